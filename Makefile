@@ -1,0 +1,64 @@
+# `make` lists the targets. Everything they install or cache lies below .cache/.
+#
+# Paths are relative, so that a checkout may lie in a folder whose name has blanks. POSIX sh and
+# GNU make 4 do.
+
+CACHE := .cache
+BIN   := $(CACHE)/venv/bin
+PY    := $(BIN)/python
+
+export PIP_CACHE_DIR := $(CURDIR)/$(CACHE)/pip
+export HYPOTHESIS_STORAGE_DIRECTORY := $(CURDIR)/$(CACHE)/hypothesis
+export KCLI_CACHE ?= $(CURDIR)/$(CACHE)/kcli
+
+# Cheap suites first. What the list does not name runs last: no suite can be forgotten.
+ORDER  := $(addprefix tests/,checks unit protocol parity regress cli tui pipeline fault integration chaos)
+SUITES := $(wildcard $(ORDER)) \
+          $(filter-out $(ORDER) tests/__pycache__,$(patsubst %/,%,$(wildcard tests/*/))) \
+          $(wildcard tests/test_*.py)
+
+.NOTPARALLEL:
+.PHONY: help demo test check docs bench clean distclean venv venv-dev
+
+help:
+	@echo 'make demo       a throw-away Apache Kafka, and records through it and back'
+	@echo 'make test       the static checks, then every suite'
+	@echo 'make check      static only: ruff, mypy, import contracts, generated files'
+	@echo 'make docs       writes the generated files again: man pages, completions, README blocks'
+	@echo 'make bench      runs the benchmarks'
+	@echo 'make clean      removes what was built, and the caches of the tools'
+	@echo 'make distclean  also .cache/: the environment and all downloads'
+	@echo
+	@echo "PYTHON=python3.12 chooses the interpreter; PYTEST_ARGS='-k lag' narrows make test."
+
+demo: venv
+	@$(PY) -m kcli demo
+
+test: check
+	@$(PY) -m pytest -p tests.checks.skips $(SUITES) $(PYTEST_ARGS)
+
+check: venv-dev
+	@$(PY) -m ruff check .
+	@$(PY) -m mypy
+	@$(BIN)/lint-imports --no-logo --cache-dir $(CACHE)/import-linter
+	@$(PY) -m kcli.docgen --check
+
+docs: venv
+	@$(PY) -m kcli.docgen
+
+bench: venv-dev
+	@$(PY) -m benchmarks
+
+# The script finds out by itself, in a few milliseconds, that there is nothing to do.
+venv:
+	@PYTHON='$(PYTHON)' sh tools/make-venv.sh run
+
+venv-dev:
+	@PYTHON='$(PYTHON)' sh tools/make-venv.sh dev
+
+clean:
+	@rm -rf build dist *.egg-info
+	@cd $(CACHE) 2>/dev/null && rm -rf ruff mypy pytest hypothesis import-linter || :
+
+distclean: clean
+	@rm -rf $(CACHE)

@@ -1,0 +1,1 @@
+"""Measurements of kcli beside its peers, in one run. Each module has a ``main()`` that prints."""

@@ -1,0 +1,61 @@
+"""The outermost rim: runs the command line and turns whatever ends it into an exit status.
+
+The last thing here is to flush stdout while its errors can still be told: a reader that went away ends the
+process as the shell expects (141), a full disk is an error (1), never a traceback from the interpreter's exit.
+"""
+
+import sys
+
+
+def main() -> None:
+    """The entry point of the ``kcli`` script."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Runs one command line; returns its exit status."""
+    values = None
+    try:
+        from kcli.cli import cli
+        from kcli.commands._options import GlobalValues
+
+        values = GlobalValues()
+        _survive_odd_locales()
+        result = cli.main(arguments, prog_name="kcli", standalone_mode=False, obj=values)
+        code = result if isinstance(result, int) else 0
+    except BaseException as error:  # noqa: BLE001 - this is the place where everything ends
+        from kcli.commands._exit import settle
+
+        code = settle(error, values)
+    try:
+        _close_stdout()
+    except OSError as error:
+        from kcli.commands._exit import settle
+
+        return settle(error, values)
+    return code
+
+
+def _survive_odd_locales() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def _close_stdout() -> None:
+    """Flushes, then closes a copy: some file systems tell of a full disk only at close."""
+    import os
+
+    if sys.stdout is None:
+        return
+    sys.stdout.flush()
+    try:
+        copy = os.dup(sys.stdout.fileno())
+    except (OSError, ValueError):  # a stand-in without a descriptor
+        return
+    os.close(copy)
+
+
+if __name__ == "__main__":
+    main()

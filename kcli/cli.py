@@ -1,0 +1,39 @@
+"""The root of the command line: a table of commands, each imported when it runs.
+
+A new command is a module and a row here. Imported at every start: only click and small things.
+"""
+
+import click
+
+from kcli.commands._command import LazyGroup
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "produce": ("kcli.commands.produce:produce", "send lines or records to a topic"),
+    "consume": ("kcli.commands.consume:consume", "read records of topics"),
+    "topics": ("kcli.commands.topics:topics", "list, describe, create and delete topics"),
+    "sandbox": ("kcli.commands.sandbox:sandbox", "run a real Apache Kafka on this machine"),
+    "demo": ("kcli.commands.demo:demo", "a round trip of a million records on a throw-away sandbox"),
+    "help": ("kcli.commands.help:help_command", "help on a command, on client options, on exit codes"),
+}
+
+ALIASES = {"topic": "topics"}
+"""Singular nouns, hidden."""
+
+
+@click.group(
+    cls=LazyGroup,
+    table=COMMANDS,
+    aliases=ALIASES,
+    examples=(
+        ("kcli demo", "see it work, on a Kafka that is started for it"),
+        ("kcli produce orders < lines.txt", "one record a line"),
+        ("kcli consume orders --from-beginning --exit", "read all there is, then stop"),
+        ("kcli topics describe orders -o json", "for scripts: JSON with stable keys"),
+    ),
+)
+def cli() -> None:
+    """A command-line suite for Apache Kafka.
+
+    Results go to stdout, everything else to stderr. Without --bootstrap-server the broker comes from
+    -F FILE, KCLI_BOOTSTRAP_SERVER, KAFKA_BOOTSTRAP_SERVERS or a running sandbox, in this order.
+    """

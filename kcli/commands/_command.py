@@ -1,0 +1,154 @@
+"""Kcli's click classes: global options everywhere, suggestions, commands that are imported when they run.
+
+``@command(...)`` and ``@group(...)`` declare; a command's docstring is its help (first paragraph: the
+summary), ``examples`` its examples. Imported at every start.
+"""
+
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import click
+
+from kcli.commands._options import OUTPUT_KINDS, GlobalValues, attach_values, global_options
+
+F = TypeVar("F", bound=Callable[..., Any])
+Examples = Sequence[tuple[str, str]]
+
+
+class WithGlobals(click.Command):
+    """The global options, and kcli's own help."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Own options, then the global ones."""
+        return [*super().get_params(ctx), *global_options()]
+
+    def make_parser(self, ctx: click.Context) -> Any:
+        """Click's parser, with values that attach by ``=`` only."""
+        return attach_values(super().make_parser(ctx))
+
+    def get_help(self, ctx: click.Context) -> str:
+        """Kcli's own layout."""
+        from kcli.commands._help import help_text
+
+        return help_text(ctx)
+
+
+class Command(WithGlobals):
+    """A command that takes the global options.
+
+    ``outputs`` are the words that its ``-o`` may be; the callback's result is the exit code (None is 0).
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        examples: Examples = (),
+        outputs: Sequence[str] = OUTPUT_KINDS,
+        **settings: Any,
+    ) -> None:
+        settings["add_help_option"] = False
+        super().__init__(*args, **settings)
+        self.examples = tuple(examples)
+        self.outputs = tuple(outputs)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Checks ``-o`` against what this command can print, then runs it."""
+        chosen = ctx.ensure_object(GlobalValues).output
+        if chosen is not None and chosen not in self.outputs:
+            from kcli.commands._exit import usage
+
+            raise usage(
+                f"{ctx.command_path}: there is no output {chosen!r}",
+                why=f"this command prints {', '.join(self.outputs)}",
+                do=f"choose one of them: -o {self.outputs[0]}",
+                ctx=ctx,
+            )
+        return super().invoke(ctx)
+
+
+class Group(WithGlobals, click.Group):
+    """A noun with verbs; without a verb it shows its help."""
+
+    command_class = Command
+
+    def __init__(
+        self, *args: Any, examples: Examples = (), aliases: dict[str, str] | None = None, **settings: Any
+    ) -> None:
+        settings["add_help_option"] = False
+        settings["invoke_without_command"] = True
+        settings.setdefault("subcommand_metavar", "COMMAND")
+        super().__init__(*args, **settings)
+        self.examples = tuple(examples)
+        self.aliases = aliases or {}
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name or hidden alias."""
+        return super().get_command(ctx, self.aliases.get(cmd_name, cmd_name))
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """In the order of declaration."""
+        return list(self.commands)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command to run; an unknown one is an error that names the nearest."""
+        name = self.aliases.get(args[0], args[0])
+        found = self.get_command(ctx, name)
+        if found is not None or ctx.resilient_parsing:
+            return name, found, args[1:]
+        from kcli.commands._exit import unknown_command
+
+        raise unknown_command(ctx, args[0], self.list_commands(ctx))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs the subcommand, or shows the help where none is named."""
+        if not (getattr(ctx, "_protected_args", None) or ctx.args):
+            from kcli.commands._help import show_help
+
+            show_help(ctx)
+            return 0
+        return super().invoke(ctx)
+
+
+class LazyGroup(Group):
+    """A group that knows its commands by name, place and summary; it imports the one that is called."""
+
+    def __init__(self, *args: Any, table: dict[str, tuple[str, str]], **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.table = table
+        self.summaries = {name: summary for name, (_place, summary) in table.items()}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """In the order of the table."""
+        return list(self.table)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Imports the module that the table names."""
+        row = self.table.get(self.aliases.get(cmd_name, cmd_name))
+        if row is None:
+            return None
+        module, _, attribute = row[0].partition(":")
+        found = getattr(importlib.import_module(module), attribute)
+        assert isinstance(found, click.Command)
+        return found
+
+
+def command(
+    name: str | None = None,
+    *,
+    examples: Examples = (),
+    outputs: Sequence[str] = OUTPUT_KINDS,
+    hidden: bool = False,
+    **settings: Any,
+) -> Callable[[Callable[..., Any]], Command]:
+    """Declares a command that stands alone (in the root's table)."""
+    return click.command(name, cls=Command, examples=examples, outputs=outputs, hidden=hidden, **settings)
+
+
+def group(
+    name: str | None = None, *, examples: Examples = (), **settings: Any
+) -> Callable[[Callable[..., Any]], Group]:
+    """Declares a noun; its verbs are declared with ``@noun.command("verb", examples=…)``."""
+    return click.group(name, cls=Group, examples=examples, **settings)

@@ -1,0 +1,210 @@
+"""Exceptions become three lines on stderr and an exit status; the precedence of statuses is here too.
+
+``settle`` is called at the rim, once. Commands that go on after a failure use ``Invocation.failed`` and
+``Invocation.finish``, which end in ``worst``.
+"""
+
+import errno
+import os
+import signal
+import sys
+from collections.abc import Iterable
+from typing import NoReturn
+
+import click
+
+from kcli.commands._options import GlobalValues
+from kcli.core.errors import KcliError
+
+SIGNALS = frozenset((129, 130, 143))
+_BEFORE_PARTLY = (5, 4, 7, 3, 2)
+_AFTER_PARTLY = (8, 1)
+_DISK = frozenset((errno.ENOSPC, errno.EIO, errno.EFBIG, errno.EDQUOT, errno.EBADF, errno.EROFS))
+
+
+class Refused(click.UsageError):
+    """A usage error with its own why and do."""
+
+    def __init__(self, what: str, *, why: str, do: str, ctx: click.Context | None = None) -> None:
+        super().__init__(what, ctx)
+        self.why = why
+        self.do = do
+
+
+class Declined(KcliError):
+    """The user answered no."""
+
+
+class WriteError(KcliError):
+    """stdout does not take what is written to it."""
+
+
+def usage(what: str, *, why: str, do: str, ctx: click.Context | None = None) -> Refused:
+    """An error of usage (exit 2) in full words, for a command to raise."""
+    return Refused(what, why=why, do=do, ctx=ctx)
+
+
+def unknown_command(ctx: click.Context, name: str, known: Iterable[str]) -> Refused:
+    """There is no such command: names the nearest."""
+    near = nearest(name, known)
+    path = ctx.command_path
+    return Refused(
+        f"{path}: there is no command {name!r}",
+        why="commands are never abbreviated, and nothing was run",
+        do=(f"did you mean `{path} {near}`? " if near else "") + f"`{path} --help` lists the commands",
+        ctx=ctx,
+    )
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The name most like ``name``, if any is like it."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, list(known), 1)
+    return close[0] if close else None
+
+
+def worst(codes: Iterable[int], *, done: bool) -> int:
+    """The one status for many: a signal, 5, 4, 7, 3, then 6 if anything was done, 8, 1; 0 for none."""
+    left = {code for code in codes if code}
+    for code in sorted(left & SIGNALS):
+        return code
+    for code in _BEFORE_PARTLY:
+        if code in left:
+            return code
+    if 6 in left or (done and left - {8}):
+        return 6
+    for code in _AFTER_PARTLY:
+        if code in left:
+            return code
+    return min(left, default=0)
+
+
+def settle(error: BaseException, values: GlobalValues | None) -> int:
+    """Tells of ``error`` on stderr and returns the status to end with; a closed pipe ends the process."""
+    if isinstance(error, click.exceptions.Exit):
+        return error.exit_code
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else 0
+    if isinstance(error, KeyboardInterrupt | click.Abort):
+        return 128 + signal.SIGINT
+    if isinstance(error, BrokenPipeError):
+        die_of_sigpipe()
+    if isinstance(error, OSError) and error.errno in _DISK:
+        abandon_stdout()
+        error = WriteError(
+            f"cannot write output: {os.strerror(error.errno or 0)}",
+            why=f"stdout refused what was written ({errno.errorcode[error.errno or 0]})",
+            do="make room, or write to another place; what was not written counts as not read",
+        )
+    if values is not None and values.debug is not None:
+        _traceback(error)
+    return _tell(error, values)
+
+
+def die_of_sigpipe() -> NoReturn:
+    """Ends as any Unix filter does when its reader has gone: by SIGPIPE, which the shell shows as 141."""
+    abandon_stdout()
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGPIPE)
+    os._exit(141)  # only where SIGPIPE is blocked
+
+
+def abandon_stdout() -> None:
+    """Lets what is still buffered go nowhere, so that the interpreter's exit does not fail on it again."""
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.close(nowhere)
+    except OSError:
+        pass
+
+
+def describe(error: BaseException) -> tuple[int, str, str, str]:
+    """Status, what, why, do."""
+    if isinstance(error, KcliError):
+        return error.exit_code, error.what, error.why, error.do
+    if isinstance(error, click.ClickException):
+        return (2, *_describe_usage(error))
+    if isinstance(error, OSError) and error.filename is not None:
+        return 1, f"{os.fsdecode(error.filename)}: {error.strerror}", "", ""
+    return (
+        1,
+        f"internal error: {type(error).__name__}: {error}",
+        "this is a defect of kcli",
+        "run again with --debug and report what it prints",
+    )
+
+
+def error_document(code: int, what: str, why: str, do: str) -> str:
+    """The error as one line of JSON, for ``-o json`` and ``-o ndjson``."""
+    import json
+
+    return json.dumps({"kind": "Error", "code": code, "what": what, "why": why, "do": do}, ensure_ascii=False)
+
+
+def print_error(code: int, what: str, why: str, do: str, values: GlobalValues | None) -> None:
+    """Three lines on stderr, or one object where the output is JSON. A closed stderr is no reason to fail."""
+    from kcli.output.sanitise import visible
+
+    if values is not None and values.output in ("json", "ndjson"):
+        text = error_document(code, what, why, do)
+    else:
+        lines = [f"kcli: {what}", f"  why: {why}" if why else "", f"  do: {do}" if do else ""]
+        text = "\n".join(visible(line).replace("\n", " ") for line in lines if line)
+    try:
+        sys.stdout and sys.stdout.flush()
+    except (OSError, ValueError):
+        pass
+    try:
+        click.echo(text, err=True)
+    except (OSError, ValueError):
+        pass
+
+
+def _tell(error: BaseException, values: GlobalValues | None) -> int:
+    code, what, why, do = describe(error)
+    print_error(code, what, why, do, values)
+    return code
+
+
+def _traceback(error: BaseException) -> None:
+    import traceback
+
+    traceback.print_exception(error)
+
+
+def _describe_usage(error: click.ClickException) -> tuple[str, str, str]:
+    ctx = getattr(error, "ctx", None)
+    path = ctx.command_path if ctx is not None else "kcli"
+    see = f"`{path} --help` shows what it takes"
+    if isinstance(error, Refused):
+        return error.message, error.why, error.do
+    if isinstance(error, click.NoSuchOption):
+        near = (error.possibilities or [None])[0]
+        hint = f"did you mean {near}? " if near else ""
+        return f"{path}: there is no option {error.option_name}", "nothing was run", hint + see
+    if isinstance(error, click.MissingParameter):
+        return f"{path}: {_missing(error)}", "it is needed", see
+    if isinstance(error, click.BadParameter) and error.param is not None:
+        name = _shown(error.param)
+        return f"{path}: {name} is not legal", _sentence(error.message), see
+    return f"{path}: {_sentence(error.format_message())}", "nothing was run", see
+
+
+def _missing(error: click.MissingParameter) -> str:
+    param = error.param
+    if isinstance(param, click.Option):
+        return f"{_shown(param)} is missing"
+    return f"no {_shown(param) if param else 'argument'} given"
+
+
+def _shown(param: click.Parameter) -> str:
+    if isinstance(param, click.Option):
+        return max(param.opts, key=len)
+    return param.metavar or (param.name or "").upper()
+
+
+def _sentence(text: str) -> str:
+    text = text.strip().rstrip(".")
+    return text[:1].lower() + text[1:] if text[1:2].islower() else text

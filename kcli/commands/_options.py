@@ -1,0 +1,226 @@
+"""The options that every command takes, each declared once; they work before and after the subcommand.
+
+Not here: what the values mean (``_context.py``). Imported at every start, so only click and small things.
+"""
+
+import functools
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+DEBUG_AREAS = ("proto", "auth", "fetch", "group", "conf")
+OUTPUT_KINDS = ("table", "plain", "wide", "tsv", "csv", "json", "ndjson", "yaml", "name")
+RECORD_KINDS = ("value", "table", "ndjson", "json", "csv", "raw", "hex", "kcat")
+
+
+@dataclass(slots=True)
+class GlobalValues:
+    """What the command line said about the global options so far; None where it said nothing.
+
+    One object lives as long as the process (``ctx.obj`` of every context): each context that parses an
+    option stores it here, so a value after the subcommand replaces one before it, and errors that end the
+    parsing early still know ``-o`` and ``--debug``.
+    """
+
+    bootstrap_server: str | None = None
+    command_config: tuple[str, ...] = ()
+    command_property: tuple[str, ...] = ()
+    output: str | None = None
+    no_headers: bool = False
+    client_id: str | None = None
+    quiet: bool = False
+    verbose: int = 0
+    debug: frozenset[str] | None = None
+    color: str | None = None
+    no_pager: bool = False
+    progress: str | None = None
+    timeout: float | None = None
+    no_input: bool = False
+    yes: bool = False
+    confirm: str | None = None
+    dry_run: bool = False
+    invocation: Any = None
+
+
+class GlobalOption(click.Option):
+    """An option that is kept in ``GlobalValues``; names in ``quiet_names`` work but are not shown."""
+
+    def __init__(self, names: Sequence[str], quiet_names: tuple[str, ...] = (), **settings: Any) -> None:
+        settings |= {"callback": _remember, "expose_value": False}
+        super().__init__((*names, *quiet_names), **settings)
+        self.quiet_names = quiet_names
+
+
+class AttachedOption(click.Option):
+    """An option whose value is optional and attaches with ``=`` only: the bare flag never takes the next word.
+
+    ``bare`` is the value of the flag without one; a short name is always bare.
+    """
+
+    def __init__(self, names: Sequence[str], *, bare: str, **settings: Any) -> None:
+        super().__init__(names, **settings)
+        self.bare = bare
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:  # noqa: ARG002 - click's signature
+        """Registers long names with a value (see ``attach_values``) and short names as flags."""
+        long = [name for name in self.opts if name.startswith("--")]
+        short = [name for name in self.opts if not name.startswith("--")]
+        parser.add_option(obj=self, opts=long, dest=self.name, action="store", nargs=1)
+        if short:
+            parser.add_option(obj=self, opts=short, dest=self.name, action="store_const", const=self.bare)
+
+
+class GlobalAttachedOption(AttachedOption, GlobalOption):
+    """``--debug[=AREAS]``."""
+
+
+class VersionOption(GlobalOption):
+    """``-V``: prints and ends; with ``-v`` anywhere near it, also what this kcli is made of."""
+
+    def handle_parse_result(self, ctx: click.Context, opts: Any, args: list[str]) -> tuple[Any, list[str]]:
+        """Looks at the parser's whole result, because ``-v`` may stand after ``-V``."""
+        if opts.get(self.name) and not ctx.resilient_parsing:
+            from kcli.commands._version import version_text
+
+            verbose = _count(opts.get("verbose")) + ctx.ensure_object(GlobalValues).verbose
+            click.echo(version_text(verbose=verbose > 0))
+            ctx.exit()
+        return super().handle_parse_result(ctx, opts, args)
+
+
+class HelpOption(GlobalOption):
+    """``-h``: the help of the command it stands at, through a pager when it is longer than the terminal."""
+
+    def handle_parse_result(self, ctx: click.Context, opts: Any, args: list[str]) -> tuple[Any, list[str]]:
+        """Shows the help; looks at the parser's result so that ``--no-pager`` and ``--color`` count anywhere."""
+        if opts.get(self.name) and not ctx.resilient_parsing:
+            from kcli.commands._help import show_help
+
+            values = ctx.ensure_object(GlobalValues)
+            values.no_pager = values.no_pager or bool(opts.get("no_pager"))
+            values.color = _text(opts.get("color")) or values.color
+            show_help(ctx)
+            ctx.exit()
+        return super().handle_parse_result(ctx, opts, args)
+
+
+def attach_values(parser: Any) -> Any:
+    """Teaches click's parser that an ``AttachedOption`` without ``=`` is bare; returns the parser."""
+    match = parser._match_long_opt
+
+    def match_long(name: str, value: str | None, state: Any) -> None:
+        known = parser._long_opt.get(name)
+        if value is None and known is not None and isinstance(known.obj, AttachedOption):
+            value = known.obj.bare
+        match(name, value, state)
+
+    parser._match_long_opt = match_long
+    return parser
+
+
+@functools.cache
+def global_options() -> tuple[click.Option, ...]:
+    """The table. Order is the order in help and man pages."""
+    from kcli.commands._types import DEBUG, DURATION, OUTPUT
+
+    return (
+        GlobalOption(
+            ("-b", "--bootstrap-server", "bootstrap_server"),
+            quiet_names=("--bootstrap-servers", "--brokers"),
+            metavar="HOST:PORT[,…]",
+            help="brokers to start from",
+        ),
+        GlobalOption(
+            ("-F", "--command-config", "command_config"),
+            metavar="FILE",
+            multiple=True,
+            help="client options from a Java .properties file or librdkafka k=v lines",
+        ),
+        GlobalOption(
+            ("-X", "--command-property", "command_property"),
+            metavar="K=V",
+            multiple=True,
+            help="one client option; `kcli help options` lists them",
+        ),
+        GlobalOption(
+            ("-o", "--output", "output"),
+            metavar="KIND",
+            type=OUTPUT,
+            help="table, plain, wide, tsv, csv, json, ndjson, yaml or name; table on a terminal, "
+            "plain in a pipe",
+        ),
+        GlobalOption(
+            ("--no-headers", "no_headers"), is_flag=True, help="no header line in plain, tsv and csv"
+        ),
+        GlobalOption(
+            ("--client-id", "client_id"), metavar="ID", help="the name under which brokers log this client"
+        ),
+        GlobalOption(("-q", "--quiet", "quiet"), is_flag=True, help="only warnings and errors on stderr"),
+        GlobalOption(("-v", "--verbose", "verbose"), count=True, help="say more; -vv more still"),
+        GlobalAttachedOption(
+            ("-d", "--debug", "debug"),
+            bare=",".join(DEBUG_AREAS),
+            type=DEBUG,
+            metavar="[=AREA,…]",
+            help="trace proto, auth, fetch, group, conf (all of them without a list); shows tracebacks",
+        ),
+        GlobalOption(
+            ("--color", "color"),
+            type=click.Choice(("auto", "always", "never")),
+            help="colour on a terminal only (auto), always or never",
+        ),
+        GlobalOption(("--no-pager", "no_pager"), is_flag=True, help="never page long output"),
+        GlobalOption(
+            ("--progress", "progress"),
+            type=click.Choice(("auto", "none", "bar", "json")),
+            help="how progress is shown on stderr; json is one object a line",
+        ),
+        GlobalOption(
+            ("--timeout", "timeout"),
+            metavar="DUR",
+            type=DURATION,
+            help="bounds the first contact and each request of an administrative command (10s)",
+        ),
+        GlobalOption(
+            ("--no-input", "no_input"), is_flag=True, help="never ask; where an answer is due, exit 2"
+        ),
+        GlobalOption(("--yes", "yes"), is_flag=True, help="answer every confirmation with yes"),
+        GlobalOption(
+            ("--confirm", "confirm"), metavar="NAME", help="confirm by the name that would have to be typed"
+        ),
+        GlobalOption(("--dry-run", "dry_run"), is_flag=True, help="check everything, change nothing"),
+        HelpOption(("-h", "--help", "help"), is_flag=True, is_eager=True, help="show help and exit"),
+        VersionOption(
+            ("-V", "--version", "version"),
+            is_flag=True,
+            is_eager=True,
+            help="show the version and exit; with -v also what it is built on",
+        ),
+    )
+
+
+def _remember(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    name = param.name or ""
+    if ctx.resilient_parsing or ctx.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+        return
+    values = ctx.ensure_object(GlobalValues)
+    if hasattr(values, name):
+        adds = isinstance(value, tuple) or name == "verbose"
+        setattr(values, name, getattr(values, name) + value if adds else value)
+
+
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def environment(name: str) -> str | None:
+    """The value of a ``KCLI_*`` variable that stands for a global option; empty counts as unset."""
+    return os.environ.get(f"KCLI_{name.upper()}") or None

@@ -1,0 +1,73 @@
+"""The value types of the global options. Separate from ``_params.py``, which only commands load."""
+
+from typing import Any
+
+import click
+
+
+class DurationType(click.ParamType):
+    """``1h30m``, ``90s``, ``2d``, ``500ms``, ``PT1H30M``; a bare number is seconds. Yields seconds."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Seconds as float."""
+        if not isinstance(value, str):
+            return value
+        from kcli.core.positions import parse_duration_ms
+
+        try:
+            return parse_duration_ms(value) / 1000
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+class OutputType(click.ParamType):
+    """A word; which words a command has is checked when it runs. kcat's ``-o beginning`` is told the way."""
+
+    name = "kind"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The word, lower case."""
+        word = str(value).lower()
+        if looks_like_offset(word):
+            from kcli.commands._exit import usage
+
+            raise usage(
+                f"-o {value} is not a kind of output",
+                why="-o chooses the output here, everywhere; kcat's -o is --offset",
+                do="use --from-beginning or --offset beginning"
+                if word in ("beginning", "earliest", "start")
+                else f"use --offset {value}",
+                ctx=ctx,
+            )
+        return word
+
+
+class DebugType(click.ParamType):
+    """A comma-separated list of areas."""
+
+    name = "areas"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """A frozenset of known areas."""
+        if not isinstance(value, str):
+            return value
+        from kcli.commands._options import DEBUG_AREAS
+
+        areas = frozenset(word.strip() for word in value.split(",") if word.strip())
+        unknown = sorted(areas.difference(DEBUG_AREAS))
+        if unknown:
+            self.fail(f"{unknown[0]!r} is not one of {', '.join(DEBUG_AREAS)}", param, ctx)
+        return areas or frozenset(DEBUG_AREAS)
+
+
+def looks_like_offset(word: str) -> bool:
+    """Whether a kcat user meant an offset by ``-o WORD``."""
+    words = ("beginning", "earliest", "start", "end", "latest", "stored")
+    return word in words or word[:1] in "+-@0123456789" or word[:2] in ("s@", "e@")
+
+
+DURATION = DurationType()
+OUTPUT = OutputType()
+DEBUG = DebugType()

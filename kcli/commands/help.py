@@ -1,0 +1,96 @@
+"""``kcli help``: the help of a command, the table of client options, the table of exit codes."""
+
+import click
+
+from kcli.commands._command import Group, command
+from kcli.commands._exit import unknown_command
+from kcli.commands._help import EXIT_CODES, show_help
+from kcli.commands._options import GlobalValues
+
+TOPICS = ("options", "exit-codes")
+
+
+@command(
+    "help",
+    examples=(
+        ("kcli help topics create", "the same as `kcli topics create --help`"),
+        ("kcli help options", "all client options, for -X and -F"),
+        ("kcli help exit-codes", "what the exit codes mean"),
+    ),
+)
+@click.argument("words", nargs=-1, metavar="[COMMAND…]")
+@click.pass_context
+def help_command(ctx: click.Context, words: tuple[str, ...]) -> None:
+    """Help on a command, on client options, on exit codes.
+
+    Without a COMMAND: the same as `kcli --help`.
+    """
+    if words == ("options",):
+        _page(ctx, options_text())
+    elif words == ("exit-codes",):
+        _page(ctx, exit_codes_text())
+    else:
+        show_help(_context_of(ctx, words))
+
+
+def options_text() -> str:
+    """Every client option: key, default, what it is, and librdkafka's spelling."""
+    import dataclasses
+
+    from kcli.core.options import ALL_OPTIONS, key_of
+
+    lines = ["Client options, for -X KEY=VALUE, -F FILE and KCLI_X_KEY (dots as underscores)."]
+    seen: set[str] = set()
+    for options in ALL_OPTIONS:
+        title = {"ClientOptions": "Every client", "ProducerOptions": "Producer"}
+        lines += ["", title.get(options.__name__, "Consumer")]
+        for field in dataclasses.fields(options):
+            if field.name in seen:
+                continue
+            seen.add(field.name)
+            lines += _option_lines(key_of(field.name), field)
+    return "\n".join(lines)
+
+
+def _option_lines(key: str, field: object) -> list[str]:
+    import dataclasses
+    import textwrap
+
+    assert isinstance(field, dataclasses.Field)
+    default = {True: "true", False: "false", None: "unset", "": "unset"}.get(field.default, field.default)
+    details = [field.metadata["doc"]]
+    if field.metadata["choices"]:
+        details.append("one of " + ", ".join(field.metadata["choices"]))
+    if field.metadata["aliases"]:
+        details.append("also " + ", ".join(field.metadata["aliases"]))
+    text = textwrap.wrap("; ".join(details), 74, break_on_hyphens=False)
+    return [f"  {key} = {default}", *(f"      {line}" for line in text)]
+
+
+def exit_codes_text() -> str:
+    """The table of exit codes."""
+    lines = ["Exit codes"]
+    lines += [f"  {code:<13}{meaning}" for code, meaning in EXIT_CODES]
+    lines.append("When several apply: a signal, 5, 4, 7, 3, then 6 if anything was done, 8, 1.")
+    return "\n".join(lines)
+
+
+def _context_of(ctx: click.Context, words: tuple[str, ...]) -> click.Context:
+    """The context in which the words' command would run."""
+    here = ctx.find_root()
+    for word in words:
+        group = here.command
+        found = group.get_command(here, word) if isinstance(group, click.Group) else None
+        if found is None:
+            known = group.list_commands(here) if isinstance(group, click.Group) else []
+            raise unknown_command(here, word, [*known, *(TOPICS if here.parent is None else ())])
+        name = group.aliases.get(word, word) if isinstance(group, Group) else word
+        here = click.Context(found, info_name=name, parent=here, obj=here.obj)
+    return here
+
+
+def _page(ctx: click.Context, text: str) -> None:
+    from kcli.output.pager import page
+
+    values = ctx.ensure_object(GlobalValues)
+    page(text, color=values.color, pager=not values.no_pager)

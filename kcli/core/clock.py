@@ -1,0 +1,14 @@
+"""The two clocks: one that never steps, for deadlines, and the wall clock, for record timestamps.
+
+Deciders never read a clock; they are given ``now``. Only the rim (loops, commands) calls these.
+"""
+
+import time
+
+monotonic = time.monotonic
+"""Seconds on a clock that is not affected by changes of the system's time."""
+
+
+def wall_ms() -> int:
+    """Milliseconds since the epoch: Kafka's record timestamps."""
+    return time.time_ns() // 1_000_000

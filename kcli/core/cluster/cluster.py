@@ -1,0 +1,311 @@
+"""The low-level client: metadata, routing and retries over one loop. ``send`` and ``poll`` are public.
+
+The client proposal's KafkaConnection: addresses brokers by id, multiplexes over many connections, blocks only
+in ``poll``. Owned by the thread that owns its loop; only ``view`` may be read from others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from kcli.core.cluster.brokers import CONTROL, Brokers, is_final
+from kcli.core.cluster.metadata import ClusterView, apply_answer
+from kcli.core.cluster.retry import Backoff, judge
+from kcli.core.errors import ClosedError, ConfigError, ConnectError, KcliError, TimedOutError
+from kcli.core.future import Future
+from kcli.core.hooks import NO_HOOKS, Hooks
+from kcli.core.net.loop import Loop
+from kcli.core.options import ClientOptions
+from kcli.core.protocol.api import Request, Response
+from kcli.core.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from kcli.core.types import Node
+
+T = TypeVar("T")
+
+ANY = -1
+"""Send to whichever broker is at hand."""
+CONTROLLER = -2
+"""Send to the broker that metadata names as the controller."""
+
+_FIRST_BOOTSTRAP_ID = -10
+_REFUSED_PATIENCE = 3.0  # seconds that a first contact is tried while every address refuses connections
+
+
+class Cluster:
+    """``Cluster(ClientOptions(bootstrap_servers="host:9092"))``; use as a context manager, or ``close``."""
+
+    def __init__(self, options: ClientOptions, *, hooks: Hooks = NO_HOOKS, loop: Loop | None = None) -> None:
+        self.options = options
+        self.hooks = hooks
+        self.loop = loop or Loop(hooks=hooks)
+        self.view = ClusterView()
+        self.topics: set[str] = set()
+        self.brokers = Brokers(self.loop, options, hooks)
+        self._bootstrap = bootstrap_nodes(options.bootstrap_servers)
+        self._next_any = 0
+        self._refreshing: Future[ClusterView] | None = None
+        self._refresh_backoff = Backoff(options.retry_backoff_ms / 1000, options.retry_backoff_max_ms / 1000)
+        self._refresh_not_before = 0.0
+        self._refreshed_at = float("-inf")
+        self._last_error: KcliError | None = None
+        self._closed = False
+
+    def __enter__(self) -> Cluster:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.close()
+
+    # --- the low-level client ----------------------------------------------------------------------
+
+    def send(
+        self, request: Request, node_id: int = ANY, *, purpose: str = CONTROL, timeout: float | None = None
+    ) -> Future[Any]:
+        """Queues ``request`` for a broker and returns at once; the future gets its answer or its error.
+
+        ``timeout`` is in seconds (default ``request.timeout.ms``). Nothing is retried here.
+        """
+        future: Future[Any] = Future(self.loop.wait)
+        if self._closed:
+            future.set_error(ClosedError("the client is closed"))
+            return future
+        seconds = self.options.request_timeout_ms / 1000 if timeout is None else timeout
+        try:
+            node = self.node(node_id, purpose)
+        except KcliError as error:
+            future.set_error(error)
+            return future
+        self.brokers.send(node, purpose, request, future, self.loop.now() + seconds)
+        return future
+
+    def poll(self, timeout: float | None = None, *requests: Future[Any] | Request) -> list[Future[Any]]:
+        """Turns the loop; see ``Loop.poll``. A Request among ``requests`` is sent first, to any broker."""
+        futures = [self.send(r) if isinstance(r, Request) else r for r in requests]
+        self.maybe_refresh(self.loop.now())
+        return self.loop.poll(timeout, *futures)
+
+    def node(self, node_id: int, purpose: str = CONTROL) -> Node:
+        """The broker that ``node_id``, ANY or CONTROLLER means; ConnectError for one that is not known."""
+        if node_id == ANY:
+            return self._any_node(purpose)
+        wanted = self.view.controller if node_id == CONTROLLER else node_id
+        node = self.view.nodes.get(wanted)
+        if node is None:
+            if node_id == CONTROLLER:
+                return self._any_node(purpose)
+            raise ConnectError(f"broker {wanted} is not known", why="no metadata answer has named it")
+        return node
+
+    # --- calls that retry --------------------------------------------------------------------------
+
+    def call(
+        self,
+        attempt: Callable[[], Future[Any]],
+        check: Callable[[Any], T],
+        deadline: float,
+        what: str,
+    ) -> T:
+        """Sends until ``check(answer)`` returns; errors that a retry can help are retried to ``deadline``.
+
+        ``check`` raises BrokerError for an answer that carries an error.
+        """
+        backoff = Backoff(self.options.retry_backoff_ms / 1000, self.options.retry_backoff_max_ms / 1000)
+        while True:
+            future = attempt()
+            self.poll(max(0.0, deadline - self.loop.now()), future)
+            try:
+                if not future.done:
+                    raise TimedOutError(f"{what} did not finish in time", why="no answer yet")
+                return check(future.value)
+            except KcliError as error:
+                verdict = judge(error)
+                wait = backoff.next()
+                if not verdict.retriable or self.loop.now() + wait >= deadline:
+                    raise
+                if verdict.refresh == "metadata":
+                    self.request_refresh()
+                self.hooks.log("debug", "proto", f"{what}: {error}; trying again in {wait * 1000:.0f} ms")
+            self.sleep(wait)
+
+    def sleep(self, seconds: float) -> None:
+        """Turns the loop for so long."""
+        end = self.loop.now() + seconds
+        while (left := end - self.loop.now()) > 0:
+            self.poll(left)
+
+    def deadline(self, timeout: float | None = None) -> float:
+        """The absolute time ``timeout`` seconds from now (default ``default.api.timeout.ms``)."""
+        seconds = self.options.default_api_timeout_ms / 1000 if timeout is None else timeout
+        return self.loop.now() + seconds
+
+    # --- metadata ----------------------------------------------------------------------------------
+
+    def connect(self, timeout: float) -> ClusterView:
+        """First contact: returns when a broker has told the cluster's layout.
+
+        ConnectError says which address failed and why; it comes early when no wait can help.
+        """
+        start = self.loop.now()
+        deadline = start + timeout
+        while self.view.version == 0:
+            self.refresh_now(self.topics or ())
+            step = self._refreshing
+            assert step is not None
+            self.loop.poll(max(0.0, deadline - self.loop.now()), step)
+            if step.done and step.error is None:
+                break
+            now = self.loop.now()
+            errors = [self.brokers.failure(n, CONTROL) for n in self._bootstrap]
+            hopeless = all(is_final(e) for e in errors)
+            refused = all(e is not None for e in errors) and now - start > _REFUSED_PATIENCE
+            if hopeless or refused or now >= deadline:
+                raise self._unreachable(now - start)
+            self.sleep(max(0.0, min(self._refresh_not_before, deadline) - now))
+        return self.view
+
+    def ensure_topics(self, topics: Iterable[str], deadline: float) -> ClusterView:
+        """Returns when metadata has an answer (maybe an error) for each of ``topics``."""
+        wanted = set(topics)
+        self.topics |= wanted
+        while not wanted <= self.view.topics.keys():
+            self.request_refresh()
+            if self.loop.now() >= deadline:
+                missing = ", ".join(sorted(wanted - self.view.topics.keys()))
+                raise TimedOutError(f"no metadata for {missing} in time", why=str(self._last_error or ""))
+            self.poll(max(0.0, deadline - self.loop.now()))
+        return self.view
+
+    def all_topics(self, deadline: float) -> ClusterView:
+        """Asks for every topic of the cluster and returns a view that has them all."""
+
+        def check(answer: MetadataResponse) -> ClusterView:
+            self.view = apply_answer(self.view, answer, None)
+            return self.view
+
+        return self.call(lambda: self.send(MetadataRequest(topics=None)), check, deadline, "listing topics")
+
+    def request_refresh(self) -> None:
+        """The view is known to be stale: ask again as soon as the backoff allows."""
+        self._refreshed_at = float("-inf")
+        self.maybe_refresh(self.loop.now())
+
+    def maybe_refresh(self, now: float) -> None:
+        """Starts a metadata request when one is due and none is in flight."""
+        due = self._refreshed_at + self.options.metadata_max_age_ms / 1000
+        if self._refreshing is None and not self._closed and now >= due and self.view.version:
+            if now >= self._refresh_not_before:
+                self.refresh_now(self.topics)
+            else:
+                self.loop.at(self._refresh_not_before, lambda: self.maybe_refresh(self.loop.now()))
+
+    def refresh_now(self, topics: Iterable[str]) -> None:
+        """Sends a metadata request for ``topics`` unless one is in flight."""
+        if self._refreshing is not None and not self._refreshing.done:
+            return
+        names = sorted(topics)
+        request = MetadataRequest(
+            topics=[MetadataRequestTopic(name=name) for name in names],
+            allow_auto_topic_creation=self.options.allow_auto_create_topics,
+        )
+        done: Future[ClusterView] = Future(self.loop.wait)
+        self._refreshing = done
+        timeout = self.options.socket_connection_setup_timeout_ms / 1000 if not self.view.version else None
+        answer = self.send(request, timeout=timeout)
+        answer.on_done(lambda future: self._refreshed(future, names, done))
+
+    def _refreshed(self, answer: Future[Any], names: list[str], done: Future[ClusterView]) -> None:
+        now = self.loop.now()
+        self._refreshing = None if self._refreshing is done else self._refreshing
+        if isinstance(answer.error, KcliError):
+            self._last_error = answer.error
+            self._refresh_not_before = now + self._refresh_backoff.next()
+            done.set_error(answer.error)
+            self.maybe_refresh(now)
+            return
+        self.view = apply_answer(self.view, answer.value, names)
+        self._refreshed_at = now
+        incomplete = any(
+            self.view.topics[n].error or any(p.leader < 0 for p in self.view.topics[n].partitions)
+            for n in names
+            if n in self.view.topics
+        )
+        if incomplete:
+            self._refreshed_at = float("-inf")
+            self._refresh_not_before = now + self._refresh_backoff.next()
+        else:
+            self._refresh_backoff.reset()
+            self._refresh_not_before = now + self.options.retry_backoff_ms / 1000
+        done.set_result(self.view)
+        if not self.topics <= self.view.topics.keys():
+            self.request_refresh()
+        elif incomplete:
+            self.maybe_refresh(now)
+
+    def close(self) -> None:
+        """Closes all connections; what was in flight fails with its outcome unknown."""
+        if not self._closed:
+            self._closed = True
+            self.loop.close()
+
+    # --- inside ------------------------------------------------------------------------------------
+
+    def _any_node(self, purpose: str) -> Node:
+        """Brokers in turn, one that is connected or may be tried before one in backoff (KIP-601)."""
+        now = self.loop.now()
+        nodes = [*self.view.nodes.values()] or self._bootstrap
+        connected = [n for n in nodes if self.brokers.offer(n, purpose) is not None]
+        if connected:
+            return min(connected, key=lambda n: self.brokers.pending(n, purpose))
+        ready = [n for n in nodes if self.brokers.available(n, purpose, now)]
+        if not ready and self.view.nodes:
+            # None of the known brokers answers: go back to where we came from (KIP-899).
+            ready = [n for n in self._bootstrap if self.brokers.available(n, purpose, now)]
+        if not ready:
+            return min(nodes, key=lambda n: self.brokers.retry_at(n, purpose))
+        self._next_any += 1
+        return ready[self._next_any % len(ready)]
+
+    def _unreachable(self, waited: float) -> KcliError:
+        failures = [self.brokers.failure(n, CONTROL) for n in self._bootstrap]
+        reasons = [e for e in failures if e is not None]
+        final = next((e for e in reasons if is_final(e)), None)
+        if final is not None:
+            return final
+        if len(self._bootstrap) == 1:
+            error = reasons[0] if reasons else self._last_error
+            if error is not None:
+                return error
+        names = ", ".join(f"{n.host}:{n.port}" for n in self._bootstrap)
+        why = "; ".join(dict.fromkeys(str(e) for e in reasons)) or f"no answer in {waited:.1f} s"
+        return ConnectError(
+            f"cannot reach the cluster at {names}",
+            why=why,
+            do="check the addresses (-b) and that brokers run",
+        )
+
+
+def bootstrap_nodes(servers: str) -> list[Node]:
+    """Addresses to start from, as nodes with negative ids; ConfigError names one that is malformed."""
+    nodes: list[Node] = []
+    for text in filter(None, (part.strip() for part in servers.split(","))):
+        address = text.split("://", 1)[-1]
+        host, colon, port = address.rpartition(":")
+        if not colon or "]" in port:
+            host, port = address, "9092"
+        if not host or not port.isdecimal() or not 0 < int(port) < 65_536:
+            raise ConfigError(
+                f"{text!r} is not the address of a broker",
+                why="it must be HOST or HOST:PORT, with a port from 1 to 65535",
+                do="for example: -b broker1:9092,broker2:9092",
+            )
+        nodes.append(Node(_FIRST_BOOTSTRAP_ID - len(nodes), host.strip("[]"), int(port)))
+    if not nodes:
+        raise ConfigError("no broker is named", do="give one with -b HOST:PORT or bootstrap.servers")
+    return nodes
+
+
+def answer_of(future: Future[Any]) -> Response:
+    """The answer of a finished request, typed."""
+    value: Response = future.value
+    return value

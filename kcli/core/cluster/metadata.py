@@ -1,0 +1,110 @@
+"""What is known of a cluster: an immutable view, replaced whole, readable from any thread without a lock."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from kcli.core.error_codes import LEADER_NOT_AVAILABLE, NONE, UNKNOWN_TOPIC_OR_PARTITION
+from kcli.core.protocol.messages.metadata import MetadataResponse, MetadataResponseTopic
+from kcli.core.protocol.schema import NO_UUID
+from kcli.core.types import Node, TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionView:
+    """One partition. ``leader`` is −1 while it has none."""
+
+    partition: int
+    leader: int
+    leader_epoch: int = -1
+    replicas: tuple[int, ...] = ()
+    isr: tuple[int, ...] = ()
+    offline: tuple[int, ...] = ()
+    error: int = NONE
+
+
+@dataclass(frozen=True, slots=True)
+class TopicView:
+    """One topic; ``error`` is its code in the last answer, the partitions are then those known before."""
+
+    name: str
+    id: bytes = NO_UUID
+    internal: bool = False
+    partitions: tuple[PartitionView, ...] = ()
+    error: int = NONE
+
+    def partition(self, number: int) -> PartitionView | None:
+        """The partition of this number. Brokers list them from 0 on, without gaps."""
+        if 0 <= number < len(self.partitions) and self.partitions[number].partition == number:
+            return self.partitions[number]
+        return next((p for p in self.partitions if p.partition == number), None)
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterView:
+    """Brokers and topics, as of the last metadata answer."""
+
+    nodes: Mapping[int, Node] = field(default_factory=dict)
+    topics: Mapping[str, TopicView] = field(default_factory=dict)
+    cluster_id: str | None = None
+    controller: int = -1
+    version: int = 0
+
+    def leader(self, where: TopicPartition) -> Node | None:
+        """The broker that leads the partition, None while it has none or is not known."""
+        topic = self.topics.get(where.topic)
+        partition = topic.partition(where.partition) if topic else None
+        return self.nodes.get(partition.leader) if partition else None
+
+    def topic_name(self, topic_id: bytes) -> str | None:
+        """The name of the topic with this id."""
+        return next((t.name for t in self.topics.values() if t.id == topic_id), None)
+
+
+def apply_answer(view: ClusterView, answer: MetadataResponse, asked: Iterable[str] | None) -> ClusterView:
+    """The view after ``answer`` to a request for the topics ``asked`` (None: for all of them).
+
+    Topics that were not asked for stay. A topic that is briefly missing or in error keeps its partitions,
+    and a leader epoch never goes back while the topic id is the same: brokers that lag behind tell old news.
+    """
+    topics = {} if asked is None else dict(view.topics)
+    for found in answer.topics:
+        name = found.name if found.name is not None else view.topic_name(found.topic_id)
+        if name is not None:
+            topics[name] = _merge(view.topics.get(name), name, found)
+    nodes = {b.node_id: Node(b.node_id, b.host, b.port, b.rack) for b in answer.brokers}
+    return replace(
+        view,
+        nodes=nodes or view.nodes,
+        topics=topics,
+        cluster_id=answer.cluster_id or view.cluster_id,
+        controller=answer.controller_id,
+        version=view.version + 1,
+    )
+
+
+def _merge(old: TopicView | None, name: str, found: MetadataResponseTopic) -> TopicView:
+    same = old if old is not None and found.topic_id in (old.id, NO_UUID) else None
+    if found.error_code not in (NONE, LEADER_NOT_AVAILABLE):
+        kept = old or TopicView(name)
+        return replace(kept, error=found.error_code)
+    partitions = []
+    for p in sorted(found.partitions, key=lambda p: p.partition_index):
+        new = PartitionView(
+            p.partition_index,
+            p.leader_id if p.error_code != LEADER_NOT_AVAILABLE else -1,
+            p.leader_epoch,
+            tuple(p.replica_nodes),
+            tuple(p.isr_nodes),
+            tuple(p.offline_replicas),
+            p.error_code,
+        )
+        before = same.partition(p.partition_index) if same else None
+        stale = before is not None and 0 <= new.leader_epoch < before.leader_epoch
+        partitions.append(before if stale and before is not None else new)
+    topic_id = found.topic_id if found.topic_id != NO_UUID or old is None else old.id
+    return TopicView(name, topic_id, found.is_internal, tuple(partitions), NONE)
+
+
+def topic_missing(topic: TopicView | None) -> bool:
+    """Whether the brokers said that the topic does not exist."""
+    return topic is not None and topic.error == UNKNOWN_TOPIC_OR_PARTITION

@@ -1,0 +1,52 @@
+"""Whether and when to try again: the only place that judges errors. Pure: given ``now``, reads no clock."""
+
+import random
+from dataclasses import dataclass
+
+from kcli.core.error_codes import error_code
+from kcli.core.errors import BrokerError, ConnectError
+
+JITTER = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """``refresh`` is what must be looked up before the next try: metadata, the coordinator, or nothing (``""``)."""
+
+    retriable: bool
+    refresh: str = ""
+
+
+def judge_code(code: int) -> Verdict:
+    """What a broker's error code asks for."""
+    row = error_code(code)
+    return Verdict(row.retriable, row.refresh)
+
+
+def judge(error: BaseException) -> Verdict:
+    """What an error of a request asks for. A lost connection may mean that the leader moved."""
+    if isinstance(error, BrokerError):
+        return judge_code(error.code)
+    if isinstance(error, ConnectError):
+        return Verdict(True, "metadata")
+    return Verdict(False)
+
+
+class Backoff:
+    """Waits that double with each failure up to ``longest`` seconds, spread by ±20 % (KIP-580)."""
+
+    def __init__(self, first: float, longest: float, rng: random.Random | None = None) -> None:
+        self.failures = 0
+        self._first = first
+        self._longest = max(first, longest)
+        self._random = rng or random.Random()
+
+    def next(self) -> float:
+        """Seconds to wait before the next try; counts a failure."""
+        wait = min(self._first * 2.0**self.failures, self._longest)
+        self.failures += 1
+        return wait * self._random.uniform(1 - JITTER, 1 + JITTER)
+
+    def reset(self) -> None:
+        """A success: the next failure waits the shortest time again."""
+        self.failures = 0

@@ -1,0 +1,227 @@
+"""A conversation with one broker: requests in, bytes out; bytes in, answers out. No socket, no clock.
+
+Requests are pipelined and answered in order. Until the handshake is done they wait here unencoded, because
+their version depends on what the broker offers. The loop's thread is the only one that touches it.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from kcli.core.connection.framing import Frame, FrameReader
+from kcli.core.connection.handshake import Handshake, Offer, Send, handshake
+from kcli.core.connection.inflight import NEVER, InFlight, Sent
+from kcli.core.connection.state import TABLE, Event, State
+from kcli.core.error_codes import UNSUPPORTED_VERSION
+from kcli.core.errors import ConnectError, KcliError, OutcomeUnknownError, ProtocolError, RequestTimeoutError
+from kcli.core.future import Future
+from kcli.core.hooks import Hooks
+from kcli.core.protocol.api import (
+    API_VERSIONS,
+    Request,
+    Response,
+    choose_version,
+    decode_response,
+    encode_request,
+)
+from kcli.core.state_cell import StateCell
+from kcli.core.types import Node
+
+Completion = tuple[Future[Any], Any, BaseException | None]
+"""A future with the value or the error it is to be completed with, after the bytes of the turn."""
+
+_LAST_ID = 0x7FFF_FFFF
+
+
+class Connection:
+    """``request`` queues, ``outgoing`` holds the bytes to write, ``received`` takes the bytes read."""
+
+    def __init__(
+        self,
+        node: Node,
+        *,
+        client_id: str,
+        max_frame_bytes: int,
+        complete: Callable[[Completion], None],
+        hooks: Hooks,
+    ) -> None:
+        self.node = node
+        self.outgoing: deque[memoryview] = deque()
+        self.offer: Offer | None = None
+        self._client_id = client_id
+        self._complete = complete
+        self._hooks = hooks
+        self._cell = StateCell(State.CONNECTING, TABLE, self._report_state)
+        self._frames = FrameReader(str(node), max_frame_bytes)
+        self._in_flight = InFlight()
+        self._waiting: deque[tuple[Request, Future[Any], float]] = deque()
+        self._handshake: Handshake | None = None
+        self._next_id = 0
+        self._queued_bytes = 0
+        self._sent_bytes = 0
+        self._unanswered: deque[tuple[int, Future[Any]]] = deque()
+
+    @property
+    def state(self) -> State:
+        """Where in its life the connection is."""
+        return self._cell.state
+
+    @property
+    def pending(self) -> int:
+        """Requests that are waiting or in flight."""
+        return len(self._waiting) + len(self._in_flight)
+
+    @property
+    def wants_write(self) -> bool:
+        """Whether there are bytes to write."""
+        return bool(self.outgoing)
+
+    def connected(self, now: float, deadline: float) -> None:
+        """The transport stands: starts the handshake, which must be over by ``deadline``."""
+        self._cell.apply(Event.CONNECTED, "the transport is up")
+        self._handshake = handshake(str(self.node))
+        self._advance_handshake(None, now, deadline)
+
+    def request(self, request: Request, future: "Future[Any]", now: float, deadline: float) -> None:
+        """Queues ``request``; its answer completes ``future``. Errors end up in the future as well."""
+        if self.state is State.READY:
+            self._write(request, future, now, deadline)
+        elif self.state is State.CLOSED:
+            self._complete((future, None, ConnectError(f"the connection to {self.node} is closed")))
+        else:
+            self._waiting.append((request, future, deadline))
+
+    def next_deadline(self) -> float:
+        """A time before which nothing here can be overdue."""
+        waiting = min((deadline for _, _, deadline in self._waiting), default=NEVER)
+        return min(waiting, self._in_flight.earliest)
+
+    def check_deadlines(self, now: float) -> None:
+        """Raises RequestTimeoutError when an answer is overdue; drops what waited too long to be sent."""
+        while self._waiting and self._waiting[0][2] <= now:
+            _, future, _ = self._waiting.popleft()
+            why = f"the connection was still {self.state.value}"
+            self._complete((future, None, ConnectError(f"{self.node} was not ready in time", why=why)))
+        late = self._in_flight.overdue(now)
+        if late is not None:
+            waited = now - late.sent_at
+            raise RequestTimeoutError(
+                f"no reply to {late.request.api_name} from {self.node} in {waited:.1f} s",
+                why="the broker is unreachable, overloaded or stopped",
+            )
+
+    # --- bytes -----------------------------------------------------------------------------------
+
+    def writable(self) -> memoryview:
+        """Where the socket's next bytes go."""
+        return self._frames.writable()
+
+    def received(self, count: int, now: float, deadline: float) -> None:
+        """``count`` bytes were written there. Any error that leaves here must close the connection."""
+        for frame in self._frames.received(count):
+            self._answer(frame, now, deadline)
+
+    def wrote(self, count: int) -> None:
+        """``count`` bytes of ``outgoing`` went out."""
+        self._sent_bytes += count
+        while count:
+            head = self.outgoing[0]
+            if count < len(head):
+                self.outgoing[0] = head[count:]
+                break
+            count -= len(head)
+            self.outgoing.popleft()
+        while self._unanswered and self._unanswered[0][0] <= self._sent_bytes:
+            self._complete((self._unanswered.popleft()[1], None, None))
+
+    def close(self, error: KcliError | None = None) -> None:
+        """Ends it: what was never written fails with ``error``, what was is of unknown outcome."""
+        error = error or ConnectError(f"the connection to {self.node} was closed")
+        self._cell.apply(Event.CLOSE, str(error))
+        self.outgoing.clear()
+        unknown = error if isinstance(error, (OutcomeUnknownError, ProtocolError)) else None
+        for sent in self._in_flight.clear():
+            lost = unknown or OutcomeUnknownError(
+                f"the connection to {self.node} ended before the answer to {sent.request.api_name}",
+                why=str(error),
+            )
+            self._complete((sent.future, None, lost))
+        for _, future in self._unanswered:
+            self._complete((future, None, unknown or OutcomeUnknownError(error.what, why=error.why)))
+        for _, future, _ in self._waiting:
+            self._complete((future, None, error))
+        self._waiting.clear()
+        self._unanswered.clear()
+
+    # --- inside ----------------------------------------------------------------------------------
+
+    def _write(self, request: Request, future: "Future[Any]", now: float, deadline: float) -> None:
+        assert self.offer is not None
+        try:
+            version = choose_version(
+                type(request), self.offer.apis, str(self.node), highest=request.version_cap
+            )
+        except KcliError as error:
+            self._complete((future, None, error))
+            return
+        self._write_version(request, version, future, now, deadline)
+
+    def _write_version(
+        self, request: Request, version: int, future: "Future[Any]", now: float, deadline: float
+    ) -> None:
+        correlation_id, self._next_id = self._next_id, self._next_id + 1 if self._next_id < _LAST_ID else 0
+        buffers = encode_request(request, version, correlation_id, self._client_id)
+        size = sum(map(len, buffers))
+        self.outgoing.extend(memoryview(b) for b in buffers if len(b))
+        self._queued_bytes += size
+        if self._hooks.wire is not None:
+            self._hooks.wire("→", self.node, correlation_id, request.api_name, version, size - 4)
+        if request.expects_answer:
+            self._in_flight.add(Sent(correlation_id, request, version, future, deadline, now))
+        else:
+            self._unanswered.append((self._queued_bytes, future))
+
+    def _answer(self, frame: Frame, now: float, deadline: float) -> None:
+        correlation_id = int.from_bytes(frame.data[:4], "big", signed=True)
+        sent = self._in_flight.take(correlation_id, str(self.node))
+        if self._hooks.wire is not None:
+            size = len(frame.data)
+            self._hooks.wire("←", self.node, correlation_id, sent.request.api_name, sent.version, size)
+        try:
+            answer = self._decode(sent, frame.data)
+        except ProtocolError as error:
+            unreadable = ProtocolError(f"{self.node}: {error.what}", why=error.why, do=error.do)
+            self._complete((sent.future, None, unreadable))
+            raise unreadable from error
+        answer.attach(frame)
+        if self._handshake is not None:
+            self._advance_handshake(answer, now, deadline)
+        else:
+            self._complete((sent.future, answer, None))
+
+    def _decode(self, sent: Sent, data: memoryview) -> Response:
+        version = sent.version
+        refused = int.from_bytes(data[4:6], "big", signed=True) == UNSUPPORTED_VERSION
+        if sent.request.api_key == API_VERSIONS and refused:
+            version = 0  # a broker that does not know the version answers in v0 (KIP-511)
+        return decode_response(type(sent.request), version, data)
+
+    def _advance_handshake(self, answer: Response | None, now: float, deadline: float) -> None:
+        assert self._handshake is not None
+        try:
+            step: Send = next(self._handshake) if answer is None else self._handshake.send(answer)
+        except StopIteration as end:
+            self._handshake = None
+            self.offer = end.value
+            self._cell.apply(Event.HANDSHAKE_DONE, "the broker told what it offers")
+            self._flush_waiting(now)
+        else:
+            self._write_version(step.request, step.version, Future(), now, deadline)
+
+    def _flush_waiting(self, now: float) -> None:
+        waiting, self._waiting = self._waiting, deque()
+        for request, future, deadline in waiting:
+            self._write(request, future, now, deadline)
+
+    def _report_state(self, old: State, new: State, why: str) -> None:
+        self._hooks.log("debug", "proto", f"{self.node}: {old.value} → {new.value} ({why})")

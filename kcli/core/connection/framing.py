@@ -1,0 +1,140 @@
+"""Cuts the byte stream of a broker into frames: 4 bytes of length, then the answer.
+
+Small answers are copied out of one scratch buffer. A large one (a fetch) gets a buffer of its own from a pool
+and the socket reads straight into it; records are slices of that buffer, and it returns to the pool when the
+reader has released the answer. No socket here: the channel asks where the next bytes go.
+"""
+
+import struct
+
+from kcli.core.errors import ConnectError, ProtocolError
+
+_SIZE = struct.Struct(">i")
+SCRATCH_BYTES = 65_536
+_ROUND = 1 << 20
+
+_FOREIGN = (
+    (b"HTTP", "HTTP", "this is a web server's port"),
+    (b"\x15\x03", "TLS", "this port speaks TLS: set security.protocol=SSL"),
+    (b"\x16\x03", "TLS", "this port speaks TLS: set security.protocol=SSL"),
+    (b"SSH-", "SSH", "this is an SSH server's port"),
+    (b"AMQP", "AMQP", "this is a message queue's port"),
+    (b"220 ", "SMTP or FTP", "this is a mail or file server's port"),
+    (b"-ERR", "Redis", "this is a Redis server's port"),
+)
+
+
+class BufferPool:
+    """Large receive buffers of one connection, used again when their answer was released."""
+
+    def __init__(self, keep: int = 2) -> None:
+        self._free: list[bytearray] = []
+        self._keep = keep
+
+    def take(self, size: int) -> bytearray:
+        """A buffer of at least ``size`` bytes, with whatever content it had."""
+        for index, buffer in enumerate(self._free):
+            if len(buffer) >= size:
+                return self._free.pop(index)
+        self._free.clear()
+        return bytearray((size + _ROUND - 1) // _ROUND * _ROUND)
+
+    def give(self, buffer: bytearray) -> None:
+        """Takes a buffer back; nobody may hold a view of it that is still read."""
+        if len(self._free) < self._keep:
+            self._free.append(buffer)
+
+
+class Frame:
+    """One answer: ``data`` starts with the correlation id. ``release`` lets its buffer be used again."""
+
+    __slots__ = ("_buffer", "_pool", "data")
+
+    def __init__(self, data: memoryview, buffer: bytearray | None = None, pool: BufferPool | None = None):
+        self.data = data
+        self._buffer = buffer
+        self._pool = pool
+
+    def release(self) -> None:
+        """Gives the buffer back, once; the views into it must not be read any more."""
+        buffer, self._buffer = self._buffer, None
+        if buffer is not None and self._pool is not None:
+            self._pool.give(buffer)
+
+
+class FrameReader:
+    """``writable()`` says where the next bytes go, ``received(n)`` returns the frames they completed."""
+
+    def __init__(self, peer: str, max_bytes: int) -> None:
+        self._peer = peer
+        self._max = max_bytes
+        self._pool = BufferPool()
+        self._scratch = bytearray(SCRATCH_BYTES)
+        self._view = memoryview(self._scratch)
+        self._filled = 0
+        self._large: bytearray | None = None
+        self._large_size = 0
+        self._large_filled = 0
+        self.received_any = False
+
+    def writable(self) -> memoryview:
+        """The room that the next bytes must be written to; never empty."""
+        if self._large is not None:
+            return memoryview(self._large)[self._large_filled : self._large_size]
+        return self._view[self._filled :]
+
+    def received(self, count: int) -> list[Frame]:
+        """Takes note of ``count`` new bytes; ProtocolError or ConnectError when they cannot be Kafka's."""
+        self.received_any = True
+        if self._large is not None:
+            self._large_filled += count
+            if self._large_filled < self._large_size:
+                return []
+            buffer, self._large = self._large, None
+            return [Frame(memoryview(buffer)[: self._large_size], buffer, self._pool)]
+        self._filled += count
+        return self._split()
+
+    def _split(self) -> list[Frame]:
+        frames: list[Frame] = []
+        pos = 0
+        while self._filled - pos >= 4:
+            size = self._frame_size(pos)
+            end = pos + 4 + size
+            if end > self._filled:
+                if 4 + size > SCRATCH_BYTES:
+                    self._go_large(pos + 4, size)
+                    return frames
+                break
+            frames.append(Frame(memoryview(bytes(self._view[pos + 4 : end]))))
+            pos = end
+        rest = self._filled - pos
+        if pos and rest:
+            self._scratch[:rest] = bytes(self._view[pos : self._filled])
+        self._filled = rest
+        return frames
+
+    def _go_large(self, start: int, size: int) -> None:
+        have = self._filled - start
+        self._large = self._pool.take(size)
+        self._large[:have] = self._view[start : self._filled]
+        self._large_size, self._large_filled = size, have
+        self._filled = 0
+
+    def _frame_size(self, pos: int) -> int:
+        (size,) = _SIZE.unpack_from(self._scratch, pos)
+        if 4 <= size <= self._max:
+            return int(size)
+        head = bytes(self._view[pos : pos + 4])
+        for magic, name, hint in _FOREIGN:
+            if head.startswith(magic):
+                raise ConnectError(
+                    f"{self._peer} does not speak Kafka here",
+                    why=f"its answer looks like {name}: {hint}",
+                    do="check the port and security.protocol",
+                )
+        raise ProtocolError(
+            f"{self._peer} sent a frame of {size} bytes",
+            why=f"an answer has 4 to {self._max} bytes (receive.message.max.bytes)",
+            do="check that this is a Kafka broker; for larger answers raise receive.message.max.bytes",
+        )

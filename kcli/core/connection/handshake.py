@@ -1,0 +1,59 @@
+"""What is said on a new connection before the first real request, as a generator of steps.
+
+It yields ``Send(request, version)`` and is sent the answer; it returns what the broker offers. Whoever drives
+it owns the socket and the clock. Source: KIP-35, KIP-511 (software name), KIP-584 (features).
+"""
+
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kcli import __version__
+from kcli.core.error_codes import NONE, UNSUPPORTED_VERSION
+from kcli.core.errors import BrokerError
+from kcli.core.protocol.api import Request, Response
+from kcli.core.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Send ``request`` in exactly this version and come back with its answer."""
+
+    request: Request
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What a broker offers: versions by API key, and the cluster's finalized features (name → level)."""
+
+    apis: Mapping[int, tuple[int, int]]
+    features: Mapping[str, int]
+
+
+Handshake = Generator[Send, Response, Offer]
+
+# Every broker since 2.4 answers v3 at once; v4 would cost those before 3.9 a second round trip.
+_FIRST_VERSION = 3
+
+
+def handshake(peer: str) -> Handshake:
+    """ApiVersions, asked again in a version the broker knows when it refuses the first one."""
+    answer: Any = yield Send(_ask(), _FIRST_VERSION)
+    if answer.error_code == UNSUPPORTED_VERSION:
+        highest = next((a.max_version for a in answer.api_keys if a.api_key == ApiVersionsRequest.api_key), 0)
+        answer = yield Send(_ask(), min(highest, _FIRST_VERSION))
+    if answer.error_code != NONE:
+        raise BrokerError(answer.error_code, f"{peer} refused ApiVersions")
+    return offer_of(answer)
+
+
+def offer_of(answer: ApiVersionsResponse) -> Offer:
+    """The tables of the answer; an API whose lowest version is above its highest is not offered."""
+    apis = {a.api_key: (a.min_version, a.max_version) for a in answer.api_keys}
+    features = {f.name: f.max_version_level for f in answer.finalized_features}
+    return Offer(apis, features)
+
+
+def _ask() -> ApiVersionsRequest:
+    return ApiVersionsRequest(client_software_name="kcli", client_software_version=__version__)

@@ -1,0 +1,71 @@
+"""Requests that wait for their answer, in the order they were sent: a broker answers in that order."""
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Any
+
+from kcli.core.errors import ProtocolError
+from kcli.core.future import Future
+from kcli.core.protocol.api import Request
+
+NEVER = float("inf")
+
+
+@dataclass(slots=True)
+class Sent:
+    """One request on the wire. ``deadline`` is absolute, on the loop's clock."""
+
+    correlation_id: int
+    request: Request
+    version: int
+    future: Future[Any]
+    deadline: float
+    sent_at: float
+
+
+class InFlight:
+    """First in, first out. ``earliest`` is a lower bound of the deadlines, made exact only when it passes."""
+
+    def __init__(self) -> None:
+        self._queue: deque[Sent] = deque()
+        self.earliest = NEVER
+
+    def __len__(self) -> int:
+        return len(self._queue)
+
+    def add(self, sent: Sent) -> None:
+        """Appends a request that was just written."""
+        self._queue.append(sent)
+        self.earliest = min(self.earliest, sent.deadline)
+
+    def take(self, correlation_id: int, peer: str) -> Sent:
+        """The request this answer belongs to; ProtocolError unless it is the oldest one."""
+        if not self._queue:
+            raise ProtocolError(
+                f"{peer} sent answer #{correlation_id} that nobody asked for", why="no request was in flight"
+            )
+        sent = self._queue[0]
+        if sent.correlation_id != correlation_id:
+            raise ProtocolError(
+                f"{peer} sent answer #{correlation_id}, but #{sent.correlation_id} is due",
+                why="a broker answers in the order of the requests",
+            )
+        self._queue.popleft()
+        if not self._queue:
+            self.earliest = NEVER
+        return sent
+
+    def overdue(self, now: float) -> Sent | None:
+        """A request whose deadline has passed, or None."""
+        if now < self.earliest:
+            return None
+        late = min(self._queue, key=lambda sent: sent.deadline, default=None)
+        self.earliest = late.deadline if late else NEVER
+        return late if late and late.deadline <= now else None
+
+    def clear(self) -> list[Sent]:
+        """Empties it and returns what was in flight, oldest first."""
+        waiting = list(self._queue)
+        self._queue.clear()
+        self.earliest = NEVER
+        return waiting

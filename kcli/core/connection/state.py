@@ -1,0 +1,30 @@
+"""The life of a connection as a table of states and events."""
+
+from enum import Enum
+
+
+class State(Enum):
+    """CONNECTING until the transport (with TLS) stands; HANDSHAKE until the broker told what it offers."""
+
+    CONNECTING = "connecting"
+    HANDSHAKE = "handshake"
+    READY = "ready"
+    CLOSED = "closed"
+
+
+class Event(Enum):
+    """What can happen to a connection."""
+
+    CONNECTED = "connected"
+    HANDSHAKE_DONE = "handshake done"
+    CLOSE = "close"
+
+
+TABLE: dict[tuple[State, Event], State] = {
+    (State.CONNECTING, Event.CONNECTED): State.HANDSHAKE,
+    (State.HANDSHAKE, Event.HANDSHAKE_DONE): State.READY,
+    (State.CONNECTING, Event.CLOSE): State.CLOSED,
+    (State.HANDSHAKE, Event.CLOSE): State.CLOSED,
+    (State.READY, Event.CLOSE): State.CLOSED,
+    (State.CLOSED, Event.CLOSE): State.CLOSED,
+}

@@ -1,0 +1,240 @@
+"""Kafka's error codes as a table: number, name, whether a retry can help and what must be looked up first.
+
+A code stays a code until a client decides; ``retry.py`` is the only judge of the two last columns.
+Names and flags are those of the Java client's ``Errors`` (compared with it in the tests).
+"""
+
+from typing import NamedTuple
+
+
+class ErrorCode(NamedTuple):
+    """One row. ``refresh`` is ``"metadata"``, ``"coordinator"`` or ``""``: what is stale when it appears."""
+
+    number: int
+    name: str
+    retriable: bool
+    refresh: str
+    text: str
+
+
+# number, name, flags (R: a retry can help, M: metadata is stale, C: the coordinator moved), in words
+_ROWS: tuple[tuple[int, str, str, str], ...] = (
+    (-1, "UNKNOWN_SERVER_ERROR", "", ""),
+    (0, "NONE", "", ""),
+    (1, "OFFSET_OUT_OF_RANGE", "", "the offset is outside the partition's log"),
+    (2, "CORRUPT_MESSAGE", "R", "the broker found a bad checksum or a malformed batch"),
+    (3, "UNKNOWN_TOPIC_OR_PARTITION", "RM", "the broker does not host this topic or partition"),
+    (4, "INVALID_FETCH_SIZE", "", ""),
+    (5, "LEADER_NOT_AVAILABLE", "RM", "the partition has no leader at the moment"),
+    (6, "NOT_LEADER_OR_FOLLOWER", "RM", "this broker is not the partition's leader"),
+    (7, "REQUEST_TIMED_OUT", "R", "the broker could not finish the request in its time"),
+    (8, "BROKER_NOT_AVAILABLE", "", ""),
+    (9, "REPLICA_NOT_AVAILABLE", "RM", "the replica is not available"),
+    (10, "MESSAGE_TOO_LARGE", "", "the batch is larger than the topic's max.message.bytes"),
+    (11, "STALE_CONTROLLER_EPOCH", "", ""),
+    (
+        12,
+        "OFFSET_METADATA_TOO_LARGE",
+        "",
+        "the committed metadata is longer than the broker allows",
+    ),
+    (13, "NETWORK_EXCEPTION", "RM", "the connection closed before the answer"),
+    (14, "COORDINATOR_LOAD_IN_PROGRESS", "R", "the coordinator is still loading its state"),
+    (15, "COORDINATOR_NOT_AVAILABLE", "RC", "the coordinator is not available"),
+    (16, "NOT_COORDINATOR", "RC", "this broker is not the coordinator"),
+    (17, "INVALID_TOPIC_EXCEPTION", "", "the topic name is not legal, or the topic is internal"),
+    (18, "RECORD_LIST_TOO_LARGE", "", ""),
+    (19, "NOT_ENOUGH_REPLICAS", "R", "fewer replicas are in sync than min.insync.replicas asks"),
+    (
+        20,
+        "NOT_ENOUGH_REPLICAS_AFTER_APPEND",
+        "R",
+        "written, but to fewer replicas than min.insync.replicas asks",
+    ),
+    (21, "INVALID_REQUIRED_ACKS", "", "acks must be all, 1 or 0"),
+    (22, "ILLEGAL_GENERATION", "", "the group has moved on to another generation"),
+    (23, "INCONSISTENT_GROUP_PROTOCOL", "", ""),
+    (24, "INVALID_GROUP_ID", "", ""),
+    (25, "UNKNOWN_MEMBER_ID", "", "the group does not know this member"),
+    (26, "INVALID_SESSION_TIMEOUT", "", ""),
+    (27, "REBALANCE_IN_PROGRESS", "", "the group is rebalancing"),
+    (28, "INVALID_COMMIT_OFFSET_SIZE", "", ""),
+    (29, "TOPIC_AUTHORIZATION_FAILED", "", "no permission for this topic"),
+    (30, "GROUP_AUTHORIZATION_FAILED", "", "no permission for this group"),
+    (31, "CLUSTER_AUTHORIZATION_FAILED", "", "no permission for this operation on the cluster"),
+    (32, "INVALID_TIMESTAMP", "", "the record's timestamp is outside what the topic accepts"),
+    (33, "UNSUPPORTED_SASL_MECHANISM", "", "the broker does not offer this SASL mechanism"),
+    (34, "ILLEGAL_SASL_STATE", "", ""),
+    (35, "UNSUPPORTED_VERSION", "", "the broker does not support this version of the request"),
+    (36, "TOPIC_ALREADY_EXISTS", "", "the topic exists already"),
+    (37, "INVALID_PARTITIONS", "", "the number of partitions is not legal"),
+    (
+        38,
+        "INVALID_REPLICATION_FACTOR",
+        "",
+        "the replication factor is below 1 or above the number of brokers",
+    ),
+    (39, "INVALID_REPLICA_ASSIGNMENT", "", ""),
+    (40, "INVALID_CONFIG", "", "the configuration is not legal"),
+    (41, "NOT_CONTROLLER", "R", "this broker is not the controller"),
+    (42, "INVALID_REQUEST", "", "the broker could not make sense of the request"),
+    (43, "UNSUPPORTED_FOR_MESSAGE_FORMAT", "", ""),
+    (44, "POLICY_VIOLATION", "", "a policy of the broker forbids it"),
+    (45, "OUT_OF_ORDER_SEQUENCE_NUMBER", "", "a batch before this one is missing at the broker"),
+    (46, "DUPLICATE_SEQUENCE_NUMBER", "", ""),
+    (
+        47,
+        "INVALID_PRODUCER_EPOCH",
+        "",
+        "another producer with the same id has taken over (older epoch)",
+    ),
+    (48, "INVALID_TXN_STATE", "", "the transaction is not in a state that allows this"),
+    (49, "INVALID_PRODUCER_ID_MAPPING", "", ""),
+    (
+        50,
+        "INVALID_TRANSACTION_TIMEOUT",
+        "",
+        "the transaction timeout is larger than the broker allows",
+    ),
+    (
+        51,
+        "CONCURRENT_TRANSACTIONS",
+        "R",
+        "another operation on the same transaction is still running",
+    ),
+    (52, "TRANSACTION_COORDINATOR_FENCED", "", ""),
+    (53, "TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "", "no permission for this transactional id"),
+    (54, "SECURITY_DISABLED", "", ""),
+    (55, "OPERATION_NOT_ATTEMPTED", "", ""),
+    (56, "KAFKA_STORAGE_ERROR", "RM", "the broker's disk failed"),
+    (57, "LOG_DIR_NOT_FOUND", "", ""),
+    (58, "SASL_AUTHENTICATION_FAILED", "", "authentication failed"),
+    (59, "UNKNOWN_PRODUCER_ID", "", "the broker no longer knows this producer id"),
+    (60, "REASSIGNMENT_IN_PROGRESS", "", ""),
+    (61, "DELEGATION_TOKEN_AUTH_DISABLED", "", ""),
+    (62, "DELEGATION_TOKEN_NOT_FOUND", "", ""),
+    (63, "DELEGATION_TOKEN_OWNER_MISMATCH", "", ""),
+    (64, "DELEGATION_TOKEN_REQUEST_NOT_ALLOWED", "", ""),
+    (65, "DELEGATION_TOKEN_AUTHORIZATION_FAILED", "", ""),
+    (66, "DELEGATION_TOKEN_EXPIRED", "", ""),
+    (67, "INVALID_PRINCIPAL_TYPE", "", ""),
+    (68, "NON_EMPTY_GROUP", "", "the group has members"),
+    (69, "GROUP_ID_NOT_FOUND", "", "the group does not exist"),
+    (70, "FETCH_SESSION_ID_NOT_FOUND", "R", ""),
+    (71, "INVALID_FETCH_SESSION_EPOCH", "R", ""),
+    (72, "LISTENER_NOT_FOUND", "RM", ""),
+    (73, "TOPIC_DELETION_DISABLED", "", ""),
+    (74, "FENCED_LEADER_EPOCH", "RM", "the leader epoch asked for is older than the broker's"),
+    (75, "UNKNOWN_LEADER_EPOCH", "R", "the leader epoch asked for is newer than the broker's"),
+    (76, "UNSUPPORTED_COMPRESSION_TYPE", "", "the broker does not accept this compression"),
+    (77, "STALE_BROKER_EPOCH", "", ""),
+    (78, "OFFSET_NOT_AVAILABLE", "R", ""),
+    (79, "MEMBER_ID_REQUIRED", "", "the coordinator asks to join again with the member id it gave"),
+    (80, "PREFERRED_LEADER_NOT_AVAILABLE", "RM", ""),
+    (81, "GROUP_MAX_SIZE_REACHED", "", "the group has its maximum number of members"),
+    (82, "FENCED_INSTANCE_ID", "", "another member with the same group.instance.id has taken over"),
+    (83, "ELIGIBLE_LEADERS_NOT_AVAILABLE", "RM", ""),
+    (84, "ELECTION_NOT_NEEDED", "RM", ""),
+    (85, "NO_REASSIGNMENT_IN_PROGRESS", "", ""),
+    (86, "GROUP_SUBSCRIBED_TO_TOPIC", "", "the group is subscribed to this topic"),
+    (87, "INVALID_RECORD", "", "the broker refused the record"),
+    (88, "UNSTABLE_OFFSET_COMMIT", "R", "a transaction on these offsets is still open"),
+    (89, "THROTTLING_QUOTA_EXCEEDED", "R", "a quota is exceeded"),
+    (90, "PRODUCER_FENCED", "", "a newer producer with the same transactional id has taken over"),
+    (91, "RESOURCE_NOT_FOUND", "", ""),
+    (92, "DUPLICATE_RESOURCE", "", ""),
+    (93, "UNACCEPTABLE_CREDENTIAL", "", ""),
+    (94, "INCONSISTENT_VOTER_SET", "", ""),
+    (95, "INVALID_UPDATE_VERSION", "", ""),
+    (96, "FEATURE_UPDATE_FAILED", "", ""),
+    (97, "PRINCIPAL_DESERIALIZATION_FAILURE", "", ""),
+    (98, "SNAPSHOT_NOT_FOUND", "", ""),
+    (99, "POSITION_OUT_OF_RANGE", "", ""),
+    (100, "UNKNOWN_TOPIC_ID", "RM", "the broker does not know this topic id"),
+    (101, "DUPLICATE_BROKER_REGISTRATION", "", ""),
+    (102, "BROKER_ID_NOT_REGISTERED", "", ""),
+    (103, "INCONSISTENT_TOPIC_ID", "RM", "the topic was deleted and created again"),
+    (104, "INCONSISTENT_CLUSTER_ID", "", ""),
+    (105, "TRANSACTIONAL_ID_NOT_FOUND", "", ""),
+    (106, "FETCH_SESSION_TOPIC_ID_ERROR", "R", ""),
+    (107, "INELIGIBLE_REPLICA", "", ""),
+    (108, "NEW_LEADER_ELECTED", "", ""),
+    (109, "OFFSET_MOVED_TO_TIERED_STORAGE", "", ""),
+    (110, "FENCED_MEMBER_EPOCH", "", ""),
+    (111, "UNRELEASED_INSTANCE_ID", "", ""),
+    (112, "UNSUPPORTED_ASSIGNOR", "", ""),
+    (113, "STALE_MEMBER_EPOCH", "", "the member epoch is stale"),
+    (114, "MISMATCHED_ENDPOINT_TYPE", "", ""),
+    (115, "UNSUPPORTED_ENDPOINT_TYPE", "", ""),
+    (116, "UNKNOWN_CONTROLLER_ID", "", ""),
+    (117, "UNKNOWN_SUBSCRIPTION_ID", "", ""),
+    (118, "TELEMETRY_TOO_LARGE", "", ""),
+    (119, "INVALID_REGISTRATION", "", ""),
+    (120, "TRANSACTION_ABORTABLE", "", ""),
+    (121, "INVALID_RECORD_STATE", "", ""),
+    (122, "SHARE_SESSION_NOT_FOUND", "R", ""),
+    (123, "INVALID_SHARE_SESSION_EPOCH", "R", ""),
+    (124, "FENCED_STATE_EPOCH", "", ""),
+    (125, "INVALID_VOTER_KEY", "", ""),
+    (126, "DUPLICATE_VOTER", "", ""),
+    (127, "VOTER_NOT_FOUND", "", ""),
+    (128, "INVALID_REGULAR_EXPRESSION", "", ""),
+    (
+        129,
+        "REBOOTSTRAP_REQUIRED",
+        "",
+        "the broker asks the client to look the cluster up again from the bootstrap addresses",
+    ),
+    (130, "STREAMS_INVALID_TOPOLOGY", "", ""),
+    (131, "STREAMS_INVALID_TOPOLOGY_EPOCH", "", ""),
+    (132, "STREAMS_TOPOLOGY_FENCED", "", ""),
+    (133, "SHARE_SESSION_LIMIT_REACHED", "R", ""),
+)
+
+_REFRESH = {"M": "metadata", "C": "coordinator", "": "", "R": ""}
+
+CODES: dict[int, ErrorCode] = {
+    number: ErrorCode(number, name, "R" in flags, _REFRESH[flags[-1:]], text)
+    for number, name, flags, text in _ROWS
+}
+
+
+def error_code(number: int) -> ErrorCode:
+    """The row of ``number``; a code this table does not know is shown by its number and never retried."""
+    known = CODES.get(number)
+    return known or ErrorCode(
+        number, f"UNKNOWN_CODE_{number}", False, "", "a code this version does not know"
+    )
+
+
+# The codes that the clients name, as constants.
+NONE = 0
+OFFSET_OUT_OF_RANGE = 1
+CORRUPT_MESSAGE = 2
+UNKNOWN_TOPIC_OR_PARTITION = 3
+LEADER_NOT_AVAILABLE = 5
+NOT_LEADER_OR_FOLLOWER = 6
+REQUEST_TIMED_OUT = 7
+MESSAGE_TOO_LARGE = 10
+COORDINATOR_LOAD_IN_PROGRESS = 14
+COORDINATOR_NOT_AVAILABLE = 15
+NOT_COORDINATOR = 16
+NOT_CONTROLLER = 41
+UNSUPPORTED_VERSION = 35
+TOPIC_ALREADY_EXISTS = 36
+OUT_OF_ORDER_SEQUENCE_NUMBER = 45
+DUPLICATE_SEQUENCE_NUMBER = 46
+INVALID_PRODUCER_EPOCH = 47
+UNKNOWN_PRODUCER_ID = 59
+RECORD_LIST_TOO_LARGE = 18
+INVALID_RECORD = 87
+INVALID_TIMESTAMP = 32
+UNSUPPORTED_COMPRESSION_TYPE = 76
+TOPIC_AUTHORIZATION_FAILED = 29
+FENCED_LEADER_EPOCH = 74
+UNKNOWN_LEADER_EPOCH = 75
+OFFSET_NOT_AVAILABLE = 78
+UNKNOWN_TOPIC_ID = 100
+INVALID_TOPIC_EXCEPTION = 17
+UNKNOWN_SERVER_ERROR = -1
+THROTTLING_QUOTA_EXCEEDED = 89

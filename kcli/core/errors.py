@@ -1,0 +1,134 @@
+"""What can go wrong, as types: a subclass exists where some caller tells it from the others.
+
+Every error says what failed and where, why, and what to do about it; the command line prints these as
+three lines and ends with ``exit_code`` (the table of codes is part of the contract: ``kcli --help``).
+"""
+
+from kcli.core.error_codes import error_code
+
+
+class KcliError(Exception):
+    """The root of all errors raised on purpose.
+
+    ``what`` names the thing and the place, ``why`` the cause, ``do`` the next step; these two may be empty.
+    """
+
+    exit_code = 1
+
+    def __init__(self, what: str, *, why: str = "", do: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.why = why
+        self.do = do
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.why}" if self.why else self.what
+
+
+class ConfigError(KcliError):
+    """An option or a file that configures the client is wrong; nothing was sent."""
+
+    exit_code = 2
+
+
+class ConnectError(KcliError):
+    """A broker cannot be reached, does not answer, or is not Kafka."""
+
+    exit_code = 3
+
+
+class OutcomeUnknownError(ConnectError):
+    """The connection ended between a request and its answer: it may or may not have taken effect."""
+
+
+class RequestTimeoutError(OutcomeUnknownError):
+    """No answer in time. The connection was closed: a broker answers in order, so nothing else can come."""
+
+
+class TimedOutError(KcliError):
+    """What was asked did not finish before its deadline."""
+
+    exit_code = 3
+
+
+class AuthError(KcliError):
+    """Authentication, authorisation or a certificate."""
+
+    exit_code = 4
+
+
+class ProtocolError(KcliError):
+    """The peer sent bytes that are not what the protocol says; its connection is closed."""
+
+    exit_code = 5
+
+
+class CorruptRecordsError(ProtocolError):
+    """A record batch that fails its checksum, or whose content contradicts its header."""
+
+
+class DataLossError(KcliError):
+    """Records that were asked for are not there: out of range, truncated, or the topic was created anew."""
+
+    exit_code = 5
+
+
+class UnsupportedError(KcliError):
+    """The broker is too old or too new for what was asked."""
+
+    exit_code = 7
+
+
+class NotFoundError(KcliError):
+    """A topic, partition or group that was named does not exist."""
+
+    exit_code = 1
+
+
+class BufferFullError(TimedOutError):
+    """``buffer.memory`` stayed full for ``max.block.ms``: records come in faster than they are confirmed."""
+
+
+class ClosedError(KcliError):
+    """The client was closed before, or while, this was asked."""
+
+
+class BrokerError(KcliError):
+    """A broker answered with an error code. ``code`` is Kafka's number; ``where`` names what it was about."""
+
+    def __init__(self, code: int, where: str, *, message: str = "", do: str = "") -> None:
+        row = error_code(code)
+        text = message or row.text
+        super().__init__(where, why=f"{row.name} ({code})" + (f": {text}" if text else ""), do=do)
+        self.code = code
+        self.name = row.name
+        self.where = where
+
+    @property
+    def exit_code(self) -> int:  # type: ignore[override]
+        """Authorisation is 4, refused for state 7, loss 5; any other code is a run-time error, 1."""
+        return _EXIT_BY_CODE.get(self.code, 1)
+
+
+_EXIT_BY_CODE = {
+    1: 5,  # OFFSET_OUT_OF_RANGE
+    2: 5,  # CORRUPT_MESSAGE
+    29: 4,  # *_AUTHORIZATION_FAILED
+    30: 4,
+    31: 4,
+    53: 4,
+    65: 4,
+    33: 4,  # SASL
+    34: 4,
+    58: 4,
+    35: 7,  # UNSUPPORTED_VERSION
+    36: 7,  # TOPIC_ALREADY_EXISTS
+    47: 7,  # INVALID_PRODUCER_EPOCH
+    68: 7,  # NON_EMPTY_GROUP
+    82: 7,  # FENCED_INSTANCE_ID
+    86: 7,  # GROUP_SUBSCRIBED_TO_TOPIC
+    90: 7,  # PRODUCER_FENCED
+    7: 3,  # REQUEST_TIMED_OUT
+    100: 5,  # UNKNOWN_TOPIC_ID
+    103: 5,  # INCONSISTENT_TOPIC_ID
+}

@@ -1,0 +1,31 @@
+"""Metrics and events are handed out through callbacks; the core imports no logging library.
+
+The client proposal asks for this: a library reports through its API, its user chooses how to log.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+Event = Callable[..., None]
+
+
+def _ignore(*_args: Any, **_fields: Any) -> None:
+    """The default of every hook."""
+
+
+@dataclass(slots=True)
+class Hooks:
+    """Callables that the clients call, from the thread that runs their loop; they must not block.
+
+    ``log(level, area, message)``: level is ``"warning"``, ``"info"`` or ``"debug"``; area one of
+    ``proto``, ``auth``, ``fetch``, ``group``, ``conf``, ``produce``.
+    ``wire(direction, node, correlation_id, api, version, size)``: one call per request (``"→"``) and
+    answer (``"←"``), for ``--debug=proto``; size in bytes, without the 4 bytes of the frame's length.
+    """
+
+    log: Event = field(default=_ignore)
+    wire: Event | None = None
+
+
+NO_HOOKS = Hooks()

@@ -1,0 +1,1 @@
+"""Sockets, TLS, timers and the loop that turns them."""

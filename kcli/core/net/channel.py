@@ -1,0 +1,280 @@
+"""One socket and the Connection that speaks over it: connects, reads, writes, closes.
+
+Non-blocking; runs in the loop's thread. What is said is the Connection's business, when is the loop's.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from kcli.core.connection.connection import Connection
+from kcli.core.connection.state import State
+from kcli.core.errors import ConnectError, KcliError, OutcomeUnknownError
+from kcli.core.net.resolve import Address
+
+if TYPE_CHECKING:
+    import ssl
+
+NEVER = float("inf")
+_MAX_BUFFERS = 64
+_READS_PER_TURN = 16
+
+
+class Channel:
+    """Lives from ``open`` to ``close``; ``failure`` tells why it ended, None while it lives.
+
+    ``forget`` is called just before a socket is closed, while its descriptor is still its own.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        *,
+        setup_timeout: float,
+        tls: ssl.SSLContext | None = None,
+        send_buffer: int = -1,
+        receive_buffer: int = -1,
+    ) -> None:
+        self.connection = connection
+        self.node = connection.node
+        self.failure: KcliError | None = None
+        self.last_used = 0.0
+        self.forget: Callable[[Channel], None] = _nobody
+        self._tls = tls
+        self._tls_done = tls is None
+        self._wants_write_for_tls = True
+        self._setup_timeout = setup_timeout
+        self._setup_deadline = NEVER
+        self._buffers = (send_buffer, receive_buffer)
+        self._addresses: list[Address] = []
+        self._socket: socket.socket | None = None
+        self._refusals: list[str] = []
+
+    def fileno(self) -> int:
+        """The socket's descriptor, −1 when there is none at the moment."""
+        return self._socket.fileno() if self._socket is not None else -1
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it can still carry requests."""
+        return self.connection.state is not State.CLOSED
+
+    @property
+    def wants_write(self) -> bool:
+        """Whether the selector should watch for room to write."""
+        if self.connection.state is State.CONNECTING:
+            return not self._tls_in_progress or self._wants_write_for_tls
+        return self.connection.wants_write
+
+    @property
+    def _tls_in_progress(self) -> bool:
+        return not self._tls_done and self._socket is not None and hasattr(self._socket, "do_handshake")
+
+    def start_setup(self, now: float) -> None:
+        """The clock of connection setup starts: name lookup, connect, TLS and the handshake share it."""
+        self._setup_deadline = now + self._setup_timeout
+
+    def open(self, addresses: list[Address]) -> None:
+        """Begins to connect to the first of ``addresses``; the others are tried when it fails."""
+        self._addresses = list(addresses)
+        self._connect_next()
+
+    def next_deadline(self) -> float:
+        """When something here is overdue at the earliest."""
+        return min(self._setup_deadline, self.connection.next_deadline())
+
+    def check_deadlines(self, now: float) -> None:
+        """Closes itself when connecting or an answer takes too long."""
+        if not self.is_open:
+            return
+        if now >= self._setup_deadline:
+            self.close(self._setup_error())
+            return
+        try:
+            self.connection.check_deadlines(now)
+        except KcliError as error:
+            self.close(error)
+
+    def close(self, error: KcliError | None = None) -> None:
+        """Closes the socket; everything in flight fails with its outcome unknown."""
+        if self.is_open:
+            self.failure = error or ConnectError(f"the connection to {self.node} was closed")
+            self._drop_socket()
+            self._setup_deadline = NEVER
+            self.connection.close(error)
+
+    # --- events of the selector --------------------------------------------------------------------
+
+    def on_writable(self, now: float) -> None:
+        """There is room to write, or connecting made progress."""
+        if self.connection.state is State.CONNECTING:
+            self._continue_setup(now)
+        else:
+            self.flush(now)
+
+    def on_readable(self, now: float) -> None:
+        """There are bytes, an end of stream or an error to read."""
+        if self.connection.state is State.CONNECTING:
+            self._continue_setup(now)
+            return
+        for _ in range(_READS_PER_TURN):
+            if not self.is_open or not self._read_once(now):
+                return
+
+    def flush(self, now: float) -> None:
+        """Writes as much of what is queued as the socket takes."""
+        outgoing = self.connection.outgoing
+        if self.connection.state is State.CONNECTING or self._socket is None:
+            return
+        self.last_used = now
+        try:
+            while outgoing:
+                if self._tls is None:
+                    batch = [outgoing[i] for i in range(min(len(outgoing), _MAX_BUFFERS))]
+                    count = self._socket.sendmsg(batch)
+                else:
+                    count = self._socket.send(outgoing[0])
+                self.connection.wrote(count)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError as error:
+            if not _is_tls_wait(error):
+                self.close(self._broken(error))
+
+    # --- inside ----------------------------------------------------------------------------------
+
+    def _connect_next(self) -> None:
+        while self._addresses:
+            address = self._addresses.pop(0)
+            self._drop_socket()
+            sock = socket.socket(address.family, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+            self._socket = sock
+            sock.setblocking(False)
+            self._tune(sock)
+            code = sock.connect_ex(address.target)
+            if code in (0, errno.EINPROGRESS):
+                return
+            self._refusals.append(os.strerror(code))
+        self.close(self._refused())
+
+    def _tune(self, sock: socket.socket) -> None:
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        send, receive = self._buffers
+        if send >= 0:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send)
+        if receive >= 0:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive)
+
+    def _continue_setup(self, now: float) -> None:
+        assert self._socket is not None
+        if not self._tls_in_progress:
+            code = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+            if code:
+                self._refusals.append(os.strerror(code))
+                self._connect_next()
+                return
+            if self._tls is not None:
+                self._socket = self._tls.wrap_socket(
+                    self._socket, server_hostname=self.node.host, do_handshake_on_connect=False
+                )
+        if not self._tls_done and not self._tls_handshake():
+            return
+        self.connection.connected(now, self._setup_deadline)
+        self.flush(now)
+
+    def _tls_handshake(self) -> bool:
+        import ssl
+
+        assert isinstance(self._socket, ssl.SSLSocket)
+        try:
+            self._socket.do_handshake()
+        except ssl.SSLWantReadError:
+            self._wants_write_for_tls = False
+            return False
+        except ssl.SSLWantWriteError:
+            self._wants_write_for_tls = True
+            return False
+        except OSError as error:
+            from kcli.core.net.tls import tls_error
+
+            self.close(tls_error(error, str(self.node)))
+            return False
+        self._tls_done = True
+        return True
+
+    def _read_once(self, now: float) -> bool:
+        assert self._socket is not None
+        room = self.connection.writable()
+        try:
+            count = self._socket.recv_into(room)
+        except (BlockingIOError, InterruptedError):
+            return False
+        except OSError as error:
+            if not _is_tls_wait(error):
+                self.close(self._broken(error))
+            return False
+        if count == 0:
+            self.close(self._ended())
+            return False
+        self.last_used = now
+        try:
+            self.connection.received(count, now, self._setup_deadline)
+        except KcliError as error:
+            self.close(error)
+            return False
+        if self.connection.state is State.READY:
+            self._setup_deadline = NEVER
+        return count == len(room) or self._tls is not None
+
+    def _drop_socket(self) -> None:
+        if self._socket is not None:
+            self.forget(self)
+            self._socket.close()
+            self._socket = None
+
+    def _setup_error(self) -> ConnectError:
+        if self.connection.state is State.HANDSHAKE:
+            return ConnectError(
+                f"no reply to ApiVersions from {self.node} in {self._setup_timeout:g} s",
+                why="the port accepts connections but does not answer",
+                do="check that this is a Kafka broker and that it is not stopped or overloaded",
+            )
+        return ConnectError(
+            f"cannot connect to {self.node} in {self._setup_timeout:g} s",
+            why="no answer from the network",
+            do="check the host, the port and any firewall between",
+        )
+
+    def _refused(self) -> ConnectError:
+        return ConnectError(
+            f"cannot connect to {self.node}",
+            why=", ".join(dict.fromkeys(self._refusals)) or "it has no address",
+            do="check the host and port, and that the broker runs",
+        )
+
+    def _broken(self, error: OSError) -> KcliError:
+        why = error.strerror or str(error)
+        return OutcomeUnknownError(f"the connection to {self.node} broke", why=why)
+
+    def _ended(self) -> KcliError:
+        if self.connection.state is State.HANDSHAKE:
+            return ConnectError(
+                f"{self.node} closed the connection before it answered",
+                why="it is not Kafka, or this port wants TLS or authentication",
+                do="check the port and security.protocol",
+            )
+        return OutcomeUnknownError(f"{self.node} closed the connection")
+
+
+def _nobody(_channel: Channel) -> None:
+    """Before the loop watches a channel, nobody needs to hear that its socket goes."""
+
+
+def _is_tls_wait(error: OSError) -> bool:
+    """Whether a TLS socket only asks to come back later."""
+    return type(error).__name__ in ("SSLWantReadError", "SSLWantWriteError")

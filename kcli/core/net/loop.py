@@ -1,0 +1,207 @@
+"""The select loop: one thread owns it and everything it runs; others only ``wakeup`` or ``call_threadsafe``.
+
+One turn: write what is queued, wait once, read and write what is ready, fire timers and deadlines, then
+complete the futures of the turn. Completions come last and in one place, so that a callback never meets a
+connection half way through its bytes.
+"""
+
+import contextlib
+import selectors
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from kcli.core import clock
+from kcli.core.connection.connection import Completion
+from kcli.core.errors import KcliError
+from kcli.core.future import Future
+from kcli.core.hooks import NO_HOOKS, Hooks
+from kcli.core.net.channel import Channel
+from kcli.core.net.timers import Timer, Timers
+from kcli.core.net.wakeup import Wakeup
+
+_READ, _WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
+_UNWATCHED = 0
+
+
+class Loop:
+    """``poll`` is the only place that waits. ``clock`` gives seconds and never steps back."""
+
+    def __init__(self, *, hooks: Hooks = NO_HOOKS, now: Callable[[], float] = clock.monotonic) -> None:
+        self.now = now
+        self._hooks = hooks
+        self._selector = selectors.DefaultSelector()
+        self._wakeup = Wakeup()
+        self._selector.register(self._wakeup, _READ, None)
+        self._timers = Timers()
+        self._channels: dict[Channel, int] = {}  # channel -> events that the selector watches
+        self._completed: deque[Completion] = deque()
+        self._calls: deque[Callable[[], None]] = deque()
+        self._owner = threading.get_ident()
+        self._turning = False
+        self._closed = False
+
+    # --- for the owner thread ----------------------------------------------------------------------
+
+    def adopt(self) -> None:
+        """Makes the calling thread the owner; the old one must not use the loop any more."""
+        self._owner = threading.get_ident()
+
+    def poll(self, timeout: float | None = None, *requests: Future[Any]) -> list[Future[Any]]:
+        """Turns the loop for at most ``timeout`` seconds (None: without limit).
+
+        Without requests: one turn, at most one wait; returns when anything happened. With requests: turns
+        until all are complete or time is up, and returns the complete ones; a request's error stays in its
+        future. Connections, timers and everything else make progress meanwhile.
+        """
+        self._check_owner()
+        deadline = None if timeout is None else self.now() + timeout
+        if not requests:
+            self._turn(deadline)
+            return []
+        while not all(request.done for request in requests):
+            self._turn(deadline)
+            if deadline is not None and self.now() >= deadline:
+                break
+        return [request for request in requests if request.done]
+
+    def wait(self, future: Future[Any], timeout: float | None) -> None:
+        """How a future of this loop waits for itself."""
+        self.poll(timeout, future)
+
+    def at(self, when: float, callback: Callable[[], None]) -> Timer:
+        """Calls ``callback`` at ``when`` (the loop's clock), inside a turn."""
+        return self._timers.at(when, callback)
+
+    def complete(self, completion: Completion) -> None:
+        """Completes a future at the end of this turn."""
+        self._completed.append(completion)
+
+    def add(self, channel: Channel) -> None:
+        """Watches ``channel`` until it closes."""
+        self._channels[channel] = _UNWATCHED
+        channel.forget = self._forget
+
+    def close(self) -> None:
+        """Closes all channels and completes what was in flight with errors."""
+        if self._closed:
+            return
+        self._closed = True
+        for channel in list(self._channels):
+            channel.close()
+        self._run_completions()
+        self._selector.close()
+        self._wakeup.close()
+
+    # --- for any thread ----------------------------------------------------------------------------
+
+    def wakeup(self) -> None:
+        """Ends the wait of the current or the next turn."""
+        self._wakeup.wake()
+
+    @property
+    def wakeup_fd(self) -> int:
+        """For ``signal.set_wakeup_fd``: a signal then ends the wait."""
+        return self._wakeup.write_fd
+
+    def call_threadsafe(self, fn: Callable[[], None]) -> None:
+        """Runs ``fn`` in the owner thread, inside a turn."""
+        self._calls.append(fn)
+        self.wakeup()
+
+    def run_in_thread(self, work: Callable[[], Any], done: Callable[[Any, KcliError | None], None]) -> None:
+        """Runs ``work`` (name lookups, key derivation) on a thread of its own, ``done`` back in the loop."""
+
+        def run() -> None:
+            try:
+                value, error = work(), None
+            except KcliError as raised:
+                value, error = None, raised
+            with contextlib.suppress(OSError):  # the loop may be closed by now
+                self.call_threadsafe(lambda: done(value, error))
+
+        threading.Thread(target=run, name="kcli-worker", daemon=True).start()
+
+    # --- inside ------------------------------------------------------------------------------------
+
+    def _check_owner(self) -> None:
+        if self._owner != threading.get_ident():
+            raise RuntimeError("a loop is used by its owner thread only; see wakeup() and call_threadsafe()")
+        if self._turning:
+            raise RuntimeError("a callback must not poll the loop that runs it")
+
+    def _turn(self, deadline: float | None) -> None:
+        self._turning = True
+        try:
+            now = self.now()
+            self._flush_and_watch(now)
+            ready = self._selector.select(self._wait_time(now, deadline))
+            now = self.now()
+            for key, events in ready:
+                if key.data is None:
+                    self._wakeup.drain()
+                else:
+                    self._serve(key.data, events, now)
+            self._check_deadlines(now)
+            self._run_calls()
+            for timer in self._timers.due(now):
+                timer.callback()
+        finally:
+            self._turning = False
+        self._run_completions()
+
+    def _serve(self, channel: Channel, events: int, now: float) -> None:
+        if events & _READ and channel.is_open:
+            channel.on_readable(now)
+        if events & _WRITE and channel.is_open:
+            channel.on_writable(now)
+
+    def _flush_and_watch(self, now: float) -> None:
+        """Writes queued bytes before waiting, then tells the selector what is still wanted."""
+        for channel in list(self._channels):
+            if channel.wants_write:
+                channel.flush(now)
+            fd = channel.fileno()
+            if not channel.is_open:
+                del self._channels[channel]
+            elif fd >= 0:
+                events = _READ | (_WRITE if channel.wants_write else 0)
+                watched = self._channels[channel]
+                if watched == _UNWATCHED:
+                    self._selector.register(fd, events, channel)
+                elif watched != events:
+                    self._selector.modify(fd, events, channel)
+                self._channels[channel] = events
+
+    def _forget(self, channel: Channel) -> None:
+        if self._channels.get(channel, _UNWATCHED) != _UNWATCHED:
+            self._selector.unregister(channel.fileno())
+            self._channels[channel] = _UNWATCHED
+
+    def _wait_time(self, now: float, deadline: float | None) -> float | None:
+        if self._completed or self._calls:
+            return 0.0
+        earliest = self._timers.next_deadline()
+        for channel in self._channels:
+            earliest = min(earliest, channel.next_deadline())
+        if deadline is not None:
+            earliest = min(earliest, deadline)
+        return None if earliest == float("inf") else max(0.0, earliest - now)
+
+    def _check_deadlines(self, now: float) -> None:
+        for channel in self._channels:
+            if channel.next_deadline() <= now:
+                channel.check_deadlines(now)
+
+    def _run_calls(self) -> None:
+        for _ in range(len(self._calls)):
+            self._calls.popleft()()
+
+    def _run_completions(self) -> None:
+        while self._completed:
+            future, value, error = self._completed.popleft()
+            if error is not None:
+                future.set_error(error)
+            else:
+                future.set_result(value)

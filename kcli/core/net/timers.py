@@ -1,0 +1,48 @@
+"""Things to be done at a time: a heap of deadlines. Decides what is due; runs nothing, reads no clock."""
+
+import heapq
+import itertools
+from collections.abc import Callable
+
+NEVER = float("inf")
+
+
+class Timer:
+    """A handle: ``cancel`` makes it as if it had never been set."""
+
+    __slots__ = ("callback", "cancelled", "when")
+
+    def __init__(self, when: float, callback: Callable[[], None]) -> None:
+        self.when = when
+        self.callback = callback
+        self.cancelled = False
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+
+class Timers:
+    """Absolute times on the loop's clock, earliest first; equal times in the order they were set."""
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[float, int, Timer]] = []
+        self._order = itertools.count()
+
+    def at(self, when: float, callback: Callable[[], None]) -> Timer:
+        """Sets a timer."""
+        timer = Timer(when, callback)
+        heapq.heappush(self._heap, (when, next(self._order), timer))
+        return timer
+
+    def next_deadline(self) -> float:
+        """When the earliest timer is due."""
+        while self._heap and self._heap[0][2].cancelled:
+            heapq.heappop(self._heap)
+        return self._heap[0][0] if self._heap else NEVER
+
+    def due(self, now: float) -> list[Timer]:
+        """Takes out the timers whose time has come."""
+        ready = []
+        while self.next_deadline() <= now:
+            ready.append(heapq.heappop(self._heap)[2])
+        return ready

@@ -1,0 +1,65 @@
+"""TLS contexts from client options: verified by default, at least TLS 1.2, no fallback to plaintext.
+
+``ssl`` is imported on use: a plaintext client never pays for it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kcli.core.errors import AuthError, ConfigError
+
+if TYPE_CHECKING:
+    import ssl
+
+    from kcli.core.options import ClientOptions
+
+
+def tls_context(options: ClientOptions) -> ssl.SSLContext | None:
+    """The context for these options, None for plaintext; ConfigError names the file that cannot be used."""
+    if options.security_protocol != "SSL":
+        return None
+    import ssl
+
+    try:
+        context = ssl.create_default_context(cafile=options.ssl_ca_location or None)
+    except (OSError, ssl.SSLError) as error:
+        raise ConfigError(
+            f"cannot read the authorities in {options.ssl_ca_location}",
+            why=str(error),
+            do="ssl.ca.location must name a PEM file",
+        ) from None
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    if options.ssl_endpoint_identification_algorithm == "none":
+        context.check_hostname = False
+    if options.ssl_certificate_location:
+        _load_certificate(context, options)
+    return context
+
+
+def _load_certificate(context: ssl.SSLContext, options: ClientOptions) -> None:
+    try:
+        context.load_cert_chain(options.ssl_certificate_location, options.ssl_key_location or None)
+    except (OSError, ValueError) as error:
+        raise ConfigError(
+            f"cannot use the certificate {options.ssl_certificate_location}",
+            why=str(error),
+            do="ssl.certificate.location and ssl.key.location must be PEM files that belong together",
+        ) from None
+
+
+def tls_error(error: OSError, where: str) -> AuthError:
+    """What a failed TLS handshake means, in words."""
+    import ssl
+
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return AuthError(
+            f"{where}: the broker's certificate was not accepted",
+            why=error.verify_message or str(error),
+            do="check ssl.ca.location, and that the certificate names this host",
+        )
+    return AuthError(
+        f"{where}: the TLS handshake failed",
+        why=getattr(error, "reason", None) or str(error),
+        do="check that this port speaks TLS (security.protocol) and which versions it accepts",
+    )

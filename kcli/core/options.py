@@ -1,0 +1,292 @@
+"""Client options, each declared once: the field is the option, its metadata the rest.
+
+A field's name is Kafka's name with underscores for dots (``request_timeout_ms`` is ``request.timeout.ms``).
+Help, man pages, completion and the check of files are renderings of these classes. Pure: reads no file.
+"""
+
+import dataclasses
+import difflib
+import functools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from kcli.core.errors import ConfigError
+
+O = TypeVar("O", bound="ClientOptions")  # noqa: E741 - the only letter that says Options
+
+
+def option(
+    default: Any,
+    doc: str,
+    *,
+    aliases: tuple[str, ...] = (),
+    choices: tuple[str, ...] = (),
+    low: int | None = None,
+    secret: bool = False,
+) -> Any:
+    """Declares an option: default, one line of help, librdkafka's spelling, what is legal."""
+    metadata = {"doc": doc, "aliases": aliases, "choices": choices, "low": low, "secret": secret}
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientOptions:
+    """What every client needs. Durations end in ``_ms`` because Kafka's own names do."""
+
+    bootstrap_servers: str = option(
+        "",
+        "brokers to start from: HOST:PORT, several separated by commas",
+        aliases=("metadata.broker.list", "bootstrap.server"),
+    )
+    client_id: str = option("kcli", "the name under which brokers log and limit this client")
+    security_protocol: str = option(
+        "PLAINTEXT",
+        "how to talk to the brokers",
+        choices=("PLAINTEXT", "SSL"),
+    )
+    ssl_ca_location: str = option(
+        "",
+        "PEM file of the authorities to trust, instead of the system's",
+        aliases=("ssl.truststore.location",),
+    )
+    ssl_certificate_location: str = option("", "PEM file of the client's certificate")
+    ssl_key_location: str = option("", "PEM file of the client's private key")
+    ssl_endpoint_identification_algorithm: str = option(
+        "https",
+        "https checks that the certificate names the broker's host; none switches that off",
+        choices=("https", "none"),
+    )
+    request_timeout_ms: int = option(
+        30_000,
+        "how long to wait for the answer to one request",
+        aliases=("socket.timeout.ms",),
+        low=1,
+    )
+    default_api_timeout_ms: int = option(60_000, "how long an operation may take with all its retries", low=1)
+    socket_connection_setup_timeout_ms: int = option(
+        10_000, "how long a connection may take to be made, with its handshake", low=1
+    )
+    reconnect_backoff_ms: int = option(
+        50, "wait before connecting to a broker again; doubles with each failure", low=0
+    )
+    reconnect_backoff_max_ms: int = option(
+        1_000, "the longest wait before connecting to a broker again", low=0
+    )
+    retry_backoff_ms: int = option(
+        100, "wait before sending a failed request again; doubles with each failure", low=0
+    )
+    retry_backoff_max_ms: int = option(1_000, "the longest wait before sending a failed request again", low=0)
+    metadata_max_age_ms: int = option(
+        300_000,
+        "the cluster's layout is asked again after this time even without an error",
+        aliases=("topic.metadata.refresh.interval.ms",),
+        low=1,
+    )
+    connections_max_idle_ms: int = option(
+        540_000, "a connection that was idle for this long is closed; 0 never closes", low=0
+    )
+    send_buffer_bytes: int = option(
+        -1,
+        "SO_SNDBUF of the connections; −1 leaves it to the system",
+        aliases=("socket.send.buffer.bytes",),
+        low=-1,
+    )
+    receive_buffer_bytes: int = option(
+        -1,
+        "SO_RCVBUF of the connections; −1 leaves it to the system",
+        aliases=("socket.receive.buffer.bytes",),
+        low=-1,
+    )
+    receive_message_max_bytes: int = option(
+        104_857_600, "the largest answer that is accepted from a broker", low=1_000
+    )
+    allow_auto_create_topics: bool = option(
+        False,
+        "let brokers create topics that are asked for and do not exist",
+        aliases=("allow.auto.create.topics",),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProducerOptions(ClientOptions):
+    """Options of a producer: Java's defaults, but about 1 MB batches for bulk input."""
+
+    acks: str = option(
+        "all",
+        "who must have a batch before it is confirmed: all in-sync replicas, 1 (the leader) or 0 (nobody)",
+        aliases=("request.required.acks",),
+        choices=("all", "-1", "1", "0"),
+    )
+    enable_idempotence: bool = option(True, "number the batches so that a retry is never stored twice")
+    max_in_flight_requests_per_connection: int = option(
+        5,
+        "requests to one broker that may wait for their answer at a time",
+        aliases=("max.in.flight",),
+        low=1,
+    )
+    linger_ms: float = option(
+        5.0,
+        "how long a batch may wait for more records before it is sent",
+        aliases=("queue.buffering.max.ms",),
+        low=0,
+    )
+    batch_size: int = option(1_000_000, "bytes of records, before compression, that make a batch full", low=1)
+    max_request_size: int = option(
+        1_048_576,
+        "the largest record that is accepted, in bytes before compression",
+        aliases=("message.max.bytes",),
+        low=1,
+    )
+    compression_type: str = option(
+        "none",
+        "codec of the batches",
+        aliases=("compression.codec",),
+        choices=("none", "gzip", "snappy", "lz4", "zstd"),
+    )
+    compression_level: int | None = option(None, "level of the codec; each codec has its own range")
+    delivery_timeout_ms: int = option(
+        120_000,
+        "a record that is not confirmed by then has failed",
+        aliases=("message.timeout.ms",),
+        low=1,
+    )
+    buffer_memory: int = option(33_554_432, "bytes of records that may wait for their confirmation", low=1)
+    max_block_ms: int = option(60_000, "how long sending may wait for room in that memory", low=0)
+    partitioner: str = option(
+        "murmur2",
+        "which partition a key belongs to: murmur2 is Java's, consistent is librdkafka's CRC32",
+        choices=("murmur2", "consistent", "hashcode", "random", "roundrobin", "manual"),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsumerOptions(ClientOptions):
+    """Options of a consumer."""
+
+    fetch_min_bytes: int = option(1, "a broker waits until it has this many bytes to give", low=0)
+    fetch_max_wait_ms: int = option(500, "and at most this long", aliases=("fetch.wait.max.ms",), low=0)
+    fetch_max_bytes: int = option(16_777_216, "the most that one answer should carry", low=1)
+    max_partition_fetch_bytes: int = option(
+        4_194_304,
+        "the most that one answer should carry of one partition",
+        aliases=("fetch.message.max.bytes",),
+        low=1,
+    )
+    check_crcs: bool = option(True, "verify the checksum of every batch", aliases=("check.crcs",))
+    isolation_level: str = option(
+        "read_committed",
+        "whether records of open and aborted transactions are shown",
+        choices=("read_committed", "read_uncommitted"),
+    )
+    client_rack: str = option("", "read from a replica in this rack where there is one (KIP-392)")
+
+
+ALL_OPTIONS: tuple[type[ClientOptions], ...] = (ClientOptions, ProducerOptions, ConsumerOptions)
+
+IGNORED_KEYS = frozenset(
+    {
+        "key.serializer",
+        "value.serializer",
+        "key.deserializer",
+        "value.deserializer",
+        "interceptor.classes",
+        "metric.reporters",
+        "metrics.num.samples",
+        "metrics.recording.level",
+        "metrics.sample.window.ms",
+        "partitioner.class",
+        "client.dns.lookup",
+        "enable.metrics.push",
+        "auto.include.jmx.reporter",
+        "ssl.keystore.type",
+        "ssl.truststore.type",
+    }
+)
+"""Keys of Java clients that mean nothing here: accepted in files, and said once with ``-v``."""
+
+
+def key_of(name: str) -> str:
+    """The option's name in files and on the command line: ``linger_ms`` → ``linger.ms``."""
+    return name.replace("_", ".")
+
+
+@functools.cache
+def _spellings() -> dict[str, dataclasses.Field[Any]]:
+    table: dict[str, dataclasses.Field[Any]] = {}
+    for options in ALL_OPTIONS:
+        for field in dataclasses.fields(options):
+            for spelling in (key_of(field.name), *field.metadata["aliases"]):
+                table[spelling] = field
+    return table
+
+
+def field_of(key: str, origin: str = "") -> dataclasses.Field[Any]:
+    """The option that ``key`` spells; ConfigError with the nearest name for an unknown one."""
+    field = _spellings().get(key)
+    if field is not None:
+        return field
+    near = difflib.get_close_matches(key, _spellings(), 1)
+    raise ConfigError(
+        f"unknown option {key!r}" + (f" in {origin}" if origin else ""),
+        why="no option of a client has this name",
+        do=f"did you mean {near[0]!r}?" if near else "`kcli help options` lists them all",
+    )
+
+
+def parse_value(field: dataclasses.Field[Any], text: str, origin: str = "") -> Any:
+    """The value that ``text`` stands for; ConfigError says what is legal."""
+    key = key_of(field.name)
+    try:
+        return _parse(field, text)
+    except ValueError as error:
+        raise ConfigError(
+            f"{key}={text!r} is not a legal value" + (f" (from {origin})" if origin else ""),
+            why=str(error),
+            do=f"{key}: {field.metadata['doc']}",
+        ) from None
+
+
+def _parse(field: dataclasses.Field[Any], text: str) -> Any:
+    choices, low = field.metadata["choices"], field.metadata["low"]
+    if field.type is bool:
+        return _parse_bool(text)
+    if field.type is int or field.type == int | None:
+        value: int | float = int(text)
+    elif field.type is float:
+        value = float(text)
+    else:
+        return _parse_choice(text, choices) if choices else text
+    if low is not None and value < low:
+        raise ValueError(f"it must be at least {low}")
+    return value
+
+
+def _parse_bool(text: str) -> bool:
+    words = {"true": True, "false": False, "1": True, "0": False}
+    if text.lower() not in words:
+        raise ValueError("it must be true or false")
+    return words[text.lower()]
+
+
+def _parse_choice(text: str, choices: tuple[str, ...]) -> str:
+    for choice in choices:
+        if text.lower() == choice.lower():
+            return choice
+    raise ValueError(f"it must be one of {', '.join(choices)}")
+
+
+def parse_pairs(pairs: Iterable[tuple[str, str, str]]) -> dict[str, Any]:
+    """Typed values by field name from (key, text, origin) triples; a later one wins."""
+    values: dict[str, Any] = {}
+    for key, text, origin in pairs:
+        if key not in IGNORED_KEYS:
+            field = field_of(key, origin)
+            values[field.name] = parse_value(field, text, origin)
+    return values
+
+
+def build(options: type[O], values: Mapping[str, Any]) -> O:
+    """``options`` from those of ``values`` that it has; keys of other clients are left out."""
+    names = {field.name for field in dataclasses.fields(options)}
+    return options(**{name: value for name, value in values.items() if name in names})

@@ -1,0 +1,1 @@
+"""The producer: batches per partition, a sender thread, idempotence."""

@@ -1,0 +1,286 @@
+"""Records on their way into batches: one queue per partition, and a parked queue per topic.
+
+The parked queue is the proposal's partition "−1": what was sent before the topic's partitions are known waits
+there, so that a send never waits for metadata, only for memory. Filled by caller threads, drained by the
+sender; one Condition guards the queues and tells of free memory. Deciders are given ``now``.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from kcli.core.errors import BufferFullError, ClosedError, KcliError
+from kcli.core.producer.batch import BatchEvent, ProducerBatch
+from kcli.core.records.builder import BatchBuilder
+from kcli.core.types import TopicPartition
+
+NEVER = float("inf")
+
+Fill = Callable[[ProducerBatch], int]
+"""Puts records into an open batch and returns how many it took; 0 means that the batch is full."""
+
+
+@dataclass(slots=True)
+class Parked:
+    """Records of a topic whose partitions are unknown. ``place`` puts them into batches later."""
+
+    count: int
+    size: int
+    deadline: float
+    place: Callable[[], None]
+    fail: Callable[[KcliError], None]
+
+
+@dataclass(slots=True)
+class PartitionQueue:
+    """Batches of one partition, oldest first; the last one may still be open."""
+
+    batches: deque[ProducerBatch] = field(default_factory=deque)
+    open: ProducerBatch | None = None
+
+
+class Accumulator:
+    """Sizes are bytes of encoded records before compression; times are on the loop's clock, in seconds."""
+
+    def __init__(
+        self,
+        *,
+        batch_size: int,
+        linger: float,
+        memory: int,
+        max_block: float,
+        delivery_timeout: float,
+        new_builder: Callable[[int], BatchBuilder],
+        now: Callable[[], float],
+    ) -> None:
+        self._batch_size = batch_size
+        self._linger = linger
+        self._memory = memory
+        self._max_block = max_block
+        self._delivery_timeout = delivery_timeout
+        self._new_builder = new_builder
+        self._now = now
+        self._changed = threading.Condition()
+        self._queues: dict[TopicPartition, PartitionQueue] = {}
+        self._parked: dict[str, deque[Parked]] = {}
+        self._used = 0
+        self._waiters = 0
+        self._flush_before = -1.0
+        self._closed: KcliError | None = None
+
+    # --- caller threads ------------------------------------------------------------------------------
+
+    def wait_for_memory(self) -> None:
+        """Returns when records may come in; BufferFullError after ``max_block`` seconds."""
+        with self._changed:
+            if self._used < self._memory or self._closed:
+                self._refuse_if_closed()
+                return
+            self._waiters += 1
+            try:
+                if not self._changed.wait_for(self._has_room, self._max_block):
+                    raise BufferFullError(
+                        f"no room for more records after {self._max_block:g} s",
+                        why=f"{self._used:,} bytes wait for their confirmation (buffer.memory)",
+                        do="check that the brokers answer; --debug=produce shows what they say",
+                    )
+            finally:
+                self._waiters -= 1
+            self._refuse_if_closed()
+
+    def append(self, where: TopicPartition, fill: Fill) -> int:
+        """Lets ``fill`` put records into the partition's open batch, or a new one; returns how many it took."""
+        with self._changed:
+            self._refuse_if_closed()
+            queue = self._queues.setdefault(where, PartitionQueue())
+            taken = self._fill(queue.open, fill) if queue.open is not None else 0
+            if taken == 0:
+                self._close_open(queue)
+                now = self._now()
+                batch = ProducerBatch(
+                    where, self._new_builder(self._batch_size), now, now + self._delivery_timeout
+                )
+                taken = self._fill(batch, fill)
+                queue.open = batch
+                queue.batches.append(batch)
+            return taken
+
+    def park(self, topic: str, parked: Parked) -> None:
+        """Keeps records until the partitions of ``topic`` are known."""
+        with self._changed:
+            self._refuse_if_closed()
+            self._parked.setdefault(topic, deque()).append(parked)
+            self._used += parked.size
+
+    def is_parked(self, topic: str) -> bool:
+        """Whether earlier records of the topic still wait: later ones must queue up behind them."""
+        with self._changed:
+            return topic in self._parked
+
+    def flush(self) -> None:
+        """Everything appended up to now is to be sent without lingering."""
+        with self._changed:
+            self._flush_before = self._now()
+
+    def close(self, error: KcliError) -> None:
+        """No more records; waiting callers get ``error``."""
+        with self._changed:
+            self._closed = error
+            self._flush_before = NEVER
+            self._changed.notify_all()
+
+    # --- the sender ----------------------------------------------------------------------------------
+
+    def parked_topics(self) -> list[str]:
+        """Topics whose partitions must be found out."""
+        with self._changed:
+            return list(self._parked)
+
+    def unpark(self, topic: str) -> None:
+        """The partitions are known now: places what waited, in order. Runs in the sender's thread."""
+        while True:
+            with self._changed:
+                queue = self._parked.get(topic)
+                if not queue:
+                    self._parked.pop(topic, None)
+                    return
+                parked = queue[0]
+            parked.place()
+            with self._changed:
+                queue.popleft()
+                self._used -= parked.size
+
+    def ready(self, now: float) -> tuple[list[TopicPartition], float]:
+        """Partitions whose first batch may be sent now, and when the next one will be."""
+        ready, wake = [], NEVER
+        with self._changed:
+            hurry = self._waiters > 0 or self._used >= self._memory
+            for where, queue in self._queues.items():
+                if not queue.batches:
+                    continue
+                first = queue.batches[0]
+                due = first.not_before
+                if first is queue.open:
+                    lingered = first.created <= self._flush_before or hurry
+                    due = max(due, now if lingered else first.created + self._linger)
+                if due <= now:
+                    ready.append(where)
+                else:
+                    wake = min(wake, due)
+        return ready, wake
+
+    def take(self, where: TopicPartition, now: float) -> ProducerBatch | None:
+        """The first batch of the partition, closed; None while it must still wait."""
+        with self._changed:
+            queue = self._queues[where]
+            if not queue.batches or queue.batches[0].not_before > now:
+                return None
+            if queue.batches[0] is queue.open:
+                self._close_open(queue)
+            return queue.batches.popleft()
+
+    def peek(self, where: TopicPartition) -> ProducerBatch | None:
+        """The first batch of the partition, left in place."""
+        with self._changed:
+            queue = self._queues.get(where)
+            return queue.batches[0] if queue and queue.batches else None
+
+    def put_back(self, batch: ProducerBatch) -> None:
+        """Queues a batch that must be sent again: in front, in the order of the sequence numbers."""
+        with self._changed:
+            batches = self._queues[batch.where].batches
+            place = 0
+            while place < len(batches) and _goes_before(batches[place], batch):
+                place += 1
+            batches.insert(place, batch)
+
+    def replace(self, batch: ProducerBatch, parts: list[ProducerBatch]) -> None:
+        """Queues the parts of a batch in front, in its place."""
+        with self._changed:
+            self._used -= batch.size
+            for part in parts:
+                part.size = part.builder.size
+                self._used += part.size
+            self._queues[batch.where].batches.extendleft(reversed(parts))
+
+    def settled(self, batch: ProducerBatch) -> None:
+        """The batch is done or failed: its memory is free."""
+        with self._changed:
+            self._used -= batch.size
+            self._changed.notify_all()
+
+    def expired(self, now: float) -> tuple[list[ProducerBatch], list[Parked], float]:
+        """Takes out what is past its delivery timeout; and when the next look is due."""
+        batches: list[ProducerBatch] = []
+        parked: list[Parked] = []
+        wake = NEVER
+        with self._changed:
+            for queue in self._queues.values():
+                while queue.batches and queue.batches[0].deadline <= now:
+                    batch = queue.batches.popleft()
+                    if batch is queue.open:
+                        self._close_open(queue)
+                    batches.append(batch)
+                if queue.batches:
+                    wake = min(wake, queue.batches[0].deadline)
+            for topic, waiting in list(self._parked.items()):
+                while waiting and waiting[0].deadline <= now:
+                    parked.append(waiting.popleft())
+                    self._used -= parked[-1].size
+                if not waiting:
+                    del self._parked[topic]
+                else:
+                    wake = min(wake, waiting[0].deadline)
+            if parked:
+                self._changed.notify_all()
+        return batches, parked, wake
+
+    def take_all(self) -> tuple[list[ProducerBatch], list[Parked]]:
+        """Empties everything: the producer stops without sending it."""
+        with self._changed:
+            batches = [batch for queue in self._queues.values() for batch in queue.batches]
+            parked = [one for waiting in self._parked.values() for one in waiting]
+            self._queues.clear()
+            self._parked.clear()
+            self._used -= sum(one.size for one in parked)
+            return batches, parked
+
+    def queued(self) -> Iterable[ProducerBatch]:
+        """A snapshot of the batches that wait, per partition in order."""
+        with self._changed:
+            return [batch for queue in self._queues.values() for batch in queue.batches]
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing waits here; batches in flight are not counted."""
+        with self._changed:
+            return not self._parked and not any(queue.batches for queue in self._queues.values())
+
+    # --- inside, under the lock ------------------------------------------------------------------------
+
+    def _fill(self, batch: ProducerBatch, fill: Fill) -> int:
+        taken = fill(batch)
+        size = batch.builder.size
+        self._used += size - batch.size
+        batch.size = size
+        return taken
+
+    def _close_open(self, queue: PartitionQueue) -> None:
+        if queue.open is not None:
+            queue.open.cell.apply(BatchEvent.CLOSE)
+            queue.open = None
+
+    def _has_room(self) -> bool:
+        return self._used < self._memory or self._closed is not None
+
+    def _refuse_if_closed(self) -> None:
+        if self._closed is not None:
+            raise ClosedError(self._closed.what, why=self._closed.why, do=self._closed.do)
+
+
+def _goes_before(queued: ProducerBatch, again: ProducerBatch) -> bool:
+    """Whether ``queued`` stays in front of a batch that comes back: an older number, or an older try."""
+    if queued.numbered and again.numbered:
+        return 0 < (again.sequence - queued.sequence) & 0x7FFFFFFF < 0x40000000  # numbers wrap at 2³¹
+    return queued.attempts > 0 and queued.created < again.created

@@ -1,0 +1,204 @@
+"""A batch on its way: its records, where it goes, how often it was tried, and the latch of its delivery.
+
+Filled by the caller's thread under the accumulator's lock; from the moment it is queued the sender owns it.
+"""
+
+from collections.abc import Callable
+from enum import Enum
+
+from kcli.core.errors import KcliError
+from kcli.core.protocol.codec import Buffer
+from kcli.core.records.builder import BatchBuilder
+from kcli.core.state_cell import StateCell
+from kcli.core.types import RecordMetadata, TopicPartition
+
+
+class BatchState(Enum):
+    """OPEN takes records; QUEUED waits to be sent, for the first time or again."""
+
+    OPEN = "open"
+    QUEUED = "queued"
+    IN_FLIGHT = "in flight"
+    DONE = "done"
+    FAILED = "failed"
+    REPLACED = "replaced"
+
+
+class BatchEvent(Enum):
+    """What can happen to a batch."""
+
+    CLOSE = "close"
+    SEND = "send"
+    RETRY = "retry"
+    CONFIRM = "confirm"
+    FAIL = "fail"
+    SPLIT = "split"
+
+
+TABLE: dict[tuple[BatchState, BatchEvent], BatchState] = {
+    (BatchState.OPEN, BatchEvent.CLOSE): BatchState.QUEUED,
+    (BatchState.QUEUED, BatchEvent.SEND): BatchState.IN_FLIGHT,
+    (BatchState.IN_FLIGHT, BatchEvent.RETRY): BatchState.QUEUED,
+    (BatchState.IN_FLIGHT, BatchEvent.CONFIRM): BatchState.DONE,
+    (BatchState.IN_FLIGHT, BatchEvent.SPLIT): BatchState.REPLACED,
+    (BatchState.OPEN, BatchEvent.FAIL): BatchState.FAILED,
+    (BatchState.QUEUED, BatchEvent.FAIL): BatchState.FAILED,
+    (BatchState.IN_FLIGHT, BatchEvent.FAIL): BatchState.FAILED,
+}
+
+NO_SEQUENCE = -1
+
+
+class Delivery:
+    """What became of a batch, stored once for all its records. ``base_offset`` −1: the broker did not say.
+
+    A batch that was split hands over to the deliveries of its ``parts``: (index of the first record, delivery).
+    """
+
+    __slots__ = ("base_offset", "done", "error", "log_append_time", "parts")
+
+    def __init__(self) -> None:
+        self.base_offset = -1
+        self.log_append_time = -1
+        self.error: KcliError | None = None
+        self.done = False
+        self.parts: list[tuple[int, Delivery]] = []
+
+    def of(self, index: int) -> "tuple[Delivery, int]":
+        """The delivery that the record at ``index`` ended up in, and its index there."""
+        for first, part in reversed(self.parts):
+            if index >= first:
+                return part.of(index - first)
+        return self, index
+
+
+class ProducerBatch:
+    """``created`` and ``deadline`` are on the loop's clock; the producer fields are set when it is numbered."""
+
+    __slots__ = (
+        "attempts",
+        "builder",
+        "cell",
+        "created",
+        "deadline",
+        "delivery",
+        "epoch",
+        "last_error",
+        "not_before",
+        "outcome_unknown",
+        "producer_id",
+        "sequence",
+        "size",
+        "where",
+    )
+
+    def __init__(self, where: TopicPartition, builder: BatchBuilder, created: float, deadline: float) -> None:
+        self.where = where
+        self.builder = builder
+        self.created = created
+        self.deadline = deadline
+        self.delivery = Delivery()
+        self.cell = StateCell(BatchState.OPEN, TABLE)
+        self.attempts = 0
+        self.not_before = 0.0
+        self.last_error: KcliError | None = None
+        self.outcome_unknown = False
+        self.producer_id, self.epoch, self.sequence = -1, -1, NO_SEQUENCE
+        self.size = 0
+
+    @property
+    def state(self) -> BatchState:
+        """Where on its way it is."""
+        return self.cell.state
+
+    @property
+    def count(self) -> int:
+        """How many records it has."""
+        return self.builder.count
+
+    @property
+    def numbered(self) -> bool:
+        """Whether it has a sequence number: it may be at the broker already."""
+        return self.sequence != NO_SEQUENCE
+
+    def number(self, producer_id: int, epoch: int, sequence: int) -> None:
+        """Gives it its place in the partition's sequence (KIP-98)."""
+        self.producer_id, self.epoch, self.sequence = producer_id, epoch, sequence
+
+    def wire(self) -> list[Buffer]:
+        """Its bytes; the same on every try as long as its number is the same."""
+        return self.builder.wire(
+            producer_id=self.producer_id, producer_epoch=self.epoch, base_sequence=self.sequence
+        )
+
+    def confirm(self, base_offset: int, log_append_time: int) -> None:
+        """The broker has it."""
+        self.cell.apply(BatchEvent.CONFIRM)
+        self.delivery.base_offset = base_offset
+        self.delivery.log_append_time = log_append_time
+        self.delivery.done = True
+
+    def split_into(self, parts: "list[ProducerBatch]") -> None:
+        """It was too large: its parts are sent in its place."""
+        self.cell.apply(BatchEvent.SPLIT)
+        first = 0
+        for part in parts:
+            self.delivery.parts.append((first, part.delivery))
+            first += part.count
+
+    def fail(self, error: KcliError) -> None:
+        """It will not be tried again."""
+        self.cell.apply(BatchEvent.FAIL, str(error))
+        self.delivery.error = error
+        self.delivery.done = True
+
+
+class RecordFuture:
+    """The delivery of one record: (latch of its batch, index). ``wait`` blocks until something was settled."""
+
+    __slots__ = ("_delivery", "_error", "_index", "_timestamp", "_wait", "_where")
+
+    def __init__(self, wait: Callable[[Callable[[], bool], float | None], bool]) -> None:
+        self._wait = wait
+        self._delivery: Delivery | None = None
+        self._where: TopicPartition | None = None
+        self._index = 0
+        self._timestamp = -1
+        self._error: KcliError | None = None
+
+    def bind(self, where: TopicPartition, delivery: Delivery, index: int, timestamp: int) -> None:
+        """The record has found its batch."""
+        self._where, self._delivery, self._index, self._timestamp = where, delivery, index, timestamp
+
+    def fail(self, error: KcliError) -> None:
+        """The record never found a batch."""
+        self._error = error
+
+    def _found(self) -> tuple[Delivery, int] | None:
+        return self._delivery.of(self._index) if self._delivery is not None else None
+
+    @property
+    def done(self) -> bool:
+        """Whether the record is confirmed or has failed."""
+        found = self._found()
+        return self._error is not None or (found is not None and found[0].done)
+
+    @property
+    def error(self) -> KcliError | None:
+        """Why it failed; None while it has not."""
+        found = self._found()
+        return self._error or (found[0].error if found else None)
+
+    def result(self, timeout: float | None = None) -> RecordMetadata:
+        """Waits at most ``timeout`` seconds; raises the error of a record that failed, or TimeoutError."""
+        if not self._wait(lambda: self.done, timeout):
+            raise TimeoutError("the record is not confirmed yet")
+        if self.error is not None:
+            raise self.error
+        found = self._found()
+        assert found is not None
+        assert self._where is not None
+        delivery, index = found
+        offset = delivery.base_offset + index if delivery.base_offset >= 0 else -1
+        stamp = delivery.log_append_time
+        return RecordMetadata(*self._where, offset, stamp if stamp >= 0 else self._timestamp)

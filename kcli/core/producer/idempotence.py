@@ -1,0 +1,68 @@
+"""Producer id, epoch and sequence numbers (KIP-98, KIP-360): what makes a retry harmless.
+
+Numbers survive a topic that vanishes from metadata for a while. The epoch is bumped only while nothing is in
+flight on any partition: a batch that was sent under the old epoch and stored would be stored again under the
+new one. Pure bookkeeping, used by the sender's thread only.
+"""
+
+from kcli.core.producer.batch import NO_SEQUENCE, ProducerBatch
+from kcli.core.types import TopicPartition
+
+SEQUENCES = 1 << 31
+LAST_EPOCH = 0x7FFF
+
+
+class Idempotence:
+    """``producer_id`` is −1 until a broker has given one."""
+
+    def __init__(self) -> None:
+        self.producer_id = -1
+        self.epoch = -1
+        self.bump_requested = False
+        self.bump_reason = ""
+        self._next: dict[TopicPartition, int] = {}
+        self._broken: set[TopicPartition] = set()
+
+    @property
+    def ready(self) -> bool:
+        """Whether new batches can be numbered."""
+        return self.producer_id >= 0 and not self.bump_requested
+
+    def number(self, batch: ProducerBatch) -> None:
+        """Gives a batch the next sequence numbers of its partition; a batch that has some keeps them."""
+        if batch.sequence == NO_SEQUENCE:
+            first = self._next.get(batch.where, 0)
+            batch.number(self.producer_id, self.epoch, first)
+            self._next[batch.where] = (first + batch.count) % SEQUENCES
+
+    def may_send(self, batch: ProducerBatch) -> bool:
+        """Numbered batches go out even before a bump, so that it becomes known what the broker has."""
+        if batch.where in self._broken:
+            return False
+        return self.ready or batch.sequence != NO_SEQUENCE
+
+    def request_bump(self, where: TopicPartition, reason: str) -> None:
+        """The numbers of ``where`` have a gap at the broker: nothing behind it can be accepted any more."""
+        self._broken.add(where)
+        self.bump_requested = True
+        self.bump_reason = self.bump_reason or reason
+
+    def may_bump(self, in_flight: int, queued: list[ProducerBatch]) -> bool:
+        """Whether everything sent under this epoch is settled, but for what stands behind a gap."""
+        open_numbers = any(b.sequence != NO_SEQUENCE and b.where not in self._broken for b in queued)
+        return self.bump_requested and in_flight == 0 and not open_numbers
+
+    def asks_for(self) -> tuple[int, int]:
+        """Producer id and epoch to be bumped: (−1, −1) asks for a new id, due when epochs are used up."""
+        if self.epoch >= LAST_EPOCH - 1:
+            return -1, -1
+        return self.producer_id, self.epoch
+
+    def renew(self, producer_id: int, epoch: int, queued: list[ProducerBatch]) -> None:
+        """A new id or epoch: all sequences start at 0, what waits is numbered anew when it is sent."""
+        self.producer_id, self.epoch = producer_id, epoch
+        self.bump_requested, self.bump_reason = False, ""
+        self._next.clear()
+        self._broken.clear()
+        for batch in queued:
+            batch.number(-1, -1, NO_SEQUENCE)

@@ -1,0 +1,87 @@
+"""Which partition a record belongs to. Pure: keys in, numbers out.
+
+murmur2 is the Java client's choice, consistent (CRC-32) librdkafka's, hashcode the one of the first Kafka
+(absolute ``String.hashCode`` modulo partitions). Keys that are null go to one partition until a batch is full
+(KIP-480, KIP-794), except with the partitioners that say otherwise.
+"""
+
+import itertools
+import random
+import zlib
+from collections.abc import Callable, Sequence
+
+from kcli.core.errors import ConfigError
+from kcli.core.records import kernels
+
+ByKey = Callable[[Sequence[bytes | None], int], list[int]]
+"""Partitions of keys; −1 for a key that may go anywhere."""
+
+ANYWHERE = -1
+
+
+def partitioner(name: str) -> ByKey:
+    """The partitioner of this name; ``manual`` refuses every record that does not name its partition."""
+    return _MAKERS[name]()
+
+
+def _murmur2(keys: Sequence[bytes | None], partitions: int) -> list[int]:
+    if None not in keys:
+        return kernels.partition_keys(keys, partitions)
+    murmur2 = kernels.murmur2
+    return [ANYWHERE if key is None else (murmur2(key) & 0x7FFFFFFF) % partitions for key in keys]
+
+
+def _consistent(keys: Sequence[bytes | None], partitions: int) -> list[int]:
+    # librdkafka's consistent_random: empty and missing keys go anywhere
+    crc32 = zlib.crc32
+    return [crc32(key) % partitions if key else ANYWHERE for key in keys]
+
+
+def _hashcode(keys: Sequence[bytes | None], partitions: int) -> list[int]:
+    return [ANYWHERE if key is None else java_hash(key) % partitions for key in keys]
+
+
+def java_hash(key: bytes) -> int:
+    """``Math.abs(new String(key).hashCode())``; like Java, the smallest int stays negative and is taken as 0."""
+    value = 0
+    data = key.decode("utf-8", "replace").encode("utf-16-be")
+    for high, low in zip(data[::2], data[1::2], strict=True):
+        value = (31 * value + (high << 8 | low)) & 0xFFFFFFFF
+    if value == 0x80000000:
+        return 0
+    return value if value < 0x80000000 else 0x100000000 - value
+
+
+def _random(keys: Sequence[bytes | None], partitions: int) -> list[int]:
+    return random.choices(range(partitions), k=len(keys))
+
+
+class _RoundRobin:
+    """One after the other, whatever the key."""
+
+    def __init__(self) -> None:
+        self._turn = itertools.count()
+
+    def __call__(self, keys: Sequence[bytes | None], partitions: int) -> list[int]:
+        return [next(self._turn) % partitions for _ in keys]
+
+
+def _manual(_keys: Sequence[bytes | None], _partitions: int) -> list[int]:
+    raise ConfigError(
+        "a record names no partition",
+        why="partitioner=manual leaves the choice to the record",
+        do="name a partition with -p, or choose another partitioner",
+    )
+
+
+_MAKERS: dict[str, Callable[[], ByKey]] = {
+    "murmur2": lambda: _murmur2,
+    "consistent": lambda: _consistent,
+    "hashcode": lambda: _hashcode,
+    "random": lambda: _random,
+    "roundrobin": _RoundRobin,
+    "manual": lambda: _manual,
+}
+
+SPREADS_NULLS = frozenset({"random", "roundrobin", "manual"})
+"""Partitioners that place records without a key one by one instead of a batch at a time."""

@@ -1,0 +1,126 @@
+"""Requests and their answers: which API a message belongs to, its versions, its headers (KIP-482).
+
+An answer is read with the version its request was sent in; ApiVersions answers always carry header v0, so
+that a client can read the refusal of a version it guessed (KIP-511).
+"""
+
+import struct
+from collections.abc import Mapping
+from typing import Any, ClassVar, Protocol, TypeVar
+
+from kcli.core.errors import ProtocolError, UnsupportedError
+from kcli.core.protocol import codec, compiler
+from kcli.core.protocol.codec import Buffer
+from kcli.core.protocol.schema import Struct
+
+R = TypeVar("R", bound="Response")
+
+API_VERSIONS = 18
+
+_HEADER = struct.Struct(">hhi")
+_INT32 = struct.Struct(">i")
+
+
+class Releasable(Protocol):
+    """A receive buffer that can be used again."""
+
+    def release(self) -> None: ...
+
+
+class Response(Struct):
+    """The base of all answers. Byte fields are views into its frame, valid until ``release``."""
+
+    _frame: ClassVar[Releasable | None] = None
+
+    def attach(self, frame: Releasable) -> None:
+        """Notes the receive buffer that the byte fields look into."""
+        self.__dict__["_frame"] = frame
+
+    def release(self) -> None:
+        """Says that no view into this answer will be read any more."""
+        if self._frame is not None:
+            self._frame.release()
+
+
+class Request(Struct):
+    """The base of all requests. Class options: ``key``, ``versions`` (first, last), ``flexible`` (from)."""
+
+    api_key: ClassVar[int]
+    api_name: ClassVar[str]
+    versions: ClassVar[tuple[int, int]]
+    flexible: ClassVar[int]
+    response: ClassVar[type[Response]]
+
+    def __init_subclass__(
+        cls,
+        *,
+        key: int = -1,
+        versions: tuple[int, int] = (0, 0),
+        flexible: int = 0x7FFF,
+        response: type[Response] = Response,
+        **options: Any,
+    ) -> None:
+        super().__init_subclass__(**options)
+        cls.api_key, cls.versions, cls.flexible, cls.response = key, versions, flexible, response
+        cls.api_name = cls.__name__.removesuffix("Request")
+
+    version_cap: ClassVar[int] = 0x7FFF
+
+    def cap_version(self, highest: int) -> None:
+        """Sends this one request in no newer version, because of what it carries (topics without ids)."""
+        self.__dict__["version_cap"] = highest
+
+    @property
+    def expects_answer(self) -> bool:
+        """False only for Produce with acks=0."""
+        return True
+
+
+def choose_version(
+    request: type[Request], offered: Mapping[int, tuple[int, int]], where: str, *, highest: int = 0x7FFF
+) -> int:
+    """The newest version that both sides know; UnsupportedError names the API and both ranges."""
+    ours = request.versions
+    theirs = offered.get(request.api_key)
+    if theirs is None:
+        raise UnsupportedError(
+            f"{where} does not offer {request.api_name}", why="the broker is too old, or it is switched off"
+        )
+    version = min(ours[1], theirs[1], highest)
+    if version < max(ours[0], theirs[0]):
+        raise UnsupportedError(
+            f"{where} and kcli share no version of {request.api_name}",
+            why=f"the broker offers {theirs[0]} to {theirs[1]}, kcli knows {ours[0]} to {ours[1]}",
+        )
+    return version
+
+
+def encode_request(request: Request, version: int, correlation_id: int, client_id: str) -> list[Buffer]:
+    """The whole frame, its length in front, as buffers ready to be sent in order."""
+    flexible = version >= request.flexible
+    head = bytearray(4)
+    head += _HEADER.pack(request.api_key, version, correlation_id)
+    codec.write_string(head, client_id)
+    if flexible:
+        head.append(0)
+    body, splices = compiler.encode(request, version, flexible=flexible)
+    shifted = [(place + len(head), buffers) for place, buffers in splices]
+    size = len(head) + len(body) + sum(len(b) for _, buffers in splices for b in buffers)
+    head[:4] = _INT32.pack(size - 4)
+    head += body
+    return codec.join_splices(head, shifted)
+
+
+def decode_response(request: type[Request], version: int, frame: memoryview) -> Response:
+    """The answer in ``frame``, which starts with the correlation id (already checked by the connection)."""
+    flexible = version >= request.flexible
+    pos = 4
+    if flexible and request.api_key != API_VERSIONS:
+        pos = codec.skip_tagged(frame, pos)
+    answer, end = compiler.decode(request.response, frame, pos, version, flexible=flexible)
+    if end != len(frame):
+        raise ProtocolError(
+            f"malformed answer: {len(frame) - end} bytes too many behind {request.api_name} v{version}",
+            why="the answer is longer than its content",
+        )
+    return answer

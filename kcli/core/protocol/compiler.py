@@ -1,0 +1,345 @@
+"""Encoders and decoders, compiled from the field tables, one per (struct, version), on first use.
+
+The compiler writes Python source (runs of fixed-size fields become one ``struct`` call, arrays of fixed-shape
+elements one ``iter_unpack``) and executes it. The tables are ours: nothing from outside reaches the source.
+"""
+
+import functools
+import struct
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from kcli.core.errors import ProtocolError
+from kcli.core.protocol import codec
+from kcli.core.protocol.codec import Splice
+from kcli.core.protocol.schema import FIXED, RECORDS, STRING, UUID, Array, Field, Struct
+
+S = TypeVar("S", bound=Struct)
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _memoised(function: F) -> F:
+    """``functools.cache`` with the types of ``function`` (mypy takes a class for unhashable)."""
+    return cast(F, functools.cache(function))
+
+
+def encode(value: Struct, version: int, *, flexible: bool) -> tuple[bytearray, list[Splice]]:
+    """The bytes of ``value`` in ``version``, and the record buffers to be spliced in."""
+    out = bytearray()
+    splices: list[Splice] = []
+    _encoder(type(value), version, flexible)(value, out, splices)
+    return out, splices
+
+
+def decode(cls: type[S], buf: memoryview, pos: int, version: int, *, flexible: bool) -> tuple[S, int]:
+    """The ``cls`` that starts at ``pos`` and the position behind it; ProtocolError when it is malformed."""
+    try:
+        return _decoder(cls, version, flexible)(buf, pos)
+    except ProtocolError as error:
+        raise ProtocolError(error.what, why=error.why or f"while reading {cls.__name__} v{version}") from None
+    except (struct.error, IndexError, UnicodeDecodeError, MemoryError, OverflowError) as error:
+        raise ProtocolError(
+            f"malformed answer: {cls.__name__} v{version} cannot be read", why=str(error)
+        ) from None
+
+
+_Encoder = Callable[[Any, bytearray, list[Splice]], None]
+_Decoder = Callable[[memoryview, int], tuple[Any, int]]
+
+
+class _Source:
+    """Lines of a function under construction, and the objects its names stand for."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.names: dict[str, Any] = {}
+
+    def add(self, depth: int, line: str) -> None:
+        self.lines.append("    " * depth + line)
+
+    def name(self, value: Any) -> str:
+        """A name for ``value`` inside the source."""
+        name = f"x{len(self.names)}"
+        self.names[name] = value
+        return name
+
+    def compile(self, function: str) -> Any:
+        exec("\n".join(self.lines), self.names)  # noqa: S102 - made from our own tables only
+        return self.names[function]
+
+
+def _rows(cls: type[Struct], version: int) -> tuple[list[Field], list[Field]]:
+    """The plain and the tagged fields of ``version``."""
+    present = [row for row in cls.fields if row.present(version)]
+    return [r for r in present if r.tag is None], [r for r in present if r.tag is not None]
+
+
+def _runs(rows: list[Field]) -> list[list[Field]]:
+    """Groups of neighbouring fixed-size fields; any other field is a group of its own."""
+    runs: list[list[Field]] = []
+    for row in rows:
+        if row.type in FIXED and runs and runs[-1][0].type in FIXED:
+            runs[-1].append(row)
+        else:
+            runs.append([row])
+    return runs
+
+
+def _is_fixed(type_: Any) -> bool:
+    return isinstance(type_, str) and type_ in FIXED
+
+
+def _minimum(type_: Any, version: int, flexible: bool, *, nullable: bool = False) -> int:
+    """The fewest bytes a value of this type can take: what an array's length is checked against."""
+    if _is_fixed(type_):
+        return struct.calcsize(">" + type_)
+    if isinstance(type_, type):
+        if nullable:
+            return 1
+        plain, _ = _rows(type_, version)
+        inner = sum(_minimum(r.type, version, flexible, nullable=r.may_be_null(version)) for r in plain)
+        return max(1, inner + (1 if flexible else 0))
+    if flexible:
+        return 1
+    return 2 if type_ == STRING else 4
+
+
+def _compact(flexible: bool) -> str:
+    return "compact_" if flexible else ""
+
+
+@_memoised
+def _encoder(cls: Any, version: int, flexible: bool) -> _Encoder:
+    source = _Source()
+    source.add(0, "def encode(self, out, splices):")
+    source.add(1, "pass")
+    plain, tagged = _rows(cls, version)
+    for run in _runs(plain):
+        if _is_fixed(run[0].type):
+            pack = source.name(struct.Struct(">" + "".join(r.type for r in run)).pack)
+            source.add(1, f"out += {pack}({', '.join('self.' + r.name for r in run)})")
+        else:
+            row = run[0]
+            _emit_write(source, 1, row, f"self.{row.name}", version, flexible)
+    if flexible:
+        _emit_write_tags(source, tagged, version)
+    encoder: _Encoder = source.compile("encode")
+    return encoder
+
+
+def _emit_write(src: _Source, depth: int, row: Field, value: str, version: int, flexible: bool) -> None:
+    type_, nullable = row.type, row.may_be_null(version)
+    if isinstance(type_, Array):
+        count = src.name(getattr(codec, f"write_{_compact(flexible)}count"))
+        if nullable:
+            src.add(depth, f"if {value} is None: {count}(out, -1)")
+            src.add(depth, "else:")
+            depth += 1
+        src.add(depth, f"{count}(out, len({value}))")
+        src.add(depth, f"for item in {value}:")
+        _emit_write_one(src, depth + 1, type_.element, "item", version, flexible)
+    elif isinstance(type_, type) and nullable:
+        src.add(depth, f"out += b'\\xff' if {value} is None else b'\\x01'")
+        src.add(depth, f"if {value} is not None:")
+        _emit_write_one(src, depth + 1, type_, value, version, flexible)
+    else:
+        _emit_write_one(src, depth, type_, value, version, flexible)
+
+
+def _emit_write_one(src: _Source, depth: int, type_: Any, value: str, version: int, flexible: bool) -> None:
+    if isinstance(type_, type):
+        src.add(depth, f"{src.name(_encoder(type_, version, flexible))}({value}, out, splices)")
+    elif _is_fixed(type_):
+        src.add(depth, f"out += {src.name(struct.Struct('>' + type_).pack)}({value})")
+    elif type_ == RECORDS:
+        write = src.name(getattr(codec, f"write_{_compact(flexible)}records"))
+        src.add(depth, f"{write}(out, splices, {value})")
+    else:
+        write = src.name(getattr(codec, f"write_{_compact(flexible)}{type_}"))
+        src.add(depth, f"{write}(out, {value})")
+
+
+def _emit_write_tags(src: _Source, tagged: list[Field], version: int) -> None:
+    """Tagged fields are written only when they differ from their default, in order of their tags."""
+    if not tagged:
+        src.add(1, "out.append(0)")
+        return
+    uvarint, differs = src.name(codec.write_uvarint), src.name(_differs)
+    src.add(1, "outer, sections = out, []")
+    for row in sorted(tagged, key=lambda r: r.tag or 0):
+        default = src.name(row.default_value())
+        src.add(1, f"if {differs}(self.{row.name}, {default}):")
+        src.add(2, "out = bytearray()")
+        _emit_write(src, 2, row, f"self.{row.name}", version, True)
+        src.add(2, f"sections.append(({row.tag}, out))")
+    src.add(1, f"{uvarint}(outer, len(sections))")
+    src.add(1, "for tag, section in sections:")
+    src.add(2, f"{uvarint}(outer, tag)")
+    src.add(2, f"{uvarint}(outer, len(section))")
+    src.add(2, "outer += section")
+
+
+def _differs(value: Any, default: Any) -> bool:
+    if isinstance(value, Struct) and isinstance(default, Struct):
+        return any(_differs(getattr(value, r.name), getattr(default, r.name)) for r in value.fields)
+    return bool(value != default)
+
+
+@_memoised
+def _decoder(cls: Any, version: int, flexible: bool) -> _Decoder:
+    source = _Source()
+    source.names["new"] = cls.__new__
+    source.names["cls"] = cls
+    source.add(0, "def decode(buf, pos):")
+    source.add(1, "self = new(cls)")
+    plain, tagged = _rows(cls, version)
+    absent = [row for row in cls.fields if row not in plain]
+    for row in absent:
+        source.add(1, f"self.{row.name} = {source.name(row.default_value)}()")
+    for run in _runs(plain):
+        if _is_fixed(run[0].type):
+            shape = struct.Struct(">" + "".join(r.type for r in run))
+            targets = ", ".join(f"self.{r.name}" for r in run)
+            source.add(1, f"{targets}, = {source.name(shape.unpack_from)}(buf, pos)")
+            source.add(1, f"pos += {shape.size}")
+        else:
+            _emit_read(source, 1, run[0], version, flexible)
+    if flexible:
+        _emit_read_tags(source, tagged, version)
+    source.add(1, "return self, pos")
+    decoder: _Decoder = source.compile("decode")
+    return decoder
+
+
+def _emit_read(src: _Source, depth: int, row: Field, version: int, flexible: bool) -> None:
+    type_, nullable, target = row.type, row.may_be_null(version), f"self.{row.name}"
+    if isinstance(type_, Array):
+        _emit_read_array(src, depth, row, version, flexible)
+    elif isinstance(type_, type):
+        read = src.name(_decoder(type_, version, flexible))
+        if nullable:
+            src.add(depth, f"{target} = None; present = buf[pos]; pos += 1")
+            src.add(depth, "if present != 255:")
+            depth += 1
+        src.add(depth, f"{target}, pos = {read}(buf, pos)")
+    elif _is_fixed(type_):
+        shape = struct.Struct(">" + type_)
+        src.add(depth, f"{target}, = {src.name(shape.unpack_from)}(buf, pos); pos += {shape.size}")
+    else:
+        src.add(depth, f"{target}, pos = {src.name(_reader(type_, nullable, flexible))}(buf, pos)")
+
+
+def _reader(type_: str, nullable: bool, flexible: bool) -> Callable[[memoryview, int], tuple[Any, int]]:
+    kind = "bytes" if type_ == RECORDS else type_
+    reader: Callable[[memoryview, int], tuple[Any, int]] = getattr(
+        codec, f"read_{_compact(flexible)}{'nullable_' if nullable else ''}{kind}"
+    )
+    return reader
+
+
+def _emit_read_array(src: _Source, depth: int, row: Field, version: int, flexible: bool) -> None:
+    element, target = row.type.element, f"self.{row.name}"
+    count = src.name(getattr(codec, f"read_{_compact(flexible)}count"))
+    minimum = _minimum(element, version, flexible)
+    src.add(depth, f"n, pos = {count}(buf, pos, {minimum})")
+    src.add(depth, "if n < 0:")
+    if row.may_be_null(version):
+        src.add(depth + 1, f"{target} = None")
+    else:
+        src.add(depth + 1, f"raise {src.name(_null_array)}({row.name!r}, pos)")
+    src.add(depth, "else:")
+    depth += 1
+    if _is_fixed(element):
+        unpack = src.name(struct.unpack_from)
+        if element == UUID:
+            src.add(depth, f"{target} = [bytes(buf[p:p + 16]) for p in range(pos, pos + 16 * n, 16)]")
+        else:
+            src.add(depth, f"{target} = list({unpack}(f'>{{n}}{element}', buf, pos))")
+        src.add(depth, f"pos += n * {minimum}")
+    elif isinstance(element, type):
+        read = src.name(_decoder(element, version, flexible))
+        shape = _fixed_shape(element, version, flexible)
+        if shape is None:
+            _emit_read_items(src, depth, f"{read}(buf, pos)", target)
+        else:
+            table = src.name(_table_reader(element, shape, version, flexible))
+            src.add(depth, f"{target}, pos = {table}(buf, pos, n)")
+    else:
+        read = src.name(_reader(element, False, flexible))
+        _emit_read_items(src, depth, f"{read}(buf, pos)", target)
+
+
+def _emit_read_items(src: _Source, depth: int, read: str, target: str) -> None:
+    src.add(depth, "items = []")
+    src.add(depth, "for _ in range(n):")
+    src.add(depth + 1, f"item, pos = {read}")
+    src.add(depth + 1, "items.append(item)")
+    src.add(depth, f"{target} = items")
+
+
+def _null_array(name: str, pos: int) -> ProtocolError:
+    return ProtocolError(f"malformed answer: null for {name} at byte {pos}", why="it must not be null here")
+
+
+def _fixed_shape(cls: type[Struct], version: int, flexible: bool) -> struct.Struct | None:
+    """The layout of a struct that is all fixed-size fields (and, if flexible, has no tagged ones set)."""
+    plain, _ = _rows(cls, version)
+    if not plain or not all(_is_fixed(row.type) for row in plain):
+        return None
+    return struct.Struct(">" + "".join(row.type for row in plain) + ("B" if flexible else ""))
+
+
+def _table_reader(
+    cls: type[Struct], shape: struct.Struct, version: int, flexible: bool
+) -> Callable[[memoryview, int, int], tuple[list[Any], int]]:
+    """Reads ``n`` elements at once; one by one when an element carries tagged fields after all."""
+    plain, _ = _rows(cls, version)
+    names = [row.name for row in plain]
+    absent = [(row.name, row.default_value) for row in cls.fields if row not in plain]
+    one = _decoder(cls, version, flexible)
+    new, size = cls.__new__, shape.size
+
+    def slowly(buf: memoryview, pos: int, n: int) -> tuple[list[Any], int]:
+        items = []
+        for _ in range(n):
+            item, pos = one(buf, pos)
+            items.append(item)
+        return items, pos
+
+    def read(buf: memoryview, pos: int, n: int) -> tuple[list[Any], int]:
+        end = pos + n * size
+        if end > len(buf):
+            return slowly(buf, pos, n)
+        items = []
+        for values in shape.iter_unpack(buf[pos:end]):
+            if flexible and values[-1]:
+                return slowly(buf, pos, n)
+            item = new(cls)
+            item.__dict__.update(zip(names, values, strict=False))
+            for name, default in absent:
+                setattr(item, name, default())
+            items.append(item)
+        return items, end
+
+    return read
+
+
+def _emit_read_tags(src: _Source, tagged: list[Field], version: int) -> None:
+    if not tagged:
+        src.add(1, "if buf[pos]:")
+        src.add(2, f"pos = {src.name(codec.skip_tagged)}(buf, pos)")
+        src.add(1, "else: pos += 1")
+        return
+    uvarint, short = src.name(codec.read_uvarint), src.name(codec.short_of)
+    src.add(1, f"tags, pos = {uvarint}(buf, pos)")
+    src.add(1, "for _ in range(tags):")
+    src.add(2, f"tag, pos = {uvarint}(buf, pos)")
+    src.add(2, f"size, pos = {uvarint}(buf, pos)")
+    src.add(2, "end = pos + size")
+    src.add(2, f"if end > len(buf): raise {short}('a tagged field', size, buf, pos)")
+    keyword = "if"
+    for row in tagged:
+        src.add(2, f"{keyword} tag == {row.tag}:")
+        _emit_read(src, 3, row, version, True)
+        keyword = "elif"
+    src.add(2, "pos = end")

@@ -1,0 +1,119 @@
+"""Field tables of messages: a class whose fields carry their wire type and the versions that have them.
+
+``compiler.py`` makes encoders and decoders of them. A test compares every table with the message definitions
+that Kafka publishes.
+"""
+
+from typing import Any, ClassVar, dataclass_transform
+
+# Wire types. The fixed-size ones are named by their struct format.
+BOOL, INT8, INT16, INT32, INT64, FLOAT64 = "?", "b", "h", "i", "q", "d"
+UINT16, UINT32 = "H", "I"
+UUID = "16s"
+STRING, BYTES, RECORDS = "string", "bytes", "records"
+FIXED = frozenset({BOOL, INT8, INT16, INT32, INT64, FLOAT64, UINT16, UINT32, UUID})
+
+NO_UUID = bytes(16)
+_MISSING: Any = object()
+_LAST = 0x7FFF
+
+
+class Array:
+    """``[]element`` of Kafka's definitions."""
+
+    __slots__ = ("element",)
+
+    def __init__(self, element: Any) -> None:
+        self.element = element
+
+
+class Field:
+    """One row of a field table."""
+
+    __slots__ = ("default", "name", "nullable", "tag", "type", "versions")
+
+    def __init__(self, type_: Any, versions: str, default: Any, nullable: str, tag: int | None) -> None:
+        self.name = ""
+        self.type = type_
+        self.versions = parse_versions(versions)
+        self.default = default
+        self.nullable = parse_versions(nullable) if nullable else None
+        self.tag = tag
+
+    def present(self, version: int) -> bool:
+        """Whether ``version`` of the message has this field."""
+        return self.versions[0] <= version <= self.versions[1]
+
+    def may_be_null(self, version: int) -> bool:
+        """Whether null is legal for it in ``version``."""
+        return self.nullable is not None and self.nullable[0] <= version <= self.nullable[1]
+
+    def default_value(self) -> Any:
+        """The default of the definition, or the zero value of the type; a fresh one each time."""
+        if self.default is not _MISSING:
+            return self.default
+        if isinstance(self.type, Array):
+            return []
+        if isinstance(self.type, type):
+            return self.type()
+        return _ZERO[self.type]
+
+
+_ZERO: dict[str, Any] = {
+    **dict.fromkeys((INT8, INT16, INT32, INT64, UINT16, UINT32), 0),
+    BOOL: False,
+    FLOAT64: 0.0,
+    UUID: NO_UUID,
+    STRING: "",
+    BYTES: b"",
+    RECORDS: None,
+}
+
+
+def parse_versions(text: str) -> tuple[int, int]:
+    """``"3+"``, ``"1-4"`` or ``"2"`` as (first, last)."""
+    first, plus, _ = text.partition("+")
+    if plus:
+        return int(first), _LAST
+    first, _, last = text.partition("-")
+    return int(first), int(last or first)
+
+
+def field(
+    type_: Any,
+    versions: str = "0+",
+    *,
+    default: Any = _MISSING,
+    nullable: str = "",
+    tag: int | None = None,
+) -> Any:
+    """Declares a field. ``tag`` makes it a tagged field of the flexible versions (KIP-482)."""
+    return Field(type_, versions, default, nullable, tag)
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(field,))
+class Struct:
+    """The base of all messages and their parts. Fields not given get their default."""
+
+    fields: ClassVar[tuple[Field, ...]] = ()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        rows = []
+        for name, row in list(cls.__dict__.items()):
+            if isinstance(row, Field):
+                row.name = name
+                rows.append(row)
+                delattr(cls, name)
+        cls.fields = (*cls.fields, *rows)
+
+    def __init__(self, **values: Any) -> None:
+        for row in self.fields:
+            value = values.pop(row.name, _MISSING)
+            setattr(self, row.name, row.default_value() if value is _MISSING else value)
+        if values:
+            raise TypeError(f"{type(self).__name__} has no field {', '.join(values)}")
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{row.name}={getattr(self, row.name)!r}" for row in self.fields)
+        return f"{type(self).__name__}({inside})"

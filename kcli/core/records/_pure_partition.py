@@ -1,0 +1,29 @@
+"""Which partition a key belongs to, as Java's default partitioner has it: murmur2 of the key, positive, modulo."""
+
+from collections.abc import Iterable, Sequence
+from struct import unpack_from
+
+_MIX = 0x5BD1E995
+_SEED = 0x9747B28C
+_MASK = 0xFFFFFFFF
+
+
+def murmur2(key: bytes) -> int:
+    """Java's ``Utils.murmur2`` as an unsigned 32-bit number."""
+    size = len(key)
+    words = size >> 2
+    digest = _SEED ^ size
+    for word in unpack_from(f"<{words}I", key):
+        mixed = word * _MIX & _MASK
+        mixed = (mixed ^ mixed >> 24) * _MIX & _MASK
+        digest = digest * _MIX & _MASK ^ mixed
+    rest = key[words << 2 :]
+    if rest:
+        digest = (digest ^ int.from_bytes(rest, "little")) * _MIX & _MASK
+    digest = (digest ^ digest >> 13) * _MIX & _MASK
+    return digest ^ digest >> 15
+
+
+def partition_keys(keys: Sequence[bytes] | Iterable[bytes], partitions: int) -> list[int]:
+    """The partition of each key out of ``partitions``. A key that is null has none: the caller leaves it out."""
+    return [(murmur2(key) & 0x7FFFFFFF) % partitions for key in keys]

@@ -1,0 +1,64 @@
+"""The hot functions over record bytes, from the C twin where it is built, else from Python.
+
+``KCLI_IMPL=pure`` or ``native`` forces one; ``native`` fails loudly where the extension is missing.
+``IMPLEMENTATION`` says which is in use.
+"""
+
+import os
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from kcli.core.errors import ConfigError
+from kcli.core.records._pure import NO_HEADERS, Columns, Row
+
+if TYPE_CHECKING:
+    from kcli.core.records import _pure as _chosen
+
+    IMPLEMENTATION = "pure"
+else:
+
+    def _choose(wanted: str):
+        """The module of the kernels and its name."""
+        if wanted not in ("", "pure", "native"):
+            raise ConfigError(f"KCLI_IMPL={wanted}", why="it is neither pure nor native")
+        if wanted != "pure":
+            try:
+                return import_module("kcli.core.records._native"), "native"
+            except ModuleNotFoundError as missing:
+                if wanted == "native":
+                    raise ConfigError(
+                        "KCLI_IMPL=native",
+                        why="this installation has no native kernels",
+                        do="unset KCLI_IMPL, or install a wheel built for this platform",
+                    ) from missing
+        return import_module("kcli.core.records._pure"), "pure"
+
+    _chosen, IMPLEMENTATION = _choose(os.environ.get("KCLI_IMPL", ""))
+
+decode_columns = _chosen.decode_columns
+decode_headers = _chosen.decode_headers
+decode_values = _chosen.decode_values
+encode_headers = _chosen.encode_headers
+encode_keyed = _chosen.encode_keyed
+encode_lines = _chosen.encode_lines
+encode_record = _chosen.encode_record
+encode_rows = _chosen.encode_rows
+murmur2 = _chosen.murmur2
+partition_keys = _chosen.partition_keys
+
+__all__ = [
+    "IMPLEMENTATION",
+    "NO_HEADERS",
+    "Columns",
+    "Row",
+    "decode_columns",
+    "decode_headers",
+    "decode_values",
+    "encode_headers",
+    "encode_keyed",
+    "encode_lines",
+    "encode_record",
+    "encode_rows",
+    "murmur2",
+    "partition_keys",
+]

@@ -1,0 +1,83 @@
+"""Values that every layer shares: names of places in a cluster, and records as the API shows them."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+
+class TopicPartition(NamedTuple):
+    """A partition of a topic; prints as ``orders-3``, Kafka's spelling in logs."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A broker as metadata names it. ``id`` is negative for a bootstrap address whose id is unknown."""
+
+    id: int
+    host: str
+    port: int
+    rack: str | None = None
+
+    def __str__(self) -> str:
+        address = f"{self.host}:{self.port}" if ":" not in self.host else f"[{self.host}]:{self.port}"
+        return address if self.id < 0 else f"{address} (node {self.id})"
+
+
+Header = tuple[str | bytes, bytes | None]
+"""Name and value of a record header. Names are UTF-8 text; bytes where they are not. Repeats keep order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record, as it is read.
+
+    ``timestamp`` is in ms since the epoch (−1: none); ``timestamp_type`` is 0 for CreateTime,
+    1 for LogAppendTime, −1 where the format has none (magic 0). ``None`` and ``b""`` differ.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    timestamp_type: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[Header, ...] = ()
+    leader_epoch: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerRecord:
+    """One record to be sent; ``partition`` None lets the partitioner choose, ``timestamp`` None is now."""
+
+    topic: str
+    value: bytes | None
+    key: bytes | None = None
+    headers: tuple[Header, ...] = ()
+    partition: int | None = None
+    timestamp: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordMetadata:
+    """Where an acknowledged record stands. ``offset`` is −1 where the broker did not tell (acks=0)."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSpec:
+    """A topic to be created; −1 leaves a count to the broker's default."""
+
+    name: str
+    partitions: int = -1
+    replication_factor: int = -1
+    configs: dict[str, str] = field(default_factory=dict)

@@ -1,0 +1,189 @@
+"""A click command as plain data: what help, man pages and completions all need to know about it.
+
+Pure. Extras of kcli's own classes (examples, quiet names, attached values) are read by attribute, so any
+click tree can be described.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import click
+
+TAKES_NOTHING, TAKES_VALUE, TAKES_ATTACHED = "nothing", "value", "attached"
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A line to type, and what it is for."""
+
+    line: str
+    says: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OptionDoc:
+    """One option. ``names`` are the ones to show, ``off_names`` the ``--no-…`` half of a switch."""
+
+    names: tuple[str, ...]
+    off_names: tuple[str, ...]
+    metavar: str
+    takes: str
+    help: str
+    choices: tuple[str, ...]
+    repeatable: bool
+    is_file: bool
+    is_global: bool
+
+    @property
+    def shown(self) -> str:
+        """``-o, --output KIND`` as help shows it."""
+        text = ", ".join(self.names)
+        if self.off_names:
+            text += " / " + ", ".join(self.off_names)
+        if self.takes == TAKES_NOTHING:
+            return text
+        return text + self.metavar if self.takes == TAKES_ATTACHED else f"{text} {self.metavar}"
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentDoc:
+    """One argument; ``shown`` with brackets and dots, as in a usage line."""
+
+    shown: str
+    choices: tuple[str, ...]
+    is_file: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CommandDoc:
+    """One command. ``children`` are (name, summary) of visible subcommands; ``aliases`` other ways to call it."""
+
+    path: tuple[str, ...]
+    summary: str
+    paragraphs: tuple[str, ...]
+    arguments: tuple[ArgumentDoc, ...]
+    options: tuple[OptionDoc, ...]
+    examples: tuple[Example, ...]
+    children: tuple[tuple[str, str], ...]
+    is_group: bool
+
+    @property
+    def own_options(self) -> tuple[OptionDoc, ...]:
+        """Options of this command alone."""
+        return tuple(option for option in self.options if not option.is_global)
+
+    @property
+    def global_options(self) -> tuple[OptionDoc, ...]:
+        """Options that every command has."""
+        return tuple(option for option in self.options if option.is_global)
+
+    @property
+    def usage(self) -> str:
+        """``kcli topics create [options] TOPIC…``"""
+        parts = [*self.path, *(["COMMAND"] if self.is_group else []), "[options]"]
+        return " ".join((*parts, *(argument.shown for argument in self.arguments)))
+
+
+def describe(command: click.Command, path: tuple[str, ...], ctx: click.Context | None = None) -> CommandDoc:
+    """The command that ``path`` calls."""
+    ctx = ctx or click.Context(command, info_name=path[-1])
+    params = command.get_params(ctx)
+    summary, paragraphs = _text(command)
+    return CommandDoc(
+        path=path,
+        summary=summary,
+        paragraphs=paragraphs,
+        arguments=tuple(_argument(param) for param in params if isinstance(param, click.Argument)),
+        options=tuple(_option(p) for p in params if isinstance(p, click.Option) and not p.hidden),
+        examples=tuple(Example(*example) for example in getattr(command, "examples", ())),
+        children=tuple(_children(command, ctx)),
+        is_group=isinstance(command, click.Group),
+    )
+
+
+def walk(command: click.Command, name: str) -> Iterator[CommandDoc]:
+    """The command and everything visible below it, depth first, in the order of its help."""
+    yield from _walk(command, (name,), None)
+
+
+def _walk(
+    command: click.Command, path: tuple[str, ...], parent: click.Context | None
+) -> Iterator[CommandDoc]:
+    ctx = click.Context(command, info_name=path[-1], parent=parent)
+    yield describe(command, path, ctx)
+    if isinstance(command, click.Group):
+        for name in command.list_commands(ctx):
+            child = command.get_command(ctx, name)
+            if child is not None and not child.hidden:
+                yield from _walk(child, (*path, name), ctx)
+
+
+def _children(command: click.Command, ctx: click.Context) -> Iterator[tuple[str, str]]:
+    if not isinstance(command, click.Group):
+        return
+    summaries = getattr(command, "summaries", {})
+    for name in command.list_commands(ctx):
+        if name in summaries:
+            yield name, summaries[name]
+        elif (child := command.get_command(ctx, name)) is not None and not child.hidden:
+            yield name, _text(child)[0]
+
+
+def _text(command: click.Command) -> tuple[str, tuple[str, ...]]:
+    """The first paragraph of the docstring on one line, and the other paragraphs."""
+    import inspect
+
+    paragraphs = [part.strip("\n") for part in inspect.cleandoc(command.help or "").split("\n\n")]
+    summary = " ".join(paragraphs[0].split()).rstrip(".")
+    return summary, tuple(part for part in paragraphs[1:] if part)
+
+
+def _option(option: click.Option) -> OptionDoc:
+    quiet = getattr(option, "quiet_names", ())
+    choices = tuple(str(choice) for choice in option.type.choices) if _is_choice(option.type) else ()  # type: ignore[attr-defined]
+    takes = TAKES_VALUE
+    if option.is_flag or option.count:
+        takes = TAKES_NOTHING
+    elif hasattr(option, "bare"):
+        takes = TAKES_ATTACHED
+    return OptionDoc(
+        names=tuple(name for name in option.opts if name not in quiet),
+        off_names=tuple(option.secondary_opts),
+        metavar=option.metavar or "|".join(choices) or (option.name or "").upper(),
+        takes=takes,
+        help=_with_default(option),
+        choices=choices,
+        repeatable=option.multiple or option.count,
+        is_file=_is_file(option.type, option.metavar),
+        is_global=hasattr(option, "quiet_names"),
+    )
+
+
+def _with_default(option: click.Option) -> str:
+    text = (option.help or "").strip()
+    if option.show_default and option.default not in (None, False, (), ""):
+        text += f" (default: {option.default})"
+    return text
+
+
+def _argument(argument: click.Argument) -> ArgumentDoc:
+    name = argument.metavar or (argument.name or "").upper()
+    if argument.nargs == -1 and not name.endswith("…"):
+        name += "…"
+    return ArgumentDoc(
+        shown=name if argument.required or name.startswith("[") else f"[{name}]",
+        choices=tuple(str(choice) for choice in argument.type.choices) if _is_choice(argument.type) else (),  # type: ignore[attr-defined]
+        is_file=_is_file(argument.type, argument.metavar or name),
+    )
+
+
+def _is_choice(kind: click.ParamType) -> bool:
+    return isinstance(kind, click.Choice)
+
+
+def _is_file(kind: click.ParamType, metavar: str | None) -> bool:
+    return isinstance(kind, click.Path | click.File) or (metavar or "").strip("[]…") in (
+        "FILE",
+        "DIR",
+        "PATH",
+    )

@@ -1,0 +1,98 @@
+"""Stopping in order: the first SIGINT, SIGTERM or SIGHUP asks, the second ends at once.
+
+A handler runs in the main thread, between two steps of Python code; it only sets the signal's number and wakes
+whoever waits. A system call that the signal interrupts is taken up again by Python (PEP 475), so a loop that
+blocks must watch ``fileno()`` or be woken by a callable (``wake``).
+"""
+
+import os
+import signal
+from collections.abc import Callable
+from types import FrameType, TracebackType
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Stop:
+    """A request to stop. Also works without signals: a test or a screen calls ``request``.
+
+    ``unconfirmed`` says, at a second signal, what would be lost; it is called inside the handler.
+    """
+
+    def __init__(
+        self,
+        *,
+        unconfirmed: Callable[[], str] = str,
+        end: Callable[[int], object] = os._exit,
+    ) -> None:
+        self.signal = 0
+        self.unconfirmed = unconfirmed
+        self._end = end
+        self._wakers: list[Callable[[], object]] = []
+        self._pipe: tuple[int, int] | None = None
+        self._before: dict[int, object] = {}
+
+    def __bool__(self) -> bool:
+        return self.signal != 0
+
+    @property
+    def exit_code(self) -> int:
+        """128 + the signal's number; 0 while nothing was asked."""
+        return 128 + self.signal if self.signal else 0
+
+    def __enter__(self) -> "Stop":
+        """Installs the handlers; not for signals that the parent chose to ignore (nohup, ``&``)."""
+        for number in SIGNALS:
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                try:
+                    self._before[number] = signal.signal(number, self._on_signal)
+                except ValueError:  # not the main thread: somebody else owns the signals
+                    break
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
+        self._before.clear()
+        if self._pipe is not None:
+            for end in self._pipe:
+                os.close(end)
+            self._pipe = None
+
+    def wake(self, waker: Callable[[], object]) -> None:
+        """Calls ``waker`` when a stop is asked for (at once if it was already); it must not block."""
+        self._wakers.append(waker)
+        if self.signal:
+            waker()
+
+    def fileno(self) -> int:
+        """A descriptor that becomes readable, and stays so, when a stop is asked for."""
+        if self._pipe is None:
+            self._pipe = os.pipe()
+            if self.signal:
+                os.write(self._pipe[1], b"!")
+        return self._pipe[0]
+
+    def request(self, number: int = signal.SIGINT) -> None:
+        """What a signal does: the first asks, the second ends the process."""
+        if self.signal:
+            self._now(number)
+            return
+        self.signal = number
+        if self._pipe is not None:
+            os.write(self._pipe[1], b"!")
+        for waker in self._wakers:
+            waker()
+
+    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+        self.request(number)
+
+    def _now(self, number: int) -> None:
+        try:
+            text = self.unconfirmed()
+            if text:
+                os.write(2, f"kcli: stopped at once: {text}\n".encode())
+        finally:
+            self._end(128 + number)

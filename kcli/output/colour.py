@@ -1,0 +1,23 @@
+"""Whether a stream takes colour: ``--color``, then NO_COLOR, FORCE_COLOR, TERM=dumb, then whether it is a terminal."""
+
+from collections.abc import Mapping
+from typing import IO, Any
+
+
+def wants_colour(stream: IO[Any] | None, environ: Mapping[str, str], choice: str | None) -> bool:
+    """The one decision about colour, per stream."""
+    if choice in ("always", "never"):
+        return choice == "always"
+    if environ.get("NO_COLOR"):
+        return False
+    if environ.get("FORCE_COLOR", "0") not in ("", "0"):
+        return True
+    return is_terminal(stream) and environ.get("TERM") != "dumb"
+
+
+def is_terminal(stream: IO[Any] | None) -> bool:
+    """Whether a person reads (or types at) the stream; a closed one counts as no."""
+    try:
+        return stream is not None and stream.isatty()
+    except ValueError:
+        return False

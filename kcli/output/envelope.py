@@ -1,0 +1,134 @@
+"""JSON, NDJSON and YAML: one document with its items, streamed, closed validly whatever ends it."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kcli.core.clock import wall_ms
+from kcli.output.sanitise import visible_json
+from kcli.output.tables import Column, Row, Rows, time_text
+
+if TYPE_CHECKING:
+    from kcli.output.stdout import Output
+
+API = "kcli/v1"
+
+
+class JsonDocument(Rows):
+    """``{"kind","api","cluster","at","items":[…],"warnings":[…]}``, one item a line."""
+
+    def __init__(
+        self, out: "Output", columns: Sequence[Column], head: dict[str, Any], warnings: Sequence[str]
+    ) -> None:
+        super().__init__(out, columns)
+        self._head = head
+        self._warnings = warnings
+        self._begun = False
+
+    def put(self, row: Row) -> None:
+        """Writes the item."""
+        self._begin()
+        self.out.text(",\n" if self.count > 1 else "\n")
+        self.out.text(compact(item_of(self.columns, row)))
+
+    def close(self) -> None:
+        """Completes the document."""
+        self._begin()
+        self.out.text(("\n" if self.count else "") + f'],"warnings":{compact(list(self._warnings))}}}\n')
+        super().close()
+
+    def _begin(self) -> None:
+        if not self._begun:
+            self._begun = True
+            self.out.text(compact(self._head)[:-1] + ',"items":[')
+
+
+class JsonLines(Rows):
+    """The bare items, each with its kind, one a line."""
+
+    def __init__(self, out: "Output", columns: Sequence[Column], item: str) -> None:
+        super().__init__(out, columns)
+        self._item = item
+
+    def put(self, row: Row) -> None:
+        """Writes the item."""
+        self.out.text(compact({"kind": self._item, **item_of(self.columns, row)}) + "\n")
+
+
+class YamlDocument(JsonDocument):
+    """The same document as block YAML; strings are quoted as in JSON wherever YAML might read them otherwise."""
+
+    def put(self, row: Row) -> None:
+        """Writes the item."""
+        self._begin()
+        lines = list(_yaml(item_of(self.columns, row)))
+        self.out.text("".join(f"{'- ' if i == 0 else '  '}{line}\n" for i, line in enumerate(lines)))
+
+    def close(self) -> None:
+        """Completes the document."""
+        if not self.count and not self._begun:
+            self._begun = True
+            self.out.text("".join(f"{line}\n" for line in _yaml({**self._head, "items": []})))
+        self.out.text("".join(f"{line}\n" for line in _yaml({"warnings": list(self._warnings)})))
+        Rows.close(self)
+
+    def _begin(self) -> None:
+        if not self._begun:
+            self._begun = True
+            self.out.text("".join(f"{line}\n" for line in _yaml(self._head)) + "items:\n")
+
+
+def document(
+    out: "Output",
+    form: str,
+    kind: str,
+    item: str,
+    columns: Sequence[Column],
+    *,
+    cluster: str | None,
+    warnings: Sequence[str],
+) -> Rows:
+    """The document of the form ``json``, ``ndjson`` or ``yaml``."""
+    if form == "ndjson":
+        return JsonLines(out, columns, item)
+    head = {"kind": kind, "api": API, "cluster": cluster, "at": time_text(wall_ms())}
+    return (JsonDocument if form == "json" else YamlDocument)(out, columns, head, warnings)
+
+
+def item_of(columns: Sequence[Column], row: Row) -> dict[str, Any]:
+    """All columns in their order (unknown ones null), then what else the row has; times as text."""
+    times = {column.key for column in columns if column.kind == "time"}
+    item = {column.key: row.get(column.key) for column in columns} | dict(row)
+    return {k: time_text(v) if k in times and isinstance(v, int) else v for k, v in item.items()}
+
+
+def compact(value: Any) -> str:
+    """JSON without blanks; characters that a terminal would obey are escapes, so the value is the same."""
+    return visible_json(json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str))
+
+
+_BARE = re.compile(r"[A-Za-z_/][A-Za-z0-9_./@+-]*(?: [A-Za-z0-9_./@+-]+)*")
+_NOT_TEXT = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "n"))
+
+
+def _yaml(value: Mapping[str, Any]) -> Iterator[str]:
+    for key, inner in value.items():
+        if isinstance(inner, Mapping) and inner:
+            yield f"{_scalar(key)}:"
+            yield from ("  " + line for line in _yaml(inner))
+        elif isinstance(inner, list | tuple) and any(isinstance(e, Mapping | list | tuple) for e in inner):
+            yield f"{_scalar(key)}:"
+            for element in inner:
+                nested = list(_yaml(element)) if isinstance(element, Mapping) and element else [compact(element)]
+                yield from ("- " + line if i == 0 else "  " + line for i, line in enumerate(nested))
+        elif isinstance(inner, list | tuple):
+            yield f"{_scalar(key)}: [{', '.join(map(_scalar, inner))}]"
+        else:
+            yield f"{_scalar(key)}: {_scalar(inner)}"
+
+
+def _scalar(value: Any) -> str:
+    if isinstance(value, str) and _BARE.fullmatch(value) and value.lower() not in _NOT_TEXT:
+        return value
+    return compact(value)

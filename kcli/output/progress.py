@@ -1,0 +1,158 @@
+"""Progress on stderr: one line redrawn on a terminal, one line per 10 s elsewhere, or NDJSON.
+
+Drawn here with a carriage return and not by a library: it is one line, it must not slow the loop that feeds
+it, and a warning must be able to step in between. ``update`` is cheap enough to call per batch.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+from kcli.output.talk import Talk
+
+INTERVALS = {"bar": 0.1, "line": 10.0, "json": 1.0}
+
+
+class Progress:
+    """Shows how far something is. ``style`` is ``bar``, ``line``, ``json`` or ``none``."""
+
+    def __init__(
+        self,
+        talk: Talk,
+        title: str,
+        *,
+        style: str,
+        total: int | None = None,
+        unit: str = "records",
+        clock: Callable[[], float] = time.monotonic,
+        width: Callable[[], int] | None = None,
+    ) -> None:
+        self.talk = talk
+        self.title = title
+        self.style = style
+        self.total = total
+        self.unit = unit
+        self.done = 0
+        self.bytes = 0
+        self.extra: dict[str, Any] = {}
+        self._clock = clock
+        self._width = width or _terminal_width
+        self._interval = INTERVALS.get(style, 0.0)
+        self._started = clock()
+        self._next = self._started + (0.2 if style == "bar" else self._interval)
+        self._drawn = False
+
+    def __enter__(self) -> "Progress":
+        if self.style == "bar":
+            self.talk.before_line = self._erase
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def update(self, done: int, size: int = 0, **extra: Any) -> None:
+        """``done`` and ``size`` (bytes) are totals so far; ``extra`` are further counts to show."""
+        self.done, self.bytes = done, size
+        if extra:
+            self.extra.update(extra)
+        if self.style != "none":
+            now = self._clock()
+            if now >= self._next:
+                self._next = now + self._interval
+                self._show(now)
+
+    def close(self) -> None:
+        """Takes the bar away; the command's summary says the rest."""
+        if self.style == "json":
+            self._show(self._clock())
+        self._erase()
+        if self.talk.before_line == self._erase:
+            self.talk.before_line = None
+        self.style = "none"
+
+    def _show(self, now: float) -> None:
+        seconds = max(now - self._started, 1e-9)
+        if self.style == "json":
+            self._write(self._document(seconds) + "\n")
+        elif self.style == "line":
+            self.talk.note(self.line(seconds))
+        else:
+            self._write("\r\x1b[K" + self.line(seconds, bar=True)[: max(self._width() - 1, 10)])
+            self._drawn = True
+
+    def line(self, seconds: float, *, bar: bool = False) -> str:
+        """``produced 1,234,567 records, 1.2 GB, 310,000 records/s``"""
+        rate = self.done / seconds
+        parts = [f"{self.title} {self.done:,} {self.unit}"]
+        if self.total:
+            parts[0] = f"{self.title} {self.done:,} of {self.total:,} {self.unit}"
+        if self.bytes:
+            parts.append(f"{size_text(self.bytes)} ({size_text(self.bytes / seconds)}/s)")
+        parts.append(f"{rate:,.0f} {self.unit}/s")
+        parts += [f"{name.replace('_', ' ')} {value}" for name, value in self.extra.items() if value]
+        head = f"[{_bar(self.done / self.total)}] " if bar and self.total else ""
+        return head + ", ".join(parts)
+
+    def _document(self, seconds: float) -> str:
+        import json
+
+        return json.dumps(
+            {
+                "kind": "Progress",
+                "title": self.title,
+                "unit": self.unit,
+                "done": self.done,
+                "total": self.total,
+                "bytes": self.bytes,
+                "seconds": round(seconds, 3),
+                **self.extra,
+            }
+        )
+
+    def _erase(self) -> None:
+        if self._drawn:
+            self._drawn = False
+            self._write("\r\x1b[K")
+
+    def _write(self, text: str) -> None:
+        try:
+            self.talk.stream.write(text)
+            self.talk.stream.flush()
+        except (OSError, ValueError):
+            pass
+
+
+def progress_style(choice: str | None, talk: Talk, *, dumb: bool = False) -> str:
+    """What ``--progress`` means here: a bar on a terminal, a line per 10 s elsewhere, nothing with ``-q``."""
+    if choice in ("none", "json"):
+        return choice
+    if choice is None or choice == "auto":
+        if talk.quiet:
+            return "none"
+        return "bar" if talk.isatty and not dumb else "line"
+    return "bar" if talk.isatty and not dumb else "line"
+
+
+def size_text(size: float) -> str:
+    """``1.2 MB``: powers of ten, as disks and networks are sold."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"
+
+
+def _bar(share: float, width: int = 20) -> str:
+    full = round(min(max(share, 0.0), 1.0) * width)
+    return "█" * full + "░" * (width - full)
+
+
+def _terminal_width() -> int:
+    try:
+        return os.get_terminal_size(2).columns
+    except OSError:
+        return 80

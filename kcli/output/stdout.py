@@ -1,0 +1,83 @@
+"""The stdout of one run: bytes out, and what kind of output was asked for.
+
+Data is always UTF-8, whatever the locale. A reader that went away raises BrokenPipeError, a full disk OSError;
+both end the run at the rim (``commands/_exit.py``).
+"""
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import IO, Any, BinaryIO
+
+from kcli.output.colour import is_terminal, wants_colour
+from kcli.output.tables import Column, Rows, rows
+
+
+class Output:
+    """``kind`` is what ``-o`` said, or None; ``isatty`` and ``width`` are decided here, or given by a test."""
+
+    def __init__(
+        self,
+        stream: IO[Any] | None = None,
+        *,
+        kind: str | None = None,
+        headers: bool = True,
+        color: str | None = None,
+        environ: Mapping[str, str] | None = None,
+        isatty: bool | None = None,
+        width: int | None = None,
+    ) -> None:
+        self._stream = stream if stream is not None else sys.stdout
+        self.kind = kind
+        self.headers = headers
+        self.isatty = is_terminal(self._stream) if isatty is None else isatty
+        self.colour = wants_colour(self._stream, environ or {}, color)
+        self._width = width
+
+    @property
+    def binary(self) -> BinaryIO:
+        """The stream of bytes below stdout, for output that is made by the block."""
+        if self._stream is None:
+            raise OSError(9, os.strerror(9))  # stdout was closed before the start: EBADF
+        return getattr(self._stream, "buffer", self._stream)  # type: ignore[no-any-return]
+
+    @property
+    def width(self) -> int | None:
+        """Columns of the terminal; None in a pipe: as wide as it takes."""
+        if self._width is not None or not self.isatty:
+            return self._width
+        try:
+            return os.get_terminal_size(self.binary.fileno()).columns
+        except (OSError, ValueError):
+            return 80
+
+    def list_kind(self) -> str:
+        """The kind for a list: what ``-o`` says, else a table on a terminal and plain in a pipe."""
+        return self.kind or ("table" if self.isatty else "plain")
+
+    def write(self, data: bytes | memoryview) -> None:
+        """Writes bytes as they are."""
+        self.binary.write(data)
+
+    def text(self, text: str) -> None:
+        """Writes text as UTF-8; lone surrogates, which no UTF-8 has, become escapes."""
+        self.binary.write(text.encode("utf-8", "backslashreplace"))
+
+    def flush(self) -> None:
+        """What was written is with the reader, or an error is raised."""
+        self.binary.flush()
+
+    def rows(
+        self,
+        kind: str,
+        item: str,
+        columns: Sequence[Column],
+        *,
+        cluster: str | None = None,
+        warnings: Sequence[str] = (),
+    ) -> Rows:
+        """A list to be filled: ``with out.rows("TopicList", "Topic", COLUMNS) as rows: rows.add({…})``.
+
+        ``warnings`` is read at the end, so a list that grows meanwhile is complete.
+        """
+        return rows(self, kind, item, columns, cluster=cluster, warnings=warnings)

@@ -1,0 +1,196 @@
+"""Rows of typed columns, printed as ``-o`` says. JSON forms are in ``envelope.py``, the table in ``style.py``.
+
+A row is a dict of JSON-ready values by column key; further keys appear in JSON only. None is unknown.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from kcli.output.sanitise import visible_line
+
+if TYPE_CHECKING:
+    from kcli.output.stdout import Output
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column. ``kind``: ``text``, ``number`` (grouped in a table, right-aligned), ``id`` (right-aligned, never
+    grouped), ``time`` (ms since the epoch, shown as RFC 3339). ``wide`` ones appear with ``-o wide`` and in the
+    formats for programs, not in table and plain."""
+
+    key: str
+    kind: str = "text"
+    wide: bool = False
+
+    @property
+    def heading(self) -> str:
+        """``log_start`` → ``LOG-START``."""
+        return self.key.upper().replace("_", "-")
+
+    @property
+    def right(self) -> bool:
+        """Whether cells stand at the right edge."""
+        return self.kind in ("number", "id")
+
+
+class Rows:
+    """Takes rows, prints them: the ones that can stream at once, the aligned ones at the end.
+
+    A context manager: it completes the output also when an error or a signal ends the loop, so that a JSON
+    document is always valid; if the first row never came and an error ends it, nothing is written.
+    """
+
+    def __init__(self, out: "Output", columns: Sequence[Column]) -> None:
+        self.out = out
+        self.columns = tuple(columns)
+        self.count = 0
+
+    def __enter__(self) -> "Rows":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, BrokenPipeError):
+            return
+        if error is None or self.count:
+            self.close()
+
+    def add(self, row: Row) -> None:
+        """One more row."""
+        self.count += 1
+        self.put(row)
+
+    def put(self, row: Row) -> None:
+        """What a format does with a row."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """What a format does at the end."""
+        self.out.flush()
+
+
+class Separated(Rows):
+    """tsv, csv and name: a line per row as it comes; unknown is empty."""
+
+    def __init__(self, out: "Output", columns: Sequence[Column], form: str) -> None:
+        super().__init__(out, columns[:1] if form == "name" else columns)
+        self.form = form
+        self._headed = not out.headers or form == "name"
+
+    def put(self, row: Row) -> None:
+        """One line."""
+        self._head()
+        self._line(flat(column, row.get(column.key), "") for column in self.columns)
+
+    def close(self) -> None:
+        """An empty list has its header too."""
+        self._head()
+        super().close()
+
+    def _head(self) -> None:
+        if not self._headed:
+            self._headed = True
+            self._line(column.key for column in self.columns)
+
+    def _line(self, cells: Iterator[str]) -> None:
+        if self.form == "csv":
+            self.out.text(",".join(map(csv_cell, cells)) + "\n")
+        elif self.form == "tsv":
+            self.out.text("\t".join(map(tsv_cell, cells)) + "\n")
+        else:
+            self.out.text((visible_line if self.out.isatty else str)("".join(cells)) + "\n")
+
+
+class Aligned(Rows):
+    """plain: columns two blanks apart, nothing cut, no grouping; unknown is ``-``."""
+
+    def __init__(self, out: "Output", columns: Sequence[Column]) -> None:
+        super().__init__(out, [column for column in columns if not column.wide])
+        self._cells: list[list[str]] = [[c.heading for c in self.columns]] if out.headers else []
+
+    def put(self, row: Row) -> None:
+        """Kept until the widths are known."""
+        self._cells.append([visible_line(flat(c, row.get(c.key), "-")) or '""' for c in self.columns])
+
+    def close(self) -> None:
+        """Prints all."""
+        widths = [max(map(len, cells)) for cells in zip(*self._cells, strict=True)]
+        for cells in self._cells:
+            self.out.text(aligned(cells, widths, self.columns) + "\n")
+        super().close()
+
+
+def rows(
+    out: "Output",
+    kind: str,
+    item: str,
+    columns: Sequence[Column],
+    *,
+    cluster: str | None = None,
+    warnings: Sequence[str] = (),
+) -> Rows:
+    """The rows of the format that was chosen."""
+    form = out.list_kind()
+    if form in ("json", "ndjson", "yaml"):
+        from kcli.output.envelope import document
+
+        return document(out, form, kind, item, columns, cluster=cluster, warnings=warnings)
+    if form in ("tsv", "csv", "name"):
+        return Separated(out, columns, form)
+    if form in ("table", "wide"):
+        from kcli.output.style import TableRows
+
+        return TableRows(out, columns, wide=form == "wide")
+    return Aligned(out, columns)
+
+
+def aligned(cells: Sequence[str], widths: Sequence[int], columns: Sequence[Column]) -> str:
+    """One line of plain output."""
+    padded = (
+        cell.rjust(width) if column.right else cell.ljust(width)
+        for cell, width, column in zip(cells, widths, columns, strict=True)
+    )
+    return "  ".join(padded).rstrip()
+
+
+def flat(column: Column, value: Any, missing: str) -> str:
+    """A value as one cell of text."""
+    if value is None:
+        return missing
+    if column.kind == "time":
+        return time_text(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | tuple):
+        return ",".join(str(element) for element in value) or missing
+    if isinstance(value, Mapping):
+        return ",".join(f"{key}={element}" for key, element in value.items()) or missing
+    return str(value)
+
+
+def time_text(ms: int) -> str:
+    """RFC 3339, UTC, ms; the number itself where it is outside of what a calendar has."""
+    from datetime import UTC, datetime, timedelta
+
+    try:
+        when = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)
+    except OverflowError:
+        return str(ms)
+    return when.strftime("%Y-%m-%dT%H:%M:%S") + f".{ms % 1000:03d}Z"
+
+
+def csv_cell(text: str) -> str:
+    """Quoted where RFC 4180 asks for it."""
+    if any(sign in text for sign in ',"\n\r'):
+        return '"' + text.replace('"', '""') + '"'
+    return text
+
+
+def tsv_cell(text: str) -> str:
+    """Tabs, line ends and backslashes as escapes, so that ``cut`` is always right."""
+    return text.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")

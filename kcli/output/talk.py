@@ -1,0 +1,75 @@
+"""What is said to the user on stderr: notes, warnings, details, debug lines. Any thread may call it.
+
+Everything passes the sanitiser, since it may hold text made by a broker. Each line is one write, so lines of
+two threads never mix.
+"""
+
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import IO
+
+from kcli.output.colour import is_terminal, wants_colour
+from kcli.output.sanitise import visible
+
+YELLOW, DIM, RESET = "\x1b[33m", "\x1b[2m", "\x1b[0m"
+
+
+class Talk:
+    """The stderr of one run. ``verbose`` counts ``-v``; ``quiet`` leaves only warnings and errors."""
+
+    def __init__(
+        self,
+        stream: IO[str] | None = None,
+        *,
+        quiet: bool = False,
+        verbose: int = 0,
+        color: str | None = None,
+        environ: Mapping[str, str] | None = None,
+        isatty: bool | None = None,
+    ) -> None:
+        self.stream = stream if stream is not None else sys.stderr
+        self.quiet = quiet
+        self.verbose = verbose
+        self.isatty = is_terminal(self.stream) if isatty is None else isatty
+        self.colour = wants_colour(self.stream, environ or {}, color)
+        self.warnings: list[str] = []
+        self.before_line: Callable[[], None] | None = None
+
+    def note(self, text: str) -> None:
+        """Something worth knowing in a normal run: a summary, what was used, what comes next."""
+        if not self.quiet:
+            self.write(text)
+
+    def warn(self, text: str) -> None:
+        """Something is not as it should be, and the run goes on; also ends up in a JSON document's warnings."""
+        self.warnings.append(text)
+        self.write(f"warning: {text}", YELLOW)
+
+    def detail(self, text: str, *, level: int = 1) -> None:
+        """For ``-v`` (level 1), ``-vv`` (2)."""
+        if self.verbose >= level:
+            self.write(text, DIM)
+
+    def plain(self, text: str) -> None:
+        """A plan or a question's context: said even with ``-q``."""
+        self.write(text)
+
+    def debug(self, text: str) -> None:
+        """A trace line, with the time of day; its caller has decided that it is wanted."""
+        now = time.time()
+        stamp = time.strftime("%H:%M:%S", time.localtime(now)) + f".{int(now * 1000) % 1000:03d}"
+        self.write(f"{stamp} {text}", DIM)
+
+    def write(self, text: str, colour: str = "") -> None:
+        """Writes lines; a stderr that is closed or full is no reason to fail."""
+        if self.before_line is not None:
+            self.before_line()
+        text = visible(text)
+        if colour and self.colour:
+            text = f"{colour}{text}{RESET}"
+        try:
+            self.stream.write(text + "\n")
+            self.stream.flush()
+        except (OSError, ValueError, AttributeError):
+            pass

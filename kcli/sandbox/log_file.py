@@ -1,0 +1,50 @@
+"""Reads the end of a node's log, and finds in it the line that says why the node ended."""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+_CAUSE = re.compile(r"^(Caused by: )?[\w.$]+(Exception|Error)\b|\bFATAL\b")
+_BLOCK = 1 << 16
+
+
+def tail(path: Path, lines: int) -> list[str]:
+    """The last ``lines`` lines of the file; fewer if it is shorter, none if it is not there."""
+    try:
+        with path.open("rb") as file:
+            return [line.decode("utf-8", "replace") for line in _tail(file.fileno(), lines)]
+    except OSError:
+        return []
+
+
+def cause(log_lines: list[str]) -> str:
+    """The likeliest reason in the last lines of a log: the innermost exception, else the last line."""
+    for line in reversed(log_lines):
+        if _CAUSE.search(line.strip()):
+            return line.strip()
+    return next((line.strip() for line in reversed(log_lines) if line.strip()), "")
+
+
+def rotate(path: Path) -> None:
+    """Keep the log of the run before as ``….1``, so that a new run's starts empty."""
+    if path.exists():
+        path.replace(path.with_name(path.name + ".1"))
+
+
+def follow(path: Path, position: int) -> Iterator[bytes]:
+    """What was written behind ``position``; an iterator that ends when there is no more for now."""
+    with path.open("rb") as file:
+        file.seek(position)
+        while block := file.read(_BLOCK):
+            yield block
+
+
+def _tail(descriptor: int, lines: int) -> list[bytes]:
+    position = os.lseek(descriptor, 0, os.SEEK_END)
+    data = b""
+    while position > 0 and data.count(b"\n") <= lines:
+        step = min(_BLOCK, position)
+        position -= step
+        data = os.pread(descriptor, step, position) + data
+    return data.splitlines()[-lines:] if lines > 0 else []

@@ -1,0 +1,36 @@
+"""Where the sandbox keeps its state and its jars: names of folders only, nothing is created here."""
+
+import os
+import re
+from pathlib import Path
+
+from kcli.sandbox.errors import UsageError
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
+
+
+def state_root() -> Path:
+    """The folder with one folder per sandbox (``$XDG_STATE_HOME/kcli/sandboxes``)."""
+    return _xdg("XDG_STATE_HOME", ".local/state") / "kcli" / "sandboxes"
+
+
+def cache_root() -> Path:
+    """The folder of downloaded jars: ``$KCLI_CACHE``, else ``$XDG_CACHE_HOME/kcli``."""
+    override = os.environ.get("KCLI_CACHE")
+    return Path(override) if override else _xdg("XDG_CACHE_HOME", ".cache") / "kcli"
+
+
+def home_of(name: str) -> Path:
+    """The folder of the sandbox called ``name``; a name that is no plain file name is refused."""
+    if not _NAME.match(name):
+        raise UsageError(
+            f"sandbox name {name!r}",
+            why="a name has letters, digits, '.', '_' and '-', at most 64, and starts with a letter or digit",
+        )
+    return state_root() / name
+
+
+def _xdg(variable: str, fallback: str) -> Path:
+    value = os.environ.get(variable, "")
+    # The XDG specification: a relative path is invalid and is ignored.
+    return Path(value) if value.startswith("/") else Path.home() / fallback

@@ -1,0 +1,104 @@
+"""Chooses loopback ports for the nodes of a sandbox. The choice is pure; the look at the system is
+at the end.
+
+A port that was free can be taken before the broker binds it. Sandboxes keep out of each other's way
+by choosing under one lock and writing their choice down first; against strangers the broker's own
+error remains.
+"""
+
+import random
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+from kcli.sandbox.errors import RefusedError
+
+HOST = "127.0.0.1"
+FIRST_CHOICE = 9092
+LOW, HIGH = 20_000, 32_000
+"""Where other ports are looked for: below the range the system takes for outgoing connections."""
+
+ANY = 0
+"""As a wanted port: anywhere, even if ``FIRST_CHOICE`` is free."""
+
+IsFree = Callable[[int], bool]
+
+
+def choose_ports(count: int, wanted: int | None, is_free: IsFree, *, rng: random.Random) -> list[int]:
+    """``count`` consecutive ports: exactly from ``wanted`` on, or, without one, wherever they are
+    free.
+    """
+    if wanted:
+        ports = list(range(wanted, wanted + count))
+        for port in ports:
+            if not is_free(port):
+                raise PortTakenError(port)
+        return ports
+    if wanted is None and all(is_free(FIRST_CHOICE + n) for n in range(count)):
+        return [FIRST_CHOICE + n for n in range(count)]
+    for _ in range(200):
+        start = rng.randrange(LOW, HIGH - count)
+        if all(is_free(start + n) for n in range(count)):
+            return [start + n for n in range(count)]
+    raise RefusedError(
+        f"no {count} consecutive free ports on {HOST}",
+        why=f"looked at 200 places between {LOW} and {HIGH}",
+        do="name one with --port",
+    )
+
+
+class PortTakenError(RefusedError):
+    """``port`` is in use, ``by`` a process or sandbox if that is known."""
+
+    def __init__(self, port: int, by: str = "") -> None:
+        super().__init__(
+            f"port {port} on {HOST} is taken",
+            why=f"by {by}" if by else "another program listens there",
+            do="choose another with --port, or leave --port out to get a free one",
+        )
+        self.port = port
+
+
+def is_port_free(port: int) -> bool:
+    """Whether a server could listen on ``port`` of the loopback address now."""
+    if not 0 < port < 65536:
+        return False
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        # As the JVM does: without it a port in TIME_WAIT would look taken for a minute after a restart.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+            probe.listen(1)
+        except OSError:
+            return False
+    return True
+
+
+def who_listens(port: int) -> str:
+    """``pid 4711 (java)`` for the process that listens on ``port``; empty where that cannot be seen
+    (cheaply).
+    """
+    inodes = _listening_inodes(port)
+    if not inodes:
+        return ""
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if any(str(fd.readlink()) in inodes for fd in (process / "fd").iterdir()):
+                return f"pid {process.name} ({(process / 'comm').read_text().strip()})"
+        except OSError:
+            continue
+    return ""
+
+
+def _listening_inodes(port: int) -> set[str]:
+    inodes = set()
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        try:
+            lines = Path(table).read_text("ascii").splitlines()[1:]
+        except OSError:
+            continue
+        for fields in map(str.split, lines):
+            # local address:port in hex, state 0A = LISTEN
+            if fields[3] == "0A" and int(fields[1].rpartition(":")[2], 16) == port:
+                inodes.add(f"socket:[{fields[9]}]")
+    return inodes

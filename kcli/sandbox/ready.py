@@ -1,0 +1,89 @@
+"""Asks brokers whether they are ready, with two requests packed by hand on a plain socket.
+
+Not a client: no retries, no security, no versions but ApiVersions v0 and Metadata v1, which every
+broker from 0.10 to today answers. It stands here so that starting a sandbox does not depend on the
+client that is tested against it. Runs in the caller's thread; every wait has a timeout.
+"""
+
+import socket
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_API_VERSIONS, _METADATA = 18, 3
+_CLIENT_ID = b"kcli-sandbox"
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterAnswer:
+    """What one broker says of the cluster: ids of the live brokers, and the controller's (-1:
+    none).
+    """
+
+    brokers: frozenset[int]
+    controller: int
+
+
+def cluster_is_ready(addresses: Sequence[tuple[str, int]], *, timeout: float = 2.0) -> bool:
+    """Whether every address answers, and each sees as many brokers as there are addresses, and a
+    controller.
+    """
+    for host, port in addresses:
+        answer = ask(host, port, timeout=timeout)
+        if answer is None or answer.controller < 0 or len(answer.brokers) < len(addresses):
+            return False
+    return True
+
+
+def ask(host: str, port: int, *, timeout: float = 2.0) -> ClusterAnswer | None:
+    """What the broker at ``host:port`` answers to both requests; None while it does not (or is no
+    broker).
+    """
+    try:
+        with socket.create_connection((host, port), timeout=timeout) as connection:
+            connection.settimeout(timeout)
+            (error,) = struct.unpack_from(">h", _call(connection, _API_VERSIONS, 0, b""))
+            if error:
+                return None
+            # An empty list of topics means none from version 1 on.
+            return parse_metadata_v1(_call(connection, _METADATA, 1, struct.pack(">i", 0)))
+    except (OSError, struct.error, ValueError):
+        return None
+
+
+def parse_metadata_v1(body: bytes) -> ClusterAnswer:
+    """Brokers and controller of a Metadata v1 answer: [node_id host port rack] controller_id …"""
+    (count,) = struct.unpack_from(">i", body)
+    position = 4
+    brokers = set()
+    for _ in range(count):
+        (node_id,) = struct.unpack_from(">i", body, position)
+        brokers.add(node_id)
+        position = _skip_string(body, position + 4) + 4
+        position = _skip_string(body, position)
+    (controller,) = struct.unpack_from(">i", body, position)
+    return ClusterAnswer(frozenset(brokers), controller)
+
+
+def _skip_string(body: bytes, position: int) -> int:
+    (length,) = struct.unpack_from(">h", body, position)
+    return position + 2 + max(0, int(length))
+
+
+def _call(connection: socket.socket, api: int, version: int, body: bytes) -> bytes:
+    head = struct.pack(">hhih", api, version, 1, len(_CLIENT_ID)) + _CLIENT_ID
+    connection.sendall(struct.pack(">i", len(head) + len(body)) + head + body)
+    (size,) = struct.unpack(">i", _read(connection, 4))
+    if not 4 <= size <= 1 << 24:
+        raise ValueError("not a Kafka answer")
+    return _read(connection, size)[4:]
+
+
+def _read(connection: socket.socket, size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        chunk = connection.recv(size - len(data))
+        if not chunk:
+            raise ConnectionError("closed")
+        data += chunk
+    return data

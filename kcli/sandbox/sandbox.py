@@ -1,0 +1,350 @@
+"""One sandbox by name: up, status, logs, single nodes, down. The life of a small real Kafka
+cluster.
+
+Blocking, in the caller's thread. A lock per name makes ``up`` and ``down`` of several processes
+take turns; a common one is held while ports are chosen, so that two sandboxes never choose the
+same.
+"""
+
+import base64
+import random
+import shutil
+import uuid
+from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from kcli.sandbox import launch, process
+from kcli.sandbox.artifacts import OnProgress, Progress, classpath
+from kcli.sandbox.config import Listener, uses_zookeeper
+from kcli.sandbox.discovery import DEFAULT_NAME, all_states, is_running
+from kcli.sandbox.errors import RefusedError, SandboxError
+from kcli.sandbox.file_lock import file_lock, is_locked
+from kcli.sandbox.java import Java, find_java
+from kcli.sandbox.node import Node
+from kcli.sandbox.paths import home_of, state_root
+from kcli.sandbox.ports import ANY, PortTakenError, choose_ports, is_port_free, who_listens
+from kcli.sandbox.settings import Resolved, Settings, differences, refuse_mismatched_data, resolve
+from kcli.sandbox.state import (
+    FILE_NAME,
+    NodeState,
+    Phase,
+    SandboxState,
+    ZooKeeperState,
+    node_data,
+    read_state,
+    write_state,
+    zookeeper_data,
+)
+from kcli.sandbox.status import SandboxStatus, status_of
+from kcli.sandbox.watchdog import Watchdog
+
+_LOCK_TIMEOUT = 120.0
+
+
+def _ignore(_progress: Progress) -> None:
+    """The default listener."""
+
+
+class Sandbox:
+    """The sandbox called ``name``, whether it exists yet or not."""
+
+    def __init__(self, name: str = DEFAULT_NAME) -> None:
+        self.name = name
+        self.home = home_of(name)
+        self._watchdog: Watchdog | None = None
+
+    def up(self, settings: Settings | None = None, *, on_progress: OnProgress = _ignore) -> SandboxStatus:
+        """Start it and return when every broker answers. Already up with what ``settings`` ask for:
+        nothing is done.
+
+        Raises ``RefusedError`` when it is up, or keeps data, with other settings, or a port is
+        taken; ``StartError``, ``DownloadError``, ``JavaMissingError``. A start that fails or is
+        interrupted leaves no process, and data only if there was some before.
+        """
+        settings = settings or Settings()
+        with self._locked("starting or stopping"):
+            state = self._recovered()
+            if state and state.phase is Phase.UP and any(map(process.alive, state.processes)):
+                return self._join(state, settings)
+            return self._start(state, settings, on_progress)
+
+    def down(self, *, delete: bool = False, grace: float | None = None) -> SandboxStatus | None:
+        """Stop it; None if there is none. Data stays, unless ``delete`` or it is ephemeral.
+
+        ``grace``: seconds before what has not stopped is killed; 0 for data that is thrown away
+        anyway.
+        """
+        with self._locked("starting or stopping"):
+            state = read_state(self.home)
+            if state is None:
+                self._release_watchdog()
+                return None
+            throw_away = delete or state.ephemeral
+            if grace is None:
+                grace = 0.0 if throw_away else process.STOP_GRACE
+            self._stop(state, grace)
+            state = _without_processes(state)
+            if throw_away:
+                self._delete(state)
+            else:
+                write_state(self.home, state)
+            self._release_watchdog()
+            return status_of(state, self.home)
+
+    def status(self) -> SandboxStatus | None:
+        """What is there now; None if there is no such sandbox. Sends nothing to the brokers."""
+        state = read_state(self.home)
+        return status_of(state, self.home) if state else None
+
+    def logs(self) -> dict[str, Path]:
+        """The log file of each node that has one (also after it stopped), by ``node-1``, …,
+        ``zookeeper``.
+        """
+        return {path.parent.name: path for path in sorted(self.home.glob("*/server.log"))}
+
+    @property
+    def bootstrap(self) -> str:
+        """``host:port,…`` of all nodes."""
+        return self._state().plan().bootstrap
+
+    @property
+    def nodes(self) -> list[Node]:
+        """A handle on each node, to stop, kill, pause and start it alone."""
+        return [Node(self, node.node_id) for node in self._state().nodes]
+
+    # What Node needs.
+
+    def node_state(self, node_id: int) -> NodeState:
+        return next(node for node in self._state().nodes if node.node_id == node_id)
+
+    def start_node(self, node_id: int, timeout: float | None) -> None:
+        """Start one node of a running sandbox; with a timeout, return when all nodes see each other
+        again.
+        """
+        with self._locked("starting or stopping"):
+            state = launch.start_node(self.home, self._state(), node_id, self._record)
+            if timeout is not None:
+                launch.wait_ready(self.home, state, timeout)
+
+    # The parts of up.
+
+    def _join(self, state: SandboxState, settings: Settings) -> SandboxStatus:
+        """It runs: fine if it is what was asked for; nodes that ended since are started again."""
+        differing = differences(settings, state)
+        if differing:
+            raise RefusedError(
+                f"sandbox {self.name} is already up with other settings",
+                why="asked for " + ", ".join(differing),
+                do=f"stop it first (kcli sandbox down {self.name}), or give this one another name",
+            )
+        gone = [n.node_id for n in state.nodes if not (n.process and process.alive(n.process))]
+        for node_id in gone:
+            state = launch.start_node(self.home, state, node_id, self._record)
+        if gone:
+            launch.wait_ready(self.home, state, settings.timeout)
+        return status_of(state, self.home)
+
+    def _start(self, kept: SandboxState | None, settings: Settings, on_progress: OnProgress) -> SandboxStatus:
+        resolved = resolve(settings, kept, default_data=str(self.home / "data"))
+        had_data = bool(_formatted_nodes(resolved.data))
+        _refuse_unusable_data(resolved, kept, self.name)
+        java = find_java()
+        classpath(resolved.version, on_progress=on_progress)
+        if settings.die_with_parent:
+            self._watchdog = Watchdog()
+            if resolved.ephemeral:
+                self._watchdog.remove_with_me(self.home)
+        state: SandboxState | None = None
+        try:
+            with file_lock(state_root() / ".locks" / "ports", timeout=30, doing="choosing ports"):
+                state = self._planned(resolved, kept, settings, java)
+                self._record(state)
+            launch.write_files(self.home, state)
+            launch.format_nodes(self.home, state)
+            state = launch.start_zookeeper(self.home, state, self._record)
+            for node in state.nodes:
+                state = launch.start_node(self.home, state, node.node_id, self._record)
+            launch.wait_ready(self.home, state, settings.timeout)
+            # With ZooKeeper the cluster chose its id itself.
+            cluster_id = _cluster_id(state.data)
+            state = replace(state, phase=Phase.UP, cluster_id=cluster_id, started_at=_now())
+            self._record(state)
+        except BaseException:
+            # Also Ctrl-C: a half-up cluster would be in the way of the next try.
+            self._undo_start(kept, had_data=had_data)
+            raise
+        return status_of(state, self.home)
+
+    def _planned(
+        self, resolved: Resolved, kept: SandboxState | None, settings: Settings, java: Java
+    ) -> SandboxState:
+        owners = {
+            port: f"sandbox {other.name}"
+            for other in all_states()
+            if other.name != self.name and _holds_ports(other)
+            for port in other.ports
+        }
+
+        def is_free(port: int) -> bool:
+            return port not in owners and is_port_free(port)
+
+        rng = random.Random()
+        wanted = settings.port
+        if wanted is None and kept and all(is_free(node.port) for node in kept.nodes):
+            wanted = kept.nodes[0].port
+        try:
+            ports = choose_ports(resolved.brokers, wanted, is_free, rng=rng)
+        except PortTakenError as error:
+            by = owners.get(error.port) or who_listens(error.port)
+            raise PortTakenError(error.port, by) from None
+        owners |= dict.fromkeys(ports, self.name)
+        zookeeper = uses_zookeeper(resolved.version)
+        inner = choose_ports(1 if zookeeper else resolved.brokers, ANY, is_free, rng=rng)
+        return SandboxState(
+            name=self.name,
+            phase=Phase.STARTING,
+            version=resolved.version,
+            cluster_id=_cluster_id(resolved.data),
+            nodes=tuple(
+                NodeState(n + 1, (Listener("PLAINTEXT", port),), None if zookeeper else inner[n])
+                for n, port in enumerate(ports)
+            ),
+            zookeeper=ZooKeeperState(inner[0]) if zookeeper else None,
+            data=resolved.data,
+            ephemeral=resolved.ephemeral,
+            heap_mb=resolved.heap_mb,
+            java=java.path,
+            java_version=java.version,
+            started_at=_now(),
+            extra=resolved.extra,
+            jvm_options=resolved.jvm_options,
+        )
+
+    def _undo_start(self, kept: SandboxState | None, *, had_data: bool) -> None:
+        """Leave what was there before: no process, the data of earlier runs, and of this one only
+        the logs.
+        """
+        state = read_state(self.home)
+        if state is not None:
+            process.stop(state.processes, grace=0)
+            if not had_data:
+                _delete_data(state)
+        if kept is not None:
+            write_state(self.home, _without_processes(kept))
+        elif state is not None and state.ephemeral:
+            shutil.rmtree(self.home, ignore_errors=True)
+        else:
+            (self.home / FILE_NAME).unlink(missing_ok=True)
+        self._release_watchdog()
+
+    # The parts of down, and what both need.
+
+    def _stop(self, state: SandboxState, grace: float) -> None:
+        """Brokers first: without ZooKeeper an old one cannot stop in order, and waits for it."""
+        process.stop([node.process for node in state.nodes if node.process], grace=grace)
+        process.stop(state.processes, grace=grace)
+
+    def _delete(self, state: SandboxState) -> None:
+        _delete_data(state)
+        shutil.rmtree(self.home, ignore_errors=True)
+
+    def _recovered(self) -> SandboxState | None:
+        """The state. If its starter died half-way (the lock is ours, so it did), its processes end
+        here.
+        """
+        state = read_state(self.home)
+        if state is not None and state.phase is Phase.STARTING:
+            process.stop(state.processes, grace=0)
+            state = _without_processes(state)
+            write_state(self.home, state)
+        return state
+
+    def _record(self, state: SandboxState) -> None:
+        write_state(self.home, state)
+        if self._watchdog:
+            for started in state.processes:
+                self._watchdog.kill_with_me(started)
+
+    def _release_watchdog(self) -> None:
+        if self._watchdog:
+            self._watchdog.close()
+            self._watchdog = None
+
+    def _state(self) -> SandboxState:
+        state = read_state(self.home)
+        if state is None:
+            raise SandboxError(
+                f"there is no sandbox {self.name}", do=f"start it: kcli sandbox up {self.name}"
+            )
+        return state
+
+    def _locked(self, doing: str) -> AbstractContextManager[None]:
+        path = _lock_path(self.name)
+        return file_lock(path, timeout=_LOCK_TIMEOUT, doing=f"{doing} sandbox {self.name}")
+
+
+def _lock_path(name: str) -> Path:
+    # Beside the sandboxes' folders, because a lock file must outlive a deleted sandbox (see file_lock).
+    return state_root() / ".locks" / name
+
+
+def _holds_ports(state: SandboxState) -> bool:
+    """Whether the ports of ``state`` are its own now, even those on which it does not listen at the
+    moment.
+    """
+    if state.phase is Phase.STARTING:
+        return is_locked(_lock_path(state.name))
+    return is_running(state)
+
+
+def _without_processes(state: SandboxState) -> SandboxState:
+    return replace(
+        state,
+        phase=Phase.STOPPED,
+        nodes=tuple(replace(node, process=None) for node in state.nodes),
+        zookeeper=state.zookeeper and replace(state.zookeeper, process=None),
+    )
+
+
+def _formatted_nodes(data: str) -> list[Path]:
+    return sorted(path.parent for path in Path(data).glob("node-*/meta.properties"))
+
+
+def _cluster_id(data: str) -> str:
+    """That of the data which is there, else a new one in Kafka's form: 16 random bytes, base64."""
+    for folder in _formatted_nodes(data):
+        found = launch.cluster_id_on(folder)
+        if found:
+            return found
+    return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+
+
+def _refuse_unusable_data(resolved: Resolved, kept: SandboxState | None, name: str) -> None:
+    for other in all_states():
+        if other.name != name and other.data == resolved.data and is_running(other):
+            raise RefusedError(
+                f"sandbox {other.name} is running on {resolved.data}", do="name another folder"
+            )
+    found = _formatted_nodes(resolved.data)
+    if found and kept and kept.data == resolved.data:
+        refuse_mismatched_data(resolved, kept)
+    elif found and len(found) != resolved.brokers:
+        raise RefusedError(
+            f"{resolved.data} has data of {len(found)} brokers, asked for were {resolved.brokers}",
+            do=f"--brokers {len(found)}, or name another folder",
+        )
+
+
+def _delete_data(state: SandboxState) -> None:
+    """Remove what the nodes wrote; a folder the user named goes only if that leaves it empty."""
+    for node in state.nodes:
+        shutil.rmtree(node_data(state, node.node_id), ignore_errors=True)
+    shutil.rmtree(zookeeper_data(state), ignore_errors=True)
+    with suppress(OSError):
+        Path(state.data).rmdir()
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

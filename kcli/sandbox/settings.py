@@ -1,0 +1,112 @@
+"""What a user asks of ``sandbox up``, and how that meets what is already there. Pure decisions.
+
+None means "not said": then what the sandbox has, or had, stays, and only a new one gets the
+default. So ``up`` without options brings back whatever was there, and is content with whatever
+runs.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from kcli.sandbox.config import DEFAULT_VERSION, parse_version, uses_zookeeper
+from kcli.sandbox.errors import RefusedError, UsageError
+from kcli.sandbox.state import SandboxState
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The wishes. ``port``: the first node's, 0 for anywhere. ``extra``: lines of server.properties
+    that win.
+
+    ``die_with_parent`` ends the brokers when this process ends, however it ends (for tests; see
+    watchdog.py). ``timeout`` is how many seconds the brokers may take to become ready.
+    """
+
+    version: str | None = None
+    brokers: int | None = None
+    port: int | None = None
+    data: str | None = None
+    ephemeral: bool | None = None
+    extra: Mapping[str, str] | None = None
+    heap_mb: int | None = None
+    jvm_options: tuple[str, ...] | None = None
+    die_with_parent: bool = False
+    timeout: float = 90.0
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """The wishes with every gap filled, except ports."""
+
+    version: str
+    brokers: int
+    data: str
+    ephemeral: bool
+    extra: Mapping[str, str]
+    heap_mb: int
+    jvm_options: tuple[str, ...]
+
+
+def resolve(settings: Settings, kept: SandboxState | None, *, default_data: str) -> Resolved:
+    """Fill what was not said from ``kept`` (the stopped sandbox of that name, if any), else by
+    default.
+    """
+    version = settings.version or (kept.version if kept else DEFAULT_VERSION)
+    parse_version(version)
+    brokers = settings.brokers or (len(kept.nodes) if kept else 1)
+    if settings.brokers is not None and settings.brokers < 1:
+        raise UsageError(f"{settings.brokers} brokers", why="a sandbox has at least one")
+    return Resolved(
+        version=version,
+        brokers=brokers,
+        data=settings.data or (kept.data if kept else default_data),
+        ephemeral=_first(settings.ephemeral, kept.ephemeral if kept else False),
+        extra=_first(settings.extra, kept.extra if kept else {}),
+        heap_mb=_first(settings.heap_mb, kept.heap_mb if kept else 512 if brokers < 3 else 384),
+        jvm_options=_first(settings.jvm_options, kept.jvm_options if kept else ()),
+    )
+
+
+def differences(settings: Settings, running: SandboxState) -> list[str]:
+    """What was said and is not so in the running sandbox, as ``--brokers 3 (it has 1)``."""
+    said: list[tuple[str, object, object]] = [
+        ("--kafka-version", settings.version, running.version),
+        ("--brokers", settings.brokers, len(running.nodes)),
+        ("--port", settings.port or None, running.nodes[0].port),
+        ("--data", settings.data, running.data),
+        ("--ephemeral", settings.ephemeral, running.ephemeral),
+        ("extra properties", settings.extra, running.extra),
+        ("heap MB", settings.heap_mb, running.heap_mb),
+        ("JVM options", settings.jvm_options, running.jvm_options),
+    ]
+    return [
+        f"{option} {wish} (it has {fact})" for option, wish, fact in said if wish is not None and wish != fact
+    ]
+
+
+def refuse_mismatched_data(resolved: Resolved, kept: SandboxState) -> None:
+    """Refuse to start on data that other settings wrote: Kafka would fail later, and less clearly."""
+    problem = _data_problem(resolved, kept)
+    if problem:
+        raise RefusedError(
+            f"sandbox {kept.name} keeps data that does not fit",
+            why=problem,
+            do=f"leave the option out, or throw the data away: kcli sandbox down {kept.name} --delete",
+        )
+
+
+def _data_problem(resolved: Resolved, kept: SandboxState) -> str:
+    if resolved.brokers != len(kept.nodes):
+        return f"it was written by {len(kept.nodes)} brokers, asked for were {resolved.brokers}"
+    if uses_zookeeper(resolved.version) != uses_zookeeper(kept.version):
+        return f"Kafka {kept.version} and {resolved.version} differ in using ZooKeeper"
+    if parse_version(resolved.version) < parse_version(kept.version):
+        return f"it was written by Kafka {kept.version}, {resolved.version} is older"
+    return ""
+
+
+def _first(wish: _T | None, otherwise: _T) -> _T:
+    return otherwise if wish is None else wish

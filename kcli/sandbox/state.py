@@ -1,0 +1,163 @@
+"""What is remembered of one sandbox: a JSON file in its folder, read by every other kcli process of
+the user.
+
+The file is replaced whole, in one step. It holds which processes were started, as pid and start
+time; whether they still run is asked of the system each time, never stored.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from kcli.sandbox.config import ClusterPlan, Listener, NodePlan
+from kcli.sandbox.identity import ProcessId
+
+FILE_NAME = "sandbox.json"
+_FORMAT = 1
+
+
+class Phase(Enum):
+    """How far the last ``up`` or ``down`` came. STARTING with nobody holding the lock: its starter
+    died.
+    """
+
+    STARTING = "starting"
+    UP = "up"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeState:
+    """One node: its addresses, and its process if one was started."""
+
+    node_id: int
+    listeners: tuple[Listener, ...]
+    controller_port: int | None
+    process: ProcessId | None = None
+
+    @property
+    def port(self) -> int:
+        return self.listeners[0].port
+
+
+@dataclass(frozen=True, slots=True)
+class ZooKeeperState:
+    """The ZooKeeper server that old versions need."""
+
+    port: int
+    process: ProcessId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxState:
+    """One sandbox. ``data`` is the folder that has one folder per node; ``started_at`` is RFC 3339,
+    UTC.
+    """
+
+    name: str
+    phase: Phase
+    version: str
+    cluster_id: str
+    nodes: tuple[NodeState, ...]
+    zookeeper: ZooKeeperState | None
+    data: str
+    ephemeral: bool
+    heap_mb: int
+    java: str
+    java_version: str
+    started_at: str
+    extra: Mapping[str, str] = field(default_factory=dict)
+    jvm_options: tuple[str, ...] = ()
+
+    def plan(self) -> ClusterPlan:
+        """The configuration that follows from it."""
+        return ClusterPlan(
+            version=self.version,
+            cluster_id=self.cluster_id,
+            nodes=tuple(
+                NodePlan(n.node_id, n.listeners, n.controller_port, str(node_data(self, n.node_id)))
+                for n in self.nodes
+            ),
+            zookeeper_port=self.zookeeper.port if self.zookeeper else None,
+            extra=self.extra,
+        )
+
+    @property
+    def processes(self) -> list[ProcessId]:
+        """Everything that was started, brokers first: without ZooKeeper a broker cannot stop in
+        order.
+        """
+        started = [node.process for node in self.nodes]
+        if self.zookeeper:
+            started.append(self.zookeeper.process)
+        return [process for process in started if process is not None]
+
+    @property
+    def ports(self) -> set[int]:
+        """All ports that it uses, or will use when it is started again."""
+        ports = {listener.port for node in self.nodes for listener in node.listeners}
+        ports |= {node.controller_port for node in self.nodes if node.controller_port}
+        return ports | ({self.zookeeper.port} if self.zookeeper else set())
+
+
+def node_data(state: SandboxState, node_id: int) -> Path:
+    return Path(state.data) / f"node-{node_id}"
+
+
+def zookeeper_data(state: SandboxState) -> Path:
+    return Path(state.data) / "zookeeper"
+
+
+def read_state(home: Path) -> SandboxState | None:
+    """The state in the folder ``home``; None if there is none, or it is not of this format."""
+    try:
+        return from_json((home / FILE_NAME).read_text("utf-8"))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def write_state(home: Path, state: SandboxState) -> None:
+    """Replace the state in ``home``."""
+    home.mkdir(parents=True, exist_ok=True)
+    draft = home / f".{FILE_NAME}.{os.getpid()}"
+    draft.write_text(to_json(state), "utf-8")
+    draft.replace(home / FILE_NAME)
+
+
+def to_json(state: SandboxState) -> str:
+    document = {"format": _FORMAT, **asdict(state), "phase": state.phase.value}
+    return json.dumps(document, indent=1)
+
+
+def from_json(text: str) -> SandboxState:
+    """The reverse of ``to_json``; ValueError, KeyError or TypeError for anything else."""
+    document: dict[str, Any] = json.loads(text)
+    if document.pop("format") != _FORMAT:
+        raise ValueError("another format")
+    zookeeper = document.pop("zookeeper")
+    return SandboxState(
+        **{
+            **document,
+            "phase": Phase(document["phase"]),
+            "nodes": tuple(map(_node, document["nodes"])),
+            "zookeeper": zookeeper and ZooKeeperState(zookeeper["port"], _process(zookeeper["process"])),
+            "jvm_options": tuple(document["jvm_options"]),
+        }
+    )
+
+
+def _node(row: dict[str, Any]) -> NodeState:
+    return NodeState(
+        row["node_id"],
+        tuple(Listener(**listener) for listener in row["listeners"]),
+        row["controller_port"],
+        _process(row["process"]),
+    )
+
+
+def _process(row: dict[str, Any] | None) -> ProcessId | None:
+    return ProcessId(**row) if row else None

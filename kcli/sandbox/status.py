@@ -1,0 +1,103 @@
+"""What ``sandbox status`` reports: a snapshot of one sandbox, from its state file and the system's
+processes.
+"""
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from kcli.sandbox import process
+from kcli.sandbox.identity import ProcessId
+from kcli.sandbox.ports import HOST
+from kcli.sandbox.state import NodeState, Phase, SandboxState
+
+LOG_NAME = "server.log"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeStatus:
+    """One node. ``state``: ``up`` (its process runs) or ``down``; ``rss_bytes`` where the system
+    tells.
+    """
+
+    node_id: int
+    address: str
+    state: str
+    pid: int | None
+    rss_bytes: int | None
+    log: str
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxStatus:
+    """One sandbox. ``state``: ``up``, ``partial`` (some nodes run), ``starting`` or ``down``."""
+
+    name: str
+    state: str
+    kafka_version: str
+    bootstrap: str
+    cluster_id: str
+    brokers: int
+    nodes: tuple[NodeStatus, ...]
+    zookeeper_pid: int | None
+    data: str
+    ephemeral: bool
+    java: str
+    java_version: str
+    started_at: str
+
+
+def status_of(state: SandboxState, home: Path) -> SandboxStatus:
+    """The status of the sandbox in the folder ``home``; looks at processes, sends nothing."""
+    nodes = tuple(_node(node, home) for node in state.nodes)
+    zookeeper = state.zookeeper.process if state.zookeeper else None
+    return SandboxStatus(
+        name=state.name,
+        state=_summary(state.phase, [node.state == "up" for node in nodes]),
+        kafka_version=state.version,
+        bootstrap=state.plan().bootstrap,
+        cluster_id=state.cluster_id,
+        brokers=len(nodes),
+        nodes=nodes,
+        zookeeper_pid=zookeeper.pid if zookeeper and process.alive(zookeeper) else None,
+        data=state.data,
+        ephemeral=state.ephemeral,
+        java=state.java,
+        java_version=state.java_version,
+        started_at=state.started_at,
+    )
+
+
+def node_log(home: Path, node_id: int) -> Path:
+    return home / f"node-{node_id}" / LOG_NAME
+
+
+def _summary(phase: Phase, alive: list[bool]) -> str:
+    if not any(alive):
+        return "down"
+    if phase is Phase.STARTING:
+        return "starting"
+    return "up" if all(alive) else "partial"
+
+
+def _node(node: NodeState, home: Path) -> NodeStatus:
+    runs = node.process is not None and process.alive(node.process)
+    return NodeStatus(
+        node_id=node.node_id,
+        address=f"{HOST}:{node.port}",
+        state="up" if runs else "down",
+        pid=node.process.pid if node.process and runs else None,
+        rss_bytes=_rss(node.process) if node.process and runs else None,
+        log=str(node_log(home, node.node_id)),
+    )
+
+
+def _rss(node: ProcessId) -> int | None:
+    if not sys.platform.startswith("linux"):
+        return None
+    try:
+        pages = Path(f"/proc/{node.pid}/statm").read_text("ascii").split()[1]
+    except OSError:
+        return None
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")

@@ -1,0 +1,1 @@
+"""The suites; CONTRIBUTING.md tells what each folder holds."""

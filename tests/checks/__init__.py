@@ -1,0 +1,1 @@
+"""Tests of the project itself: its imports, its packaging, its frame."""

@@ -1,0 +1,54 @@
+"""Who may import whom, and what start-up may import. The contracts are in ``pyproject.toml``."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
+
+ROOT = Path(__file__).parents[2]
+
+# What costs time, and what a user who only asks for the version or for help must not pay for.
+ON_USE_ONLY = {
+    # packages
+    *("rich", "textual", "msgspec", "pyspark"),
+    # compression and checksums
+    *("lz4", "cramjam", "backports", "isal", "crc32c", "zlib", "gzip"),
+    # of the standard library; not threading, which click imports
+    *("ssl", "socket", "selectors", "asyncio", "json", "logging"),
+}
+
+
+def test_import_contracts_are_kept(capsys, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    status = lint_imports(cache_dir=".cache/import-linter", no_logo=True)
+    assert status == EXIT_STATUS_SUCCESS, capsys.readouterr().out
+
+
+def modules_imported_by(*arguments: str) -> set[str]:
+    """The names of all modules that a fresh interpreter imports for these arguments."""
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", *arguments],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+    )
+    lines = [line for line in done.stderr.splitlines() if line.startswith("import time:")]
+    return {line.rpartition("|")[2].strip() for line in lines}
+
+
+@pytest.mark.parametrize("question", ["--version", "--help", "-h"])
+def test_startup_imports_click_and_little_else(question):
+    imported = modules_imported_by("-m", "kcli", question)
+    assert "kcli.cli" in imported
+    # What the interpreter imports by itself, for a .pth file say, is not ours to judge.
+    packages = {name.partition(".")[0] for name in imported - modules_imported_by("-c", "pass")}
+    assert packages & ON_USE_ONLY == set()
+
+
+def test_importing_the_core_costs_nothing():
+    imported = modules_imported_by("-c", "import kcli.core")
+    ours = {name for name in imported if name.startswith("kcli")}
+    assert ours == {"kcli", "kcli.core"}

@@ -1,0 +1,74 @@
+"""What every suite gets: options to choose a Kafka, folders of its own, the cluster fixtures, the header.
+
+The XDG folders point into a temporary folder for the whole run, so that no test sees or stops a sandbox, profile
+or journal of the developer. The cache of Kafka's jars stays where it is.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests import kafka as kafka_module
+from tests.kafka import Kafka, one_node, three_nodes
+
+_FOLDERS = pytest.StashKey[Path]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("kafka")
+    group.addoption(
+        "--kafka",
+        choices=("sandbox", "docker"),
+        default="sandbox",
+        help="where the broker of integration tests comes from; KCLI_TEST_BOOTSTRAP wins over it",
+    )
+    group.addoption("--kafka-version", metavar="X.Y.Z", help="the version of that broker")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "integration: talks to a real broker")
+    _use_own_folders(config)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    folder = config.stash.get(_FOLDERS, None)
+    if folder:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    return [f"{name}: {text(config)}" for name, text in kafka_module.HEADER]
+
+
+@pytest.fixture(scope="session")
+def kafka(pytestconfig: pytest.Config) -> Iterator[Kafka]:
+    """One broker for the whole run, started when the first test asks for it."""
+    with one_node(pytestconfig) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def kafka3(pytestconfig: pytest.Config) -> Iterator[Kafka]:
+    """Three brokers for the whole run. A test that breaks a node mends it before it ends."""
+    with three_nodes(pytestconfig) as found:
+        yield found
+
+
+@pytest.fixture
+def own_state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A state folder of this test alone: it sees no sandbox but its own."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    return tmp_path
+
+
+def _use_own_folders(config: pytest.Config) -> None:
+    from kcli.sandbox.paths import cache_root
+
+    os.environ["KCLI_CACHE"] = str(cache_root().resolve())
+    folder = config.stash[_FOLDERS] = Path(tempfile.mkdtemp(prefix="kcli-tests-"))
+    for name in ("CONFIG", "STATE", "CACHE", "DATA"):
+        os.environ[f"XDG_{name}_HOME"] = str(folder / name.lower())

@@ -1,0 +1,117 @@
+#!/bin/sh
+# Makes .cache/venv, or brings it up to date: kcli, editable, with what `run` or `dev` ($1) needs.
+#
+# Called by the Makefile from the top of the tree. PYTHON chooses the interpreter. A stamp remembers
+# what was installed from where; while it matches, nothing is done and no network is used.
+set -eu
+
+wanted=$1
+case $wanted in
+    run) extras=sandbox,fast ;;
+    dev) extras=sandbox,fast,dev,test ;;
+    *) echo "usage: $0 run|dev" >&2; exit 2 ;;
+esac
+venv=.cache/venv
+stamp=$venv/kcli.stamp
+oldest=3.11
+
+say() { echo "kcli: $*" >&2; }
+die() { say "$@"; exit 1; }
+
+# "3.12", or "3.13t" where threads are free; nothing if this is no Python 3.
+version_of() {
+    "$1" -c 'import sys; print("%d.%d%s" % (*sys.version_info[:2], sys.abiflags))' 2>/dev/null || :
+}
+
+new_enough() {
+    "$1" -c "import sys; sys.exit(sys.version_info[:2] < (${oldest%.*}, ${oldest#*.}))" 2>/dev/null
+}
+
+# The Debian package that holds this Python's $2: venv or dev.
+package_of() { echo "python$(version_of "$1" | tr -d t)-$2"; }
+
+# What decides whether an installation is still right. A virtual environment cannot be moved, so its
+# place comes first.
+fingerprint() {
+    pwd -P
+    echo "$(version_of $venv/bin/python) ${KCLI_NO_EXT:-}"
+    cat pyproject.toml setup.py kcli/core/records/_native.c 2>/dev/null | cksum
+}
+
+# The interpreter asked for, if one was, is the one that is there.
+right_version() {
+    [ -z "${PYTHON:-}" ] || [ "$(version_of "$PYTHON")" = "$(version_of $venv/bin/python)" ]
+}
+
+up_to_date() {
+    right_version && [ -f $stamp ] || return 1
+    now=$(fingerprint)
+    # What dev needs includes what run needs.
+    case $(cat $stamp) in
+        "dev
+$now" | "$wanted
+$now") return 0 ;;
+    esac
+    return 1
+}
+
+# May the environment stay, and be installed into?
+usable() {
+    right_version || return 1
+    [ ! -f $stamp ] || [ "$(sed -n 2p $stamp)" = "$(pwd -P)" ] || return 1
+    $venv/bin/python -m pip --version >/dev/null 2>&1
+}
+
+find_python() {
+    if [ -n "${PYTHON:-}" ]; then
+        [ -n "$(version_of "$PYTHON")" ] || die "PYTHON=$PYTHON does not run as a Python 3"
+        new_enough "$PYTHON" ||
+            die "PYTHON=$PYTHON is Python $(version_of "$PYTHON"); kcli needs $oldest or newer"
+        echo "$PYTHON"
+        return
+    fi
+    for candidate in python3 python3.14 python3.13 python3.12 python3.11; do
+        if new_enough $candidate; then
+            echo $candidate
+            return
+        fi
+    done
+    old=$(version_of python3)
+    say "no Python $oldest or newer on the PATH${old:+ (python3 is $old)}"
+    die "  install one (Debian, Ubuntu: apt install python3 python3-venv), or name it with PYTHON="
+}
+
+# Debian and its relatives ship the venv module without the part that installs pip.
+need_venv_module() {
+    "$1" -c 'import venv, ensurepip' 2>/dev/null && return
+    say "$1 has no complete venv module; Debian and Ubuntu keep it in a package of its own:"
+    die "  apt install $(package_of "$1" venv)"
+}
+
+# Without these the C kernels are left out, and everything works in pure Python.
+notice_what_kernels_lack() {
+    [ -f kcli/core/records/_native.c ] && [ -z "${KCLI_NO_EXT:-}" ] || return 0
+    include=$("$1" -c 'import sysconfig; print(sysconfig.get_path("include"))')
+    lacks=
+    [ -f "$include/Python.h" ] || lacks=$(package_of "$1" dev)
+    command -v "${CC:-cc}" >/dev/null 2>&1 || lacks="${lacks:+$lacks }gcc"
+    [ -z "$lacks" ] ||
+        say "going on in pure Python; for the C kernels: apt install $lacks, and remove $venv"
+}
+
+if up_to_date; then
+    exit 0
+fi
+if ! usable; then
+    python=$(find_python)
+    need_venv_module "$python"
+    say "making $venv with Python $(version_of "$python")"
+    rm -rf $venv
+    "$python" -m venv $venv || die "$python -m venv failed"
+fi
+notice_what_kernels_lack $venv/bin/python
+say "installing kcli[$extras] into $venv; this needs PyPI, later runs do not"
+$venv/bin/python -m pip install --quiet --progress-bar off --disable-pip-version-check --prefer-binary \
+    --log .cache/pip.log --editable ".[$extras]" ||
+    die "the installation failed; .cache/pip.log has the details"
+{ echo "$wanted"; fingerprint; } > $stamp

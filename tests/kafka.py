@@ -97,7 +97,7 @@ def in_docker(version: str) -> Iterator[Kafka]:
 @contextmanager
 def external(bootstrap: str) -> Iterator[Kafka]:
     """The developer's cluster. Its version is not known."""
-    host, _, port = bootstrap.split(",")[0].rpartition(":")
+    host, _, port = bootstrap.split(",", 1)[0].rpartition(":")
     answer = ask(host, int(port), timeout=10)
     if answer is None:
         pytest.fail(f"{EXTERNAL}={bootstrap}: no broker answers there (plaintext only)")
@@ -130,9 +130,7 @@ def three_nodes(config: pytest.Config) -> Iterator[Kafka]:
             yield kafka
         return
     extra = {**TEST_PROPERTIES, **FAST_FAILOVER}
-    with sandboxed(
-        version=version_of(config), brokers=3, extra=extra, jvm_options=QUICK_JVM
-    ) as kafka:
+    with sandboxed(version=version_of(config), brokers=3, extra=extra, jvm_options=QUICK_JVM) as kafka:
         yield kafka
 
 

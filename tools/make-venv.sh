@@ -111,7 +111,8 @@ if ! usable; then
 fi
 notice_what_kernels_lack $venv/bin/python
 say "installing kcli[$extras] into $venv; this needs PyPI, later runs do not"
-$venv/bin/python -m pip install --quiet --progress-bar off --disable-pip-version-check --prefer-binary \
-    --log .cache/pip.log --editable ".[$extras]" ||
+rm -f .cache/pip.log # pip appends
+$venv/bin/python -m pip install --quiet --progress-bar off --disable-pip-version-check \
+    --prefer-binary --log .cache/pip.log --editable ".[$extras]" ||
     die "the installation failed; .cache/pip.log has the details"
 { echo "$wanted"; fingerprint; } > $stamp

@@ -56,10 +56,10 @@ class Command(WithGlobals):
         """Checks ``-o`` against what this command can print, then runs it."""
         chosen = ctx.ensure_object(GlobalValues).output
         if chosen is not None and chosen not in self.outputs:
-            from kcli.commands._exit import usage
+            from kcli.commands._exit import usage, where
 
             raise usage(
-                f"{ctx.command_path}: there is no output {chosen!r}",
+                f"{where(ctx)}there is no output {chosen!r}",
                 why=f"this command prints {', '.join(self.outputs)}",
                 do=f"choose one of them: -o {self.outputs[0]}",
                 ctx=ctx,

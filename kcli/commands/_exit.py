@@ -4,10 +4,10 @@
 ``Invocation.finish``, which end in ``worst``.
 """
 
+import contextlib
 import errno
 import os
 import signal
-import sys
 from collections.abc import Iterable
 from typing import NoReturn
 
@@ -31,7 +31,7 @@ class Refused(click.UsageError):
         self.do = do
 
 
-class Declined(KcliError):
+class Declined(KcliError):  # noqa: N818 - an answer, not a fault
     """The user answered no."""
 
 
@@ -49,11 +49,17 @@ def unknown_command(ctx: click.Context, name: str, known: Iterable[str]) -> Refu
     near = nearest(name, known)
     path = ctx.command_path
     return Refused(
-        f"{path}: there is no command {name!r}",
+        f"{where(ctx)}there is no command {name!r}",
         why="commands are never abbreviated, and nothing was run",
         do=(f"did you mean `{path} {near}`? " if near else "") + f"`{path} --help` lists the commands",
         ctx=ctx,
     )
+
+
+def where(ctx: click.Context | None) -> str:
+    """``topics create: ``, the place of an error; nothing for the root, whose name every error begins with."""
+    words = ctx.command_path.split()[1:] if ctx is not None else []
+    return " ".join(words) + ": " if words else ""
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
@@ -112,12 +118,10 @@ def die_of_sigpipe() -> NoReturn:
 
 def abandon_stdout() -> None:
     """Lets what is still buffered go nowhere, so that the interpreter's exit does not fail on it again."""
-    try:
+    with contextlib.suppress(OSError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 1)
         os.close(nowhere)
-    except OSError:
-        pass
 
 
 def describe(error: BaseException) -> tuple[int, str, str, str]:
@@ -152,14 +156,8 @@ def print_error(code: int, what: str, why: str, do: str, values: GlobalValues | 
     else:
         lines = [f"kcli: {what}", f"  why: {why}" if why else "", f"  do: {do}" if do else ""]
         text = "\n".join(visible(line).replace("\n", " ") for line in lines if line)
-    try:
-        sys.stdout and sys.stdout.flush()
-    except (OSError, ValueError):
-        pass
-    try:
+    with contextlib.suppress(OSError, ValueError):
         click.echo(text, err=True)
-    except (OSError, ValueError):
-        pass
 
 
 def _tell(error: BaseException, values: GlobalValues | None) -> int:
@@ -177,19 +175,20 @@ def _traceback(error: BaseException) -> None:
 def _describe_usage(error: click.ClickException) -> tuple[str, str, str]:
     ctx = getattr(error, "ctx", None)
     path = ctx.command_path if ctx is not None else "kcli"
+    place = where(ctx)
     see = f"`{path} --help` shows what it takes"
     if isinstance(error, Refused):
         return error.message, error.why, error.do
     if isinstance(error, click.NoSuchOption):
-        near = (error.possibilities or [None])[0]
-        hint = f"did you mean {near}? " if near else ""
-        return f"{path}: there is no option {error.option_name}", "nothing was run", hint + see
+        near = error.possibilities
+        hint = f"did you mean {near[0]}? " if near else ""
+        return f"{place}there is no option {error.option_name}", "nothing was run", hint + see
     if isinstance(error, click.MissingParameter):
-        return f"{path}: {_missing(error)}", "it is needed", see
+        return f"{place}{_missing(error)}", "it is needed", see
     if isinstance(error, click.BadParameter) and error.param is not None:
         name = _shown(error.param)
-        return f"{path}: {name} is not legal", _sentence(error.message), see
-    return f"{path}: {_sentence(error.format_message())}", "nothing was run", see
+        return f"{place}{name} is not legal", _sentence(error.message), see
+    return f"{place}{_sentence(error.format_message())}", "nothing was run", see
 
 
 def _missing(error: click.MissingParameter) -> str:

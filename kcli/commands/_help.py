@@ -33,7 +33,7 @@ def show_help(ctx: click.Context) -> None:
     from kcli.output.pager import page
 
     values = ctx.ensure_object(GlobalValues)
-    page(help_text(ctx), color=values.color, pager=not values.no_pager)
+    page(help_text(ctx), pager=not values.no_pager)
 
 
 def help_text(ctx: click.Context, *, width: int = 0) -> str:

@@ -1,11 +1,16 @@
 """The value types of the global options. Separate from ``_params.py``, which only commands load."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+if TYPE_CHECKING:
+    ParamType = click.ParamType[Any]
+else:
+    ParamType = click.ParamType  # generic since click 8.2 only
 
-class DurationType(click.ParamType):
+
+class DurationType(ParamType):
     """``1h30m``, ``90s``, ``2d``, ``500ms``, ``PT1H30M``; a bare number is seconds. Yields seconds."""
 
     name = "duration"
@@ -22,12 +27,12 @@ class DurationType(click.ParamType):
             self.fail(str(error), param, ctx)
 
 
-class OutputType(click.ParamType):
+class OutputType(ParamType):
     """A word; which words a command has is checked when it runs. kcat's ``-o beginning`` is told the way."""
 
     name = "kind"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ARG002
         """The word, lower case."""
         word = str(value).lower()
         if looks_like_offset(word):
@@ -44,7 +49,7 @@ class OutputType(click.ParamType):
         return word
 
 
-class DebugType(click.ParamType):
+class DebugType(ParamType):
     """A comma-separated list of areas."""
 
     name = "areas"

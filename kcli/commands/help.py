@@ -57,7 +57,9 @@ def _option_lines(key: str, field: object) -> list[str]:
     import textwrap
 
     assert isinstance(field, dataclasses.Field)
-    default = {True: "true", False: "false", None: "unset", "": "unset"}.get(field.default, field.default)
+    default = "unset" if field.default in (None, "") else str(field.default)
+    if isinstance(field.default, bool):
+        default = default.lower()
     details = [field.metadata["doc"]]
     if field.metadata["choices"]:
         details.append("one of " + ", ".join(field.metadata["choices"]))
@@ -93,4 +95,4 @@ def _page(ctx: click.Context, text: str) -> None:
     from kcli.output.pager import page
 
     values = ctx.ensure_object(GlobalValues)
-    page(text, color=values.color, pager=not values.no_pager)
+    page(text, pager=not values.no_pager)

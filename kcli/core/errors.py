@@ -93,6 +93,19 @@ class ClosedError(KcliError):
     """The client was closed before, or while, this was asked."""
 
 
+class PartlyFailedError(KcliError):
+    """Some of many failed; ``first`` is the error of the first of them and gives cause, remedy and exit code."""
+
+    def __init__(self, what: str, first: KcliError) -> None:
+        super().__init__(what, why=str(first), do=first.do)
+        self.first = first
+
+    @property
+    def exit_code(self) -> int:  # type: ignore[override]
+        """That of the first error."""
+        return self.first.exit_code
+
+
 class BrokerError(KcliError):
     """A broker answered with an error code. ``code`` is Kafka's number; ``where`` names what it was about."""
 

@@ -177,11 +177,11 @@ def _argument(argument: click.Argument) -> ArgumentDoc:
     )
 
 
-def _is_choice(kind: click.ParamType) -> bool:
+def _is_choice(kind: object) -> bool:
     return isinstance(kind, click.Choice)
 
 
-def _is_file(kind: click.ParamType, metavar: str | None) -> bool:
+def _is_file(kind: object, metavar: str | None) -> bool:
     return isinstance(kind, click.Path | click.File) or (metavar or "").strip("[]…") in (
         "FILE",
         "DIR",

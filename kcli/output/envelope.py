@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kcli.core.clock import wall_ms
@@ -96,6 +96,15 @@ def document(
     return (JsonDocument if form == "json" else YamlDocument)(out, columns, head, warnings)
 
 
+def record_document(warnings: Sequence[str]) -> tuple[bytes, Callable[[], bytes]]:
+    """Head and tail of a RecordList, for items that are encoded elsewhere; the tail reads the warnings late."""
+    head = {"kind": "RecordList", "api": API, "cluster": None, "at": time_text(wall_ms())}
+    return (
+        (compact(head)[:-1] + ',"items":[').encode(),
+        lambda: f'\n],"warnings":{compact(list(warnings))}}}\n'.encode(),  # noqa: PLW0108 - late
+    )
+
+
 def item_of(columns: Sequence[Column], row: Row) -> dict[str, Any]:
     """All columns in their order (unknown ones null), then what else the row has; times as text."""
     times = {column.key for column in columns if column.kind == "time"}
@@ -105,7 +114,11 @@ def item_of(columns: Sequence[Column], row: Row) -> dict[str, Any]:
 
 def compact(value: Any) -> str:
     """JSON without blanks; characters that a terminal would obey are escapes, so the value is the same."""
-    return visible_json(json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str))
+    return visible_json(json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_other))
+
+
+def _other(value: object) -> str:
+    return str(value)
 
 
 _BARE = re.compile(r"[A-Za-z_/][A-Za-z0-9_./@+-]*(?: [A-Za-z0-9_./@+-]+)*")
@@ -120,7 +133,9 @@ def _yaml(value: Mapping[str, Any]) -> Iterator[str]:
         elif isinstance(inner, list | tuple) and any(isinstance(e, Mapping | list | tuple) for e in inner):
             yield f"{_scalar(key)}:"
             for element in inner:
-                nested = list(_yaml(element)) if isinstance(element, Mapping) and element else [compact(element)]
+                nested = (
+                    list(_yaml(element)) if isinstance(element, Mapping) and element else [compact(element)]
+                )
                 yield from ("- " + line if i == 0 else "  " + line for i, line in enumerate(nested))
         elif isinstance(inner, list | tuple):
             yield f"{_scalar(key)}: [{', '.join(map(_scalar, inner))}]"

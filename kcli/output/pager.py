@@ -6,7 +6,7 @@ import sys
 from kcli.output.colour import is_terminal
 
 
-def page(text: str, *, color: str | None, pager: bool = True) -> None:
+def page(text: str, *, pager: bool = True) -> None:
     """Prints ``text`` and a newline; pages it when stdout is a terminal with fewer lines than the text."""
     if pager and is_terminal(sys.stdout) and is_terminal(sys.stdin) and _too_long(text):
         command = os.environ.get("KCLI_PAGER") or os.environ.get("PAGER") or "less"

@@ -6,7 +6,10 @@ surrogates become ``\\x1b``, ``\\u202e`` and so on. Not for pipes, where bytes s
 
 import re
 
-_BIDI_AND_INVISIBLE = "\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb"
+_BIDI_AND_INVISIBLE = (
+    "\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb"
+)
 _UNSAFE = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI_AND_INVISIBLE}\ud800-\udfff\U000e0000-\U000e0fff]")
 _JSON_UNSAFE = re.compile(f"[\x7f-\x9f{_BIDI_AND_INVISIBLE}\ud800-\udfff\U000e0000-\U000e0fff]")
 

@@ -27,7 +27,7 @@ class Output:
         isatty: bool | None = None,
         width: int | None = None,
     ) -> None:
-        self._stream = stream if stream is not None else sys.stdout
+        self._stream: Any = stream if stream is not None else sys.stdout
         self.kind = kind
         self.headers = headers
         self.isatty = is_terminal(self._stream) if isatty is None else isatty
@@ -39,7 +39,8 @@ class Output:
         """The stream of bytes below stdout, for output that is made by the block."""
         if self._stream is None:
             raise OSError(9, os.strerror(9))  # stdout was closed before the start: EBADF
-        return getattr(self._stream, "buffer", self._stream)  # type: ignore[no-any-return]
+        below: BinaryIO = getattr(self._stream, "buffer", self._stream)
+        return below
 
     @property
     def width(self) -> int | None:

@@ -31,7 +31,9 @@ class TableRows(Rows):
         super().close()
 
 
-def render(columns: Sequence[Column], cells: Sequence[Sequence[str]], *, width: int | None, colour: bool) -> str:
+def render(
+    columns: Sequence[Column], cells: Sequence[Sequence[str]], *, width: int | None, colour: bool
+) -> str:
     """The table as text."""
     import io
 

@@ -31,7 +31,7 @@ class Jvm:
         return self._command((*memory, *collector, *self.options), "kafka.Kafka", properties)
 
     def format(self, cluster_id: str, properties: str) -> list[str]:
-        arguments = ("format", "-t", cluster_id, "-c", properties)
+        arguments = ("format", f"--cluster-id={cluster_id}", "-c", properties)
         return self._command(_SHORT_RUN, "kafka.tools.StorageTool", *arguments)
 
     def zookeeper(self, properties: str) -> list[str]:

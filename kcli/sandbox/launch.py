@@ -166,12 +166,12 @@ def _silent(state: SandboxState) -> int:
 
 def _failed(home: Path, node_id: int, how: str) -> SandboxError:
     log = node_log(home, node_id)
-    lines = log_file.tail(log, _LOG_LINES)
+    lines = log_file.without_frames(log_file.tail(log, 200))
     return StartError(
         f"broker {node_id} {how}",
-        why=log_file.cause(log_file.tail(log, 200)),
+        why=log_file.cause(lines),
         do=f"its log is {log}",
-        log_lines=lines,
+        log_lines=lines[-_LOG_LINES:],
     )
 
 

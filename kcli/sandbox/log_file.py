@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-_CAUSE = re.compile(r"^(Caused by: )?[\w.$]+(Exception|Error)\b|\bFATAL\b")
+_CAUSE = re.compile(r'^(Caused by: |Exception in thread "\S+" )?[\w.$]+(Exception|Error)\b|\bFATAL\b')
+_FRAME = re.compile(r"^\s+(at |\.\.\. \d+ more)")
 _BLOCK = 1 << 16
 
 
@@ -20,10 +21,16 @@ def tail(path: Path, lines: int) -> list[str]:
 
 def cause(log_lines: list[str]) -> str:
     """The likeliest reason in the last lines of a log: the innermost exception, else the last line."""
+    log_lines = without_frames(log_lines)
     for line in reversed(log_lines):
         if _CAUSE.search(line.strip()):
             return line.strip()
     return next((line.strip() for line in reversed(log_lines) if line.strip()), "")
+
+
+def without_frames(log_lines: list[str]) -> list[str]:
+    """The lines a person reads: stack frames say where in Kafka, not what was wrong."""
+    return [line for line in log_lines if not _FRAME.match(line)]
 
 
 def rotate(path: Path) -> None:

@@ -70,6 +70,17 @@ class Sandbox:
                 return self._join(state, settings)
             return self._start(state, settings, on_progress)
 
+    def check(self, settings: Settings | None = None) -> SandboxStatus:
+        """What ``up`` would make, as a status; raises what it would raise. Changes and downloads nothing."""
+        settings = settings or Settings()
+        state = read_state(self.home)
+        if state and is_running(state):
+            self._refuse_differing(state, settings)
+            return status_of(state, self.home)
+        resolved = resolve(settings, state, default_data=str(self.home / "data"))
+        _refuse_unusable_data(resolved, state, self.name)
+        return status_of(self._planned(resolved, state, settings, find_java()), self.home)
+
     def down(self, *, delete: bool = False, grace: float | None = None) -> SandboxStatus | None:
         """Stop it; None if there is none. Data stays, unless ``delete`` or it is ephemeral.
 
@@ -132,6 +143,15 @@ class Sandbox:
 
     def _join(self, state: SandboxState, settings: Settings) -> SandboxStatus:
         """It runs: fine if it is what was asked for; nodes that ended since are started again."""
+        self._refuse_differing(state, settings)
+        gone = [n.node_id for n in state.nodes if not (n.process and process.alive(n.process))]
+        for node_id in gone:
+            state = launch.start_node(self.home, state, node_id, self._record)
+        if gone:
+            launch.wait_ready(self.home, state, settings.timeout)
+        return status_of(state, self.home)
+
+    def _refuse_differing(self, state: SandboxState, settings: Settings) -> None:
         differing = differences(settings, state)
         if differing:
             raise RefusedError(
@@ -139,12 +159,6 @@ class Sandbox:
                 why="asked for " + ", ".join(differing),
                 do=f"stop it first (kcli sandbox down {self.name}), or give this one another name",
             )
-        gone = [n.node_id for n in state.nodes if not (n.process and process.alive(n.process))]
-        for node_id in gone:
-            state = launch.start_node(self.home, state, node_id, self._record)
-        if gone:
-            launch.wait_ready(self.home, state, settings.timeout)
-        return status_of(state, self.home)
 
     def _start(self, kept: SandboxState | None, settings: Settings, on_progress: OnProgress) -> SandboxStatus:
         resolved = resolve(settings, kept, default_data=str(self.home / "data"))
@@ -313,12 +327,22 @@ def _formatted_nodes(data: str) -> list[Path]:
 
 
 def _cluster_id(data: str) -> str:
-    """That of the data which is there, else a new one in Kafka's form: 16 random bytes, base64."""
+    """That of the data which is there, else a new one."""
     for folder in _formatted_nodes(data):
         found = launch.cluster_id_on(folder)
         if found:
             return found
-    return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+    return random_cluster_id()
+
+
+def random_cluster_id() -> str:
+    """16 random bytes as base64. One in 64 would start with ``-`` and look like an option to Kafka's
+    tools, so those are drawn again, as Kafka does.
+    """
+    while True:
+        drawn = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        if not drawn.startswith("-"):
+            return drawn
 
 
 def _refuse_unusable_data(resolved: Resolved, kept: SandboxState | None, name: str) -> None:

@@ -135,7 +135,9 @@ def to_json(state: SandboxState) -> str:
 
 def from_json(text: str) -> SandboxState:
     """The reverse of ``to_json``; ValueError, KeyError or TypeError for anything else."""
-    document: dict[str, Any] = json.loads(text)
+    document: Any = json.loads(text)
+    if not isinstance(document, dict):
+        raise TypeError("not an object")
     if document.pop("format") != _FORMAT:
         raise ValueError("another format")
     zookeeper = document.pop("zookeeper")

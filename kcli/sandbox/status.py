@@ -31,7 +31,10 @@ class NodeStatus:
 
 @dataclass(frozen=True, slots=True)
 class SandboxStatus:
-    """One sandbox. ``state``: ``up``, ``partial`` (some nodes run), ``starting`` or ``down``."""
+    """One sandbox. ``state``: ``up``, ``partial`` (some nodes run), ``starting`` or ``down``.
+
+    ``started_at`` is RFC 3339, UTC; None unless it was started to the end.
+    """
 
     name: str
     state: str
@@ -45,7 +48,7 @@ class SandboxStatus:
     ephemeral: bool
     java: str
     java_version: str
-    started_at: str
+    started_at: str | None
 
 
 def status_of(state: SandboxState, home: Path) -> SandboxStatus:
@@ -65,7 +68,7 @@ def status_of(state: SandboxState, home: Path) -> SandboxStatus:
         ephemeral=state.ephemeral,
         java=state.java,
         java_version=state.java_version,
-        started_at=state.started_at,
+        started_at=state.started_at if state.phase is Phase.UP else None,
     )
 
 

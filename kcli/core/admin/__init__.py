@@ -1,1 +1,1 @@
-"""..."""
+"""Questions and orders about the cluster itself: topics, offsets, configurations."""

@@ -16,6 +16,7 @@ from kcli.core.errors import ClosedError, ConfigError, ConnectError, KcliError, 
 from kcli.core.future import Future
 from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.net.loop import Loop
+from kcli.core.net.timers import Timer
 from kcli.core.options import ClientOptions
 from kcli.core.protocol.api import Request, Response
 from kcli.core.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
@@ -47,6 +48,7 @@ class Cluster:
         self._refreshing: Future[ClusterView] | None = None
         self._refresh_backoff = Backoff(options.retry_backoff_ms / 1000, options.retry_backoff_max_ms / 1000)
         self._refresh_not_before = 0.0
+        self._refresh_timer: Timer | None = None
         self._refreshed_at = float("-inf")
         self._last_error: KcliError | None = None
         self._closed = False
@@ -149,7 +151,7 @@ class Cluster:
         start = self.loop.now()
         deadline = start + timeout
         while self.view.version == 0:
-            self.refresh_now(self.topics or ())
+            self.refresh_now(self.topics)
             step = self._refreshing
             assert step is not None
             self.loop.poll(max(0.0, deadline - self.loop.now()), step)
@@ -191,17 +193,23 @@ class Cluster:
         self.maybe_refresh(self.loop.now())
 
     def maybe_refresh(self, now: float) -> None:
-        """Starts a metadata request when one is due and none is in flight."""
-        due = self._refreshed_at + self.options.metadata_max_age_ms / 1000
-        if self._refreshing is None and not self._closed and now >= due and self.view.version:
-            if now >= self._refresh_not_before:
-                self.refresh_now(self.topics)
-            else:
-                self.loop.at(self._refresh_not_before, lambda: self.maybe_refresh(self.loop.now()))
+        """Starts a metadata request when one is due and none is in flight; in backoff, sets a timer for it."""
+        if self._refreshing is not None or self._closed:
+            return
+        if now < self._refreshed_at + self.options.metadata_max_age_ms / 1000:
+            return
+        if now >= self._refresh_not_before:
+            self.refresh_now(self.topics)
+        elif self._refresh_timer is None:
+            self._refresh_timer = self.loop.at(self._refresh_not_before, self._refresh_timer_fired)
+
+    def _refresh_timer_fired(self) -> None:
+        self._refresh_timer = None
+        self.maybe_refresh(self.loop.now())
 
     def refresh_now(self, topics: Iterable[str]) -> None:
         """Sends a metadata request for ``topics`` unless one is in flight."""
-        if self._refreshing is not None and not self._refreshing.done:
+        if self._refreshing is not None:
             return
         names = sorted(topics)
         request = MetadataRequest(
@@ -216,7 +224,8 @@ class Cluster:
 
     def _refreshed(self, answer: Future[Any], names: list[str], done: Future[ClusterView]) -> None:
         now = self.loop.now()
-        self._refreshing = None if self._refreshing is done else self._refreshing
+        self._refreshing = None
+        self.brokers.close_idle(now)
         if isinstance(answer.error, KcliError):
             self._last_error = answer.error
             self._refresh_not_before = now + self._refresh_backoff.next()

@@ -1,1 +1,1 @@
-"""..."""
+"""The consumer: positions, fetching ahead, batches handed out as they are."""

@@ -92,7 +92,6 @@ class Accumulator:
     def append(self, where: TopicPartition, fill: Fill) -> int:
         """Lets ``fill`` put records into the partition's open batch, or a new one; returns how many it took."""
         with self._changed:
-            self._refuse_if_closed()
             queue = self._queues.setdefault(where, PartitionQueue())
             taken = self._fill(queue.open, fill) if queue.open is not None else 0
             if taken == 0:

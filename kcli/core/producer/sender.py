@@ -79,6 +79,7 @@ class Sender:
         self._id_backoff = Backoff(options.retry_backoff_ms / 1000, options.retry_backoff_max_ms / 1000)
         self._retry_first = options.retry_backoff_ms / 1000
         self._retry_longest = options.retry_backoff_max_ms / 1000
+        self._abandoned = False
         self.stop_when_idle = False
         self.stop_now = False
         self._wake_at = 0.0
@@ -126,10 +127,7 @@ class Sender:
     def _want(self, topic: str) -> None:
         cluster = self._cluster
         cluster.topics.add(topic)
-        if cluster.view.version == 0:
-            cluster.refresh_now(cluster.topics)
-        else:
-            cluster.request_refresh()
+        cluster.request_refresh()
 
     # --- sending -------------------------------------------------------------------------------------
 
@@ -219,6 +217,8 @@ class Sender:
     # --- answers -------------------------------------------------------------------------------------
 
     def _answered(self, delivery: _Delivery, future: Future[Any]) -> None:
+        if self._abandoned:
+            return
         self._requests_to[delivery.node.id] -= 1
         now = self._cluster.loop.now()
         for where, batch in delivery.batches.items():
@@ -400,7 +400,8 @@ class Sender:
         return str(failure) if failure else f"{leader} did not take it"
 
     def _abandon(self) -> None:
-        """Fails what is left, so that nobody waits for ever."""
+        """Fails what is left, so that nobody waits for ever; answers that still come are not looked at."""
+        self._abandoned = True
         error = KcliError("the producer was closed before the record was sent")
         unknown = OutcomeUnknownError("the producer was closed before the broker answered")
         for flying in list(self._in_flight.values()):

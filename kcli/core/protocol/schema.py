@@ -4,6 +4,7 @@
 that Kafka publishes.
 """
 
+from collections.abc import Callable
 from typing import Any, ClassVar, dataclass_transform
 
 # Wire types. The fixed-size ones are named by their struct format.
@@ -84,10 +85,15 @@ def field(
     versions: str = "0+",
     *,
     default: Any = _MISSING,
+    default_factory: Callable[[], Any] | None = None,
     nullable: str = "",
     tag: int | None = None,
 ) -> Any:
-    """Declares a field. ``tag`` makes it a tagged field of the flexible versions (KIP-482)."""
+    """Declares a field. ``tag`` makes it a tagged field of the flexible versions (KIP-482).
+
+    ``default_factory`` says that the constructor may leave it out: the type's own empty value is taken.
+    """
+    del default_factory
     return Field(type_, versions, default, nullable, tag)
 
 

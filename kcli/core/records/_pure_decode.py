@@ -3,8 +3,11 @@
 The payload is untrusted: every length is checked against the bytes that are there before it is believed, and what
 contradicts itself is a CorruptRecordsError with the byte position. The result is the specification of the C twin.
 
-``_parse`` is the whole truth about a record. The loops read eleven bytes at once and settle the usual record (lengths
-and deltas of one or two bytes, no headers) without a call; whatever else they meet, wrong or rare, goes to ``_parse``.
+``_parse`` is the whole truth about a record. The two loops read eleven bytes at once, the varints in front of a value
+(a to k; behind each longer one the rest moves down), and settle the usual record without a call: deltas and lengths
+of few bytes, no headers. A negative number is odd in zigzag form, so "unusual" is marked by making the length odd;
+what is unusual, or does not end where its length says, goes to ``_parse``, which reads it or tells what is wrong.
+A record that ends behind the payload is found by where the last one ends, as records only go forward.
 """
 
 from struct import Struct
@@ -19,6 +22,7 @@ SMALLEST_RECORD = 7  # seven fields of at least one byte each
 
 _WINDOW = Struct("11B")
 _PADDING = bytes(11)  # lets the window be read at the last record; no record may end inside it
+_BLOCK = 256
 _CUT = "the payload ends inside a record"
 
 
@@ -50,61 +54,56 @@ def decode_columns(payload: Buffer, count: int) -> Columns:
     try:
         for _ in range(count):
             a, b, c, d, e, f, g, h, i, j, k = window(data, at)
-            # From here on ``base`` is where the attributes stand and d to k are the bytes behind them.
             if a < 0x80:  # the record length
-                base = at + 1
+                start = at + 5
+                end = at + 1 + (a >> 1)
                 d, e, f, g, h, i, j, k = c, d, e, f, g, h, i, j
-            elif b < 0x80:
-                base = at + 2
-                a += (b - 1) << 7
             else:
-                base = at
-                a = 1  # an odd length is a negative one: whatever is not usual ends as odd
-            end = base + (a >> 1)
+                start = at + 6
+                end = at - 62 + (a + (b << 7) >> 1)
+                if b >= 0x80:
+                    a = 1
             if d >= 0x80:  # the timestamp delta
                 if e >= 0x80:
                     a = 1
-                base += 1
-                d += (e - 1) << 7
+                start += 1
+                d += (e << 7) - 128
                 e, f, g, h, i, j = f, g, h, i, j, k
             if e >= 0x80:  # the offset delta
-                e += (f - 1) << 7
+                e += (f << 7) - 128
                 if f < 0x80:
-                    base += 1
+                    start += 1
                     f, g, h = g, h, i
                 else:
                     if g >= 0x80:
                         a = 1
-                    base += 2
+                    start += 2
                     e += (g - 1) << 14
                     f, g, h = h, i, j
-            if f == 1:  # the key length
+            if f == 1:  # the key length; 1 is a null
                 key = key_end = -1
-                start = base + 4
-            elif f & 0x81:
-                a = 1
-                key = key_end = start = base
             else:
-                key = base + 4
+                if f & 0x81:
+                    a = 1
+                key = start
                 start = key_end = key + (f >> 1)
                 g = data[start]
                 h = data[start + 1]
             if g < 0x80:  # the value length
                 start += 1
+                stop = start + (g >> 1)
             else:
                 if h >= 0x80:
                     a = 1
+                g += h << 7
                 start += 2
-                g += (h - 1) << 7
-            stop = start + (g >> 1)
-            if (a | g) & 1 or stop + 1 != end or end > size or data[stop]:
+                stop = start - 64 + (g >> 1)
+            if (a | e | g) & 1 or stop + 1 != end or data[stop]:
                 row = _parse(data, at, size)
                 end = row[7]
                 rows += row
             else:
-                e = (e >> 1) ^ -(e & 1)
-                d = (d >> 1) ^ -(d & 1)
-                rows += (e, d, key, key_end, start, stop, stop, end, 0)
+                rows += (e >> 1, (d >> 1) ^ -(d & 1), key, key_end, start, stop, stop, end, 0)
             at = end
     except (IndexError, StructError):
         corrupt(at, _CUT)
@@ -124,70 +123,71 @@ def decode_values(
     _check_count(size, count)
     data = b"".join((payload, _PADDING))
     window = _WINDOW.unpack_from
+    at, done, pieces, written = take_equal_records(data, size, count, first_delta, last_delta, delimiter)
     values: list[bytes] = []
     append = values.append
-    at, done = take_equal_records(data, size, count, first_delta, last_delta, values)
+    first, last = first_delta * 2, last_delta * 2  # compared with zigzag numbers
     try:
-        for _ in range(count - done):
-            a, b, c, d, e, f, g, h, i, j, k = window(data, at)
-            # From here on ``base`` is where the attributes stand and d to k are the bytes behind them.
-            if a < 0x80:  # the record length
-                base = at + 1
-                d, e, f, g, h, i, j, k = c, d, e, f, g, h, i, j
-            elif b < 0x80:
-                base = at + 2
-                a += (b - 1) << 7
-            else:
-                base = at
-                a = 1  # an odd length is a negative one: whatever is not usual ends as odd
-            end = base + (a >> 1)
-            if d >= 0x80:  # the timestamp delta
-                if e >= 0x80:
-                    a = 1
-                base += 1
-                e, f, g, h, i, j = f, g, h, i, j, k
-            if e >= 0x80:  # the offset delta
-                e += (f - 1) << 7
-                if f < 0x80:
-                    base += 1
-                    f, g, h = g, h, i
+        # Block by block, so that the memory of one block's values serves the next: twice as fast as a fresh page.
+        for block in range(done, count, _BLOCK):
+            for _ in range(min(_BLOCK, count - block)):
+                a, b, c, d, e, f, g, h, i, j, k = window(data, at)
+                if a < 0x80:  # the record length
+                    start = at + 5
+                    end = at + 1 + (a >> 1)
+                    d, e, f, g, h, i, j, k = c, d, e, f, g, h, i, j
                 else:
-                    if g >= 0x80:
+                    start = at + 6
+                    end = at - 62 + (a + (b << 7) >> 1)
+                    if b >= 0x80:
                         a = 1
-                    base += 2
-                    e += (g - 1) << 14
-                    f, g, h = h, i, j
-            if f == 1:  # the key length
-                start = base + 4
-            elif f & 0x81:
-                a = 1
-                start = base
-            else:
-                start = base + 4 + (f >> 1)
-                g = data[start]
-                h = data[start + 1]
-            if g < 0x80:  # the value length
-                start += 1
-            else:
-                if h >= 0x80:
-                    a = 1
-                start += 2
-                g += (h - 1) << 7
-            stop = start + (g >> 1)
-            if (a | g) & 1 or stop + 1 != end or end > size or data[stop]:
-                e, _, _, _, start, stop, _, end, _ = _parse(data, at, size)
-                if first_delta <= e <= last_delta:
-                    append(data[start:stop] if start >= 0 else null)
-            elif first_delta <= (e >> 1) ^ -(e & 1) <= last_delta:
-                append(data[start:stop])
-            at = end
+                if d >= 0x80:  # the timestamp delta
+                    if e >= 0x80:
+                        a = 1
+                    start += 1
+                    e, f, g, h, i, j = f, g, h, i, j, k
+                if e >= 0x80:  # the offset delta
+                    e += (f << 7) - 128
+                    if f < 0x80:
+                        start += 1
+                        f, g, h = g, h, i
+                    else:
+                        if g >= 0x80:
+                            a = 1
+                        start += 2
+                        e += (g - 1) << 14
+                        f, g, h = h, i, j
+                if f != 1:  # the key length; 1 is a null
+                    if f & 0x81:
+                        a = 1
+                    start += f >> 1
+                    g = data[start]
+                    h = data[start + 1]
+                if g < 0x80:  # the value length
+                    start += 1
+                    stop = start + (g >> 1)
+                else:
+                    if h >= 0x80:
+                        a = 1
+                    g += h << 7
+                    start += 2
+                    stop = start - 64 + (g >> 1)
+                if (a | e | g) & 1 or stop + 1 != end or data[stop]:
+                    e, _, _, _, start, stop, _, end, _ = _parse(data, at, size)
+                    if first_delta <= e <= last_delta:
+                        append(data[start:stop] if start >= 0 else null)
+                elif first <= e <= last:
+                    append(data[start:stop])
+                at = end
+            if values:
+                written += len(values)
+                append(b"")  # so that join ends the last value as well
+                pieces.append(delimiter.join(values))
+                values.clear()
     except (IndexError, StructError):
         corrupt(at, _CUT)
     _check_end(at, size)
-    if not values:
-        return b"", 0
-    append(b"")  # so that join ends the last value as well
-    return delimiter.join(values), len(values) - 1
+    return b"".join(pieces), written
 
 
 def _parse(data: bytes, at: int, size: int) -> tuple[int, int, int, int, int, int, int, int, int]:

@@ -71,9 +71,7 @@ def encode_lines(
         at = start + taken
         mean = size // taken if taken else len(lines[at]) + 8
         values = lines[at : min(at + _step(room - size, mean, delta, width), start + total)]
-        count, used = _line_shape(timestamp, width, key_part, headers).add(
-            pieces, values, delta, room - size
-        )
+        count, used = _line_shape(timestamp, width, key_part, headers).add(pieces, values, delta, room - size)
         taken += count
         size += used
         if count < len(values):
@@ -111,9 +109,7 @@ def encode_keyed(
     return b"".join(pieces), taken, size
 
 
-def encode_rows(
-    rows: Sequence[Row], start: int, first_delta: int, room: int
-) -> tuple[bytes, int, int]:
+def encode_rows(rows: Sequence[Row], start: int, first_delta: int, room: int) -> tuple[bytes, int, int]:
     """The general case: ``(key, value, header block, timestamp delta)`` of each record of ``rows[start:]``."""
     pieces: list[bytes] = []
     size = 0
@@ -141,15 +137,11 @@ class _LineShape:
         fixed = 1 + len(timestamp) + width + len(key_part) + len(headers)
         constant = b"\x00" + timestamp
         self.sizes = _Table(lambda length: _whole(fixed + _part(length)))
-        self.heads = _Table(
-            lambda length: headers + encode_varint(fixed + _part(length)) + constant
-        )
+        self.heads = _Table(lambda length: headers + encode_varint(fixed + _part(length)) + constant)
         self.tails = _Table(lambda length: key_part + encode_varint(length))
         self.headers = headers
 
-    def add(
-        self, pieces: list[bytes], values: Sequence[bytes], delta: int, room: int
-    ) -> tuple[int, int]:
+    def add(self, pieces: list[bytes], values: Sequence[bytes], delta: int, room: int) -> tuple[int, int]:
         """Append the pieces of as many ``values`` as fit ``room``; how many, and how many bytes."""
         lengths = list(map(len, values))
         if lengths.count(lengths[0]) == len(lengths):

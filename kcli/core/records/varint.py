@@ -72,7 +72,7 @@ def _read(data: bytes, position: int, limit: int, bits: int) -> tuple[int, int]:
                 break
             return (result >> 1) ^ -(result & 1), at + 1
         shift += 7
-    corrupt(position, f"the varint does not fit {bits} bits")
+    return corrupt(position, f"the varint does not fit {bits} bits")
 
 
 def corrupt(position: int, why: str) -> NoReturn:

@@ -26,9 +26,13 @@ class ApiVersionsResponse(Response):
     error_code: int = field(INT16)
     api_keys: list[ApiVersion] = field(Array(ApiVersion))
     throttle_time_ms: int = field(INT32, "1+", default=0)
-    supported_features: list[SupportedFeatureKey] = field(Array(SupportedFeatureKey), "3+", tag=0)
+    supported_features: list[SupportedFeatureKey] = field(
+        Array(SupportedFeatureKey), "3+", default_factory=list, tag=0
+    )
     finalized_features_epoch: int = field(INT64, "3+", default=-1, tag=1)
-    finalized_features: list[FinalizedFeatureKey] = field(Array(FinalizedFeatureKey), "3+", tag=2)
+    finalized_features: list[FinalizedFeatureKey] = field(
+        Array(FinalizedFeatureKey), "3+", default_factory=list, tag=2
+    )
     zk_migration_ready: bool = field(BOOL, "3+", default=False, tag=3)
 
 

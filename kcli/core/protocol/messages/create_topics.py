@@ -20,7 +20,9 @@ class CreatableTopicResult(Struct):
     topic_config_error_code: int = field(INT16, "5+", default=0, tag=0)
     num_partitions: int = field(INT32, "5+", default=-1)
     replication_factor: int = field(INT16, "5+", default=-1)
-    configs: list[CreatableTopicConfigs] | None = field(Array(CreatableTopicConfigs), "5+", nullable="5+")
+    configs: list[CreatableTopicConfigs] | None = field(
+        Array(CreatableTopicConfigs), "5+", default_factory=list, nullable="5+"
+    )
 
 
 class CreateTopicsResponse(Response):

@@ -22,6 +22,6 @@ class DeleteTopicState(Struct):
 
 
 class DeleteTopicsRequest(Request, key=20, versions=(1, 6), flexible=4, response=DeleteTopicsResponse):
-    topics: list[DeleteTopicState] = field(Array(DeleteTopicState), "6+")
-    topic_names: list[str] = field(Array(STRING), "0-5")
+    topics: list[DeleteTopicState] = field(Array(DeleteTopicState), "6+", default_factory=list)
+    topic_names: list[str] = field(Array(STRING), "0-5", default_factory=list)
     timeout_ms: int = field(INT32)

@@ -16,7 +16,7 @@ class DescribeConfigsResourceResult(Struct):
     read_only: bool = field(BOOL)
     config_source: int = field(INT8, "1+", default=-1)
     is_sensitive: bool = field(BOOL)
-    synonyms: list[DescribeConfigsSynonym] = field(Array(DescribeConfigsSynonym), "1+")
+    synonyms: list[DescribeConfigsSynonym] = field(Array(DescribeConfigsSynonym), "1+", default_factory=list)
     config_type: int = field(INT8, "3+", default=0)
     documentation: str | None = field(STRING, "3+", default="", nullable="0+")
 

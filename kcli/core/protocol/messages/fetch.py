@@ -45,9 +45,9 @@ class PartitionData(Struct):
     high_watermark: int = field(INT64)
     last_stable_offset: int = field(INT64, "4+", default=-1)
     log_start_offset: int = field(INT64, "5+", default=-1)
-    diverging_epoch: EpochEndOffset = field(EpochEndOffset, "12+", tag=0)
-    current_leader: LeaderIdAndEpoch = field(LeaderIdAndEpoch, "12+", tag=1)
-    snapshot_id: SnapshotId = field(SnapshotId, "12+", tag=2)
+    diverging_epoch: EpochEndOffset = field(EpochEndOffset, "12+", default_factory=EpochEndOffset, tag=0)
+    current_leader: LeaderIdAndEpoch = field(LeaderIdAndEpoch, "12+", default_factory=LeaderIdAndEpoch, tag=1)
+    snapshot_id: SnapshotId = field(SnapshotId, "12+", default_factory=SnapshotId, tag=2)
     aborted_transactions: list[AbortedTransaction] | None = field(
         Array(AbortedTransaction), "4+", nullable="4+"
     )
@@ -73,7 +73,7 @@ class FetchResponse(Response):
     error_code: int = field(INT16, "7+", default=0)
     session_id: int = field(INT32, "7+", default=0)
     responses: list[FetchableTopicResponse] = field(Array(FetchableTopicResponse))
-    node_endpoints: list[NodeEndpoint] = field(Array(NodeEndpoint), "16+", tag=0)
+    node_endpoints: list[NodeEndpoint] = field(Array(NodeEndpoint), "16+", default_factory=list, tag=0)
 
 
 class ReplicaState(Struct):
@@ -101,13 +101,13 @@ class FetchTopic(Struct):
 class ForgottenTopic(Struct):
     topic: str = field(STRING, "7-12", default="")
     topic_id: bytes = field(UUID, "13+", default=NO_UUID)
-    partitions: list[int] = field(Array(INT32), "7+")
+    partitions: list[int] = field(Array(INT32), "7+", default_factory=list)
 
 
 class FetchRequest(Request, key=1, versions=(4, 18), flexible=12, response=FetchResponse):
     cluster_id: str | None = field(STRING, "12+", default=None, nullable="12+", tag=0)
     replica_id: int = field(INT32, "0-14", default=-1)
-    replica_state: ReplicaState = field(ReplicaState, "15+", tag=1)
+    replica_state: ReplicaState = field(ReplicaState, "15+", default_factory=ReplicaState, tag=1)
     max_wait_ms: int = field(INT32)
     min_bytes: int = field(INT32)
     max_bytes: int = field(INT32, "3+", default=2147483647)
@@ -115,5 +115,5 @@ class FetchRequest(Request, key=1, versions=(4, 18), flexible=12, response=Fetch
     session_id: int = field(INT32, "7+", default=0)
     session_epoch: int = field(INT32, "7+", default=-1)
     topics: list[FetchTopic] = field(Array(FetchTopic))
-    forgotten_topics_data: list[ForgottenTopic] = field(Array(ForgottenTopic), "7+")
+    forgotten_topics_data: list[ForgottenTopic] = field(Array(ForgottenTopic), "7+", default_factory=list)
     rack_id: str = field(STRING, "11+", default="")

@@ -18,7 +18,7 @@ class MetadataResponsePartition(Struct):
     leader_epoch: int = field(INT32, "7+", default=-1)
     replica_nodes: list[int] = field(Array(INT32))
     isr_nodes: list[int] = field(Array(INT32))
-    offline_replicas: list[int] = field(Array(INT32), "5+")
+    offline_replicas: list[int] = field(Array(INT32), "5+", default_factory=list)
 
 
 class MetadataResponseTopic(Struct):

@@ -34,9 +34,11 @@ class PartitionProduceResponse(Struct):
     base_offset: int = field(INT64)
     log_append_time_ms: int = field(INT64, "2+", default=-1)
     log_start_offset: int = field(INT64, "5+", default=-1)
-    record_errors: list[BatchIndexAndErrorMessage] = field(Array(BatchIndexAndErrorMessage), "8+")
+    record_errors: list[BatchIndexAndErrorMessage] = field(
+        Array(BatchIndexAndErrorMessage), "8+", default_factory=list
+    )
     error_message: str | None = field(STRING, "8+", default=None, nullable="8+")
-    current_leader: LeaderIdAndEpoch = field(LeaderIdAndEpoch, "10+", tag=0)
+    current_leader: LeaderIdAndEpoch = field(LeaderIdAndEpoch, "10+", default_factory=LeaderIdAndEpoch, tag=0)
 
 
 class TopicProduceResponse(Struct):
@@ -55,7 +57,7 @@ class NodeEndpoint(Struct):
 class ProduceResponse(Response):
     responses: list[TopicProduceResponse] = field(Array(TopicProduceResponse))
     throttle_time_ms: int = field(INT32, "1+", default=0)
-    node_endpoints: list[NodeEndpoint] = field(Array(NodeEndpoint), "10+", tag=0)
+    node_endpoints: list[NodeEndpoint] = field(Array(NodeEndpoint), "10+", default_factory=list, tag=0)
 
 
 class PartitionProduceData(Struct):

@@ -1,0 +1,76 @@
+"""Confirmations: the plan, then y/N or a typed name; who answers where nobody can be asked.
+
+``decide`` is pure; ``confirm`` shows and asks.
+"""
+
+import sys
+from typing import TYPE_CHECKING
+
+from kcli.commands._exit import Declined, usage
+
+if TYPE_CHECKING:
+    from kcli.commands._context import Invocation
+
+GO, STOP, ASK, MISMATCH, NOBODY = "go", "stop", "ask", "mismatch", "nobody"
+
+
+def decide(
+    *, name: str | None, dry_run: bool, yes: bool, confirmed: str | None, no_input: bool, terminal: bool
+) -> str:
+    """What follows from the flags: go on, stop (dry run), ask, or refuse."""
+    if dry_run:
+        return STOP
+    if confirmed is not None and name is not None and confirmed != name:
+        return MISMATCH
+    if yes or (confirmed is not None and confirmed == name):
+        return GO
+    return ASK if terminal and not no_input else NOBODY
+
+
+def confirm(inv: "Invocation", plan: str, question: str, *, name: str | None = None) -> bool:
+    """See ``Invocation.confirm``."""
+    if inv.dry_run:
+        if inv.out.kind in ("json", "ndjson", "yaml", "csv", "tsv"):
+            inv.talk.plain(plan.rstrip("\n"))  # stdout is for the program that asked for that form
+        else:
+            inv.out.text(plan.rstrip("\n") + "\n")
+            inv.out.flush()
+        return False
+    inv.talk.plain(plan.rstrip("\n"))
+    terminal = inv.talk.isatty and sys.stdin is not None and sys.stdin.isatty()
+    verdict = decide(
+        name=name,
+        dry_run=False,
+        yes=inv.yes,
+        confirmed=inv.values.confirm,
+        no_input=inv.no_input,
+        terminal=terminal,
+    )
+    if verdict == MISMATCH:
+        raise usage(
+            f"--confirm {inv.values.confirm} does not name what would be changed",
+            why="nothing was done",
+            do=f"--confirm {name}",
+        )
+    if verdict == NOBODY:
+        raise usage(
+            f"a confirmation is due: {question}",
+            why="--no-input was given"
+            if inv.no_input
+            else "there is no terminal to ask at; nothing was done",
+            do="--yes answers it, --dry-run only shows the plan",
+        )
+    return verdict == GO or _asked(inv, question, name)
+
+
+def _asked(inv: "Invocation", question: str, name: str | None) -> bool:
+    prompt = f"{question} [y/N] " if name is None else f"{question} Type {name} to go on: "
+    inv.talk.stream.write(prompt)
+    inv.talk.stream.flush()
+    answer = sys.stdin.readline()
+    if not answer.endswith("\n"):
+        inv.talk.plain("")
+    answer = answer.strip()
+    if answer == name if name is not None else answer.lower() in ("y", "yes"):
+        return True
+    raise Declined("nothing was done", why="the answer was no", do="")

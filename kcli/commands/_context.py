@@ -1,0 +1,230 @@
+"""The run of one command: what the global options mean, the clients' options, stdout, stderr, questions.
+
+``@pass_invocation`` gives a command its ``Invocation``. Loaded when a command runs, never for ``--help``.
+"""
+
+import functools
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import click
+
+from kcli.commands._exit import describe, print_error, worst
+from kcli.commands._options import GlobalValues, environment
+from kcli.core.errors import KcliError
+from kcli.core.hooks import Hooks
+from kcli.core.options import ClientOptions
+from kcli.output.progress import Progress, progress_style
+from kcli.output.stdout import Output
+from kcli.output.talk import Talk
+from kcli.profiles.resolve import Resolved, Sources, origin_lines, resolve
+
+P = ParamSpec("P")
+R = TypeVar("R")
+O = TypeVar("O", bound=ClientOptions)  # noqa: E741
+
+TIMEOUT = 10.0
+FIRST_WAIT = 0.5
+
+
+class Invocation:
+    """Everything a command needs besides its own flags.
+
+    ``out`` is stdout, ``talk`` stderr, ``hooks`` go to the clients, ``timeout`` (seconds) bounds the first
+    contact and each administrative call; ``dry_run``, ``yes`` and ``no_input`` are the global flags.
+    """
+
+    def __init__(self, values: GlobalValues) -> None:
+        self.values = values
+        self.color = values.color or environment("color")
+        self.out = Output(
+            kind=values.output, headers=not values.no_headers, color=self.color, environ=os.environ
+        )
+        self.talk = Talk(quiet=values.quiet, verbose=values.verbose, color=self.color, environ=os.environ)
+        self.timeout = values.timeout if values.timeout is not None else _environment_timeout()
+        self.dry_run = values.dry_run
+        self.yes = values.yes
+        self.no_input = values.no_input
+        self.areas = values.debug or frozenset()
+        self.hooks = self._hooks()
+        self._codes: list[int] = []
+        self._resolved: Resolved | None = None
+
+    # configuration
+
+    @property
+    def resolved(self) -> Resolved:
+        """The client options of all sources, resolved once; what is to be said about them is said then."""
+        if self._resolved is None:
+            self._resolved = resolve(self._sources())
+            self._say(self._resolved)
+        return self._resolved
+
+    def client_options(self, kind: type[O], **own: Any) -> O:
+        """The options of a client; ``own`` are the command's flags by field name (None: not given)."""
+        defaults: dict[str, Any] = {}
+        for name, limit in (
+            ("default_api_timeout_ms", None),
+            ("socket_connection_setup_timeout_ms", 10_000),
+        ):
+            if self.values.timeout is not None or name not in self.resolved.values:
+                budget = round(self.timeout * 1000)
+                defaults[name] = max(1, min(budget, limit) if limit else budget)
+        return self.resolved.options(kind, {**defaults, **own})
+
+    # what is done at the end
+
+    def failed(self, error: KcliError) -> None:
+        """Reports one failure of several and goes on; ``finish`` makes the exit status of it."""
+        code, what, why, do = describe(error)
+        self._codes.append(code)
+        print_error(code, what, why, do, self.values)
+
+    def finish(self, *, done: bool, also: Iterable[int] = ()) -> int:
+        """The exit status, after the failures so far; ``done`` says whether anything was confirmed."""
+        return worst((*self._codes, *also), done=done)
+
+    # progress and waiting
+
+    def progress(self, title: str, *, total: int | None = None, unit: str = "records") -> Progress:
+        """``with inv.progress("produced") as bar: bar.update(records, bytes, failed=3)``."""
+        choice = self.values.progress or environment("progress")
+        style = progress_style(choice, self.talk, dumb=os.environ.get("TERM") == "dumb")
+        return Progress(self.talk, title, style=style, total=total, unit=unit)
+
+    @contextmanager
+    def first_contact(self, where: str) -> Iterator[None]:
+        """Says on stderr that it waits for ``where`` when the block takes longer than half a second."""
+        timer = threading.Timer(FIRST_WAIT, lambda: self.talk.note(f"waiting for {where} …"))
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    # questions
+
+    def confirm(self, plan: str, question: str, *, name: str | None = None) -> bool:
+        """Shows the plan and asks; whether to go on. False with ``--dry-run``, an error on "no".
+
+        With ``name``, that name has to be typed, otherwise y. ``--yes`` answers; so does ``--confirm NAME``.
+        """
+        from kcli.commands._confirm import confirm
+
+        return confirm(self, plan, question, name=name)
+
+    # internals
+
+    def _sources(self) -> Sources:
+        values = self.values
+        files = values.command_config or tuple(filter(None, [environment("command_config")]))
+        return Sources(
+            flags={"bootstrap.servers": values.bootstrap_server, "client.id": values.client_id},
+            properties=values.command_property,
+            files=files,
+            environ=os.environ,
+            read_file=read_config_file,
+            find_sandbox=self._find_sandbox,
+        )
+
+    def _find_sandbox(self) -> str | None:
+        from kcli.sandbox.discovery import find_bootstrap
+
+        found = find_bootstrap()
+        if found is None:
+            return None
+        self.talk.detail(f"using the running sandbox {found[0]} ({found[1]})")
+        return found[1]
+
+    def _say(self, resolved: Resolved) -> None:
+        for text in resolved.warnings:
+            self.talk.warn(text)
+        for text in resolved.notes:
+            self.talk.note(text)
+        for text in resolved.details:
+            self.talk.detail(text)
+        if resolved.ignored:
+            keys = ", ".join(sorted({key for key, _origin in resolved.ignored}))
+            self.talk.detail(f"options of Java clients that mean nothing here: {keys}")
+        if "conf" in self.areas:
+            for text in origin_lines(resolved):
+                self.talk.debug(f"conf  {text}")
+
+    def _hooks(self) -> Hooks:
+        return Hooks(log=self._log, wire=self._wire if "proto" in self.areas else None)
+
+    def _log(self, level: str, area: str, message: str) -> None:
+        if area in self.areas:
+            self.talk.debug(f"{area}  {message}")
+        elif level == "warning":
+            self.talk.warn(message)
+        else:
+            self.talk.detail(message, level=1 if level == "info" else 2)
+
+    def _wire(
+        self, direction: str, node: Any, correlation_id: int, api: str, version: int, size: int
+    ) -> None:
+        where = f"{node.id}@{node.host}:{node.port}" if hasattr(node, "host") else str(node)
+        self.talk.debug(f"{direction} {where} #{correlation_id} {api} v{version} {size} bytes")
+
+
+def pass_invocation(
+    function: Callable[Concatenate[Invocation, P], R],
+) -> Callable[P, R]:
+    """Decorates a command: its first argument becomes the ``Invocation``."""
+
+    @functools.wraps(function)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+        return function(invocation(), *args, **kwargs)
+
+    return wrapper
+
+
+def invocation() -> Invocation:
+    """The one of the current click context."""
+    values = click.get_current_context().ensure_object(GlobalValues)
+    if values.invocation is None:
+        values.invocation = Invocation(values)
+    found = values.invocation
+    assert isinstance(found, Invocation)
+    return found
+
+
+LARGEST_FILE = 1 << 20
+
+
+def read_config_file(path: str) -> str:
+    """The text of a file given with -F; ConfigError names what is wrong with it."""
+    from kcli.core.errors import ConfigError
+
+    try:
+        with open(os.path.expanduser(path), "rb") as file:
+            data = file.read(LARGEST_FILE + 1)
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}", why=error.strerror or str(error), do="see -F") from None
+    if len(data) > LARGEST_FILE:
+        raise ConfigError(f"{path} is larger than 1 MiB", why="no file of client options is", do="see -F")
+    return data.decode("utf-8", "replace")
+
+
+def _environment_timeout() -> float:
+    from kcli.core.errors import ConfigError
+    from kcli.core.positions import parse_duration_ms
+
+    text = environment("timeout")
+    if text is None:
+        return TIMEOUT
+    try:
+        return parse_duration_ms(text) / 1000
+    except ValueError as error:
+        raise ConfigError(f"KCLI_TIMEOUT={text}", why=str(error), do="write 10s, 500ms, 1m30s") from None
+
+
+def stdin_is_terminal() -> bool:
+    """Whether a person would have to type what is read from stdin."""
+    return sys.stdin is not None and sys.stdin.isatty()

@@ -1,0 +1,178 @@
+"""The value types that commands share: each turns one word of the command line into a value, or says what it wants.
+
+Loaded by commands, not at start. The parsing of times and offsets is ``kcli.core.positions``.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from kcli.commands._types import DURATION, ParamType
+from kcli.core.clock import wall_ms
+from kcli.core.positions import parse_instant, parse_offset, parse_range
+
+__all__ = (
+    "CODEC", "DELIMITER", "DURATION", "HEADER", "INSTANT", "OFFSET", "OFFSET_RANGE", "PARTITIONS", "RATE",
+    "SIZE", "SIZE_RANGE", "Codec", "Rate",
+)  # fmt: skip
+
+
+class Word(ParamType):
+    """A type made of a function that raises ValueError with a sentence."""
+
+    def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
+        self.name = name
+        self._parse = parse
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The parsed value; a default that is no text stays as it is."""
+        if not isinstance(value, str):
+            return value
+        try:
+            return self._parse(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+@dataclass(frozen=True, slots=True)
+class Codec:
+    """``gzip:6``: ``name`` for ``compression.type``, ``level`` or None."""
+
+    name: str
+    level: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """``1000`` records a second, or ``10MB/s``; the other one is None."""
+
+    records: float | None = None
+    bytes: float | None = None
+
+
+_SIZES = {"": 1, "b": 1, "k": 1000, "kb": 1000, "m": 10**6, "mb": 10**6, "g": 10**9, "gb": 10**9}
+_SIZES |= {"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tb": 10**12, "tib": 1 << 40}
+_NUMBER = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)")
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+_ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{2}|.?)", re.DOTALL)
+_ESCAPES = {"n": b"\n", "t": b"\t", "r": b"\r", "0": b"\0", "\\": b"\\"}
+
+
+def parse_size(text: str) -> int:
+    """Bytes: ``512``, ``1KiB``, ``10MB`` (powers of ten, unless ``i`` says of two)."""
+    match = _NUMBER.fullmatch(text.strip())
+    factor = _SIZES.get(match[2].lower()) if match else None
+    if match is None or factor is None:
+        raise ValueError(f"{text!r} is not a size: 512, 1KiB, 10MB")
+    return round(float(match[1]) * factor)
+
+
+def parse_size_range(text: str) -> tuple[int, int]:
+    """``1KiB`` or ``100..2000``: smallest and largest."""
+    low, dots, high = text.partition("..")
+    smallest = parse_size(low)
+    largest = parse_size(high) if dots else smallest
+    if largest < smallest:
+        raise ValueError(f"{text!r} ends before it starts")
+    return smallest, largest
+
+
+def parse_rate(text: str) -> Rate:
+    """``1000`` is records a second, ``10MB/s`` bytes."""
+    amount = text.strip().removesuffix("/s")
+    if re.fullmatch(r"[0-9]+(\.[0-9]+)?", amount):
+        rate = Rate(records=float(amount))
+    else:
+        rate = Rate(bytes=float(parse_size(amount)))
+    if not (rate.records or rate.bytes):
+        raise ValueError("a rate must be more than 0")
+    return rate
+
+
+def parse_partitions(text: str) -> tuple[int, ...]:
+    """``0,2,5-7``, in order, without repeats."""
+    found: dict[int, None] = {}
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*([0-9]{1,9})(?:-([0-9]{1,9}))?\s*", part)
+        if match is None or int(match[2] or match[1]) < int(match[1]):
+            raise ValueError(f"{text!r} is not a list of partitions: 0,2,5-7")
+        if int(match[2] or match[1]) - int(match[1]) > 100_000:
+            raise ValueError(f"{part!r} names more partitions than any topic has")
+        found |= dict.fromkeys(range(int(match[1]), int(match[2] or match[1]) + 1))
+    return tuple(found)
+
+
+def parse_header(text: str) -> tuple[str, bytes | None]:
+    """``n=v``; ``n=`` is empty, ``n`` is null."""
+    name, sign, value = text.partition("=")
+    if not name:
+        raise ValueError(f"{text!r} has no name: n=v, n= for an empty value, n for a null one")
+    return name, raw_bytes(value) if sign else None
+
+
+def parse_codec(text: str) -> Codec:
+    """``zstd`` or ``gzip:6``."""
+    name, colon, level = text.strip().partition(":")
+    name = name.lower()
+    if name not in CODECS:
+        raise ValueError(f"{text!r} is not a codec: {', '.join(CODECS)}, with a level as in gzip:6")
+    if not colon:
+        return Codec(name)
+    if not re.fullmatch(r"[+-]?[0-9]{1,3}", level):
+        raise ValueError(f"the level in {text!r} is not a number")
+    if name in ("none", "snappy"):
+        raise ValueError(f"{name} has no levels")
+    return Codec(name, int(level))
+
+
+def parse_delimiter(text: str) -> bytes:
+    r"""One or more bytes; escapes ``\n \t \r \0 \\ \xNN``."""
+    if not text:
+        raise ValueError(r"a delimiter has at least one byte; \0 is the byte 0")
+    out, at = b"", 0
+    for match in _ESCAPE.finditer(text):
+        out += raw_bytes(text[at : match.start()])
+        escape = match[1]
+        if len(escape) == 3:
+            out += bytes([int(escape[1:], 16)])
+        elif escape in _ESCAPES:
+            out += _ESCAPES[escape]
+        else:
+            raise ValueError(rf"\{escape} is not an escape: \n \t \r \0 \\ \xNN")
+        at = match.end()
+    return out + raw_bytes(text[at:])
+
+
+def parse_servers(text: str) -> tuple[tuple[str, int], ...]:
+    """``host:port,[::1]:9092``; a port is needed, nothing is assumed."""
+    found = []
+    for part in text.split(","):
+        host, _, port = part.strip().rpartition(":")
+        bare = host.removeprefix("[").removesuffix("]")
+        if not bare or not re.fullmatch(r"[0-9]{1,5}", port) or not 0 < int(port) < 65536:
+            raise ValueError(f"{part.strip()!r} is not HOST:PORT")
+        if ":" in bare and not host.startswith("["):
+            raise ValueError(f"write the address {bare} in brackets: [{bare}]:{port}")
+        found.append((bare, int(port)))
+    return tuple(found)
+
+
+def raw_bytes(text: str) -> bytes:
+    """The bytes that the shell handed over, whatever they were."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+SIZE = Word("size", parse_size)
+SIZE_RANGE = Word("sizes", parse_size_range)
+RATE = Word("rate", parse_rate)
+PARTITIONS = Word("partitions", parse_partitions)
+HEADER = Word("header", parse_header)
+CODEC = Word("codec", parse_codec)
+DELIMITER = Word("delimiter", parse_delimiter)
+SERVERS = Word("servers", parse_servers)
+OFFSET = Word("offset", lambda text: parse_offset(text, wall_ms()))
+OFFSET_RANGE = Word("range", lambda text: parse_range(text, wall_ms()))
+INSTANT = Word("time", lambda text: parse_instant(text, wall_ms()))

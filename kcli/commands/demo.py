@@ -1,0 +1,127 @@
+"""``kcli demo``: a round trip of a million records on a throw-away Kafka, proved by digests."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kcli.commands._command import command
+from kcli.commands._context import Invocation, pass_invocation
+
+TOPIC = "kcli-demo"
+
+
+@command(
+    "demo",
+    outputs=("table", "plain"),
+    examples=(
+        ("kcli demo", "a million records of 100 bytes, on a Kafka that is started for it"),
+        ("kcli demo --records 100000", "a shorter one"),
+    ),
+)
+@click.option(
+    "--records",
+    type=click.IntRange(min=1),
+    default=1_000_000,
+    metavar="N",
+    help="How many.  [default: 1000000]",
+)
+@click.option(
+    "--record-size",
+    type=click.IntRange(min=11),
+    default=100,
+    metavar="BYTES",
+    help="How large.  [default: 100]",
+)
+@click.option("--kafka-version", metavar="VERSION", help="Which Apache Kafka to start.")
+@pass_invocation
+def demo(inv: Invocation, /, records: int, record_size: int, kafka_version: str | None) -> int:
+    """See it work: start a Kafka, send a million records, read them back, compare.
+
+    Everything it starts and writes is gone when it ends, also after Ctrl-C. It uses nothing that runs already.
+    """
+    from kcli.flows.stop import Stop
+
+    if inv.dry_run:
+        inv.talk.note(f"would start a throw-away Kafka and send {records:,} records through it")
+        return 0
+    with Stop() as stop, tempfile.TemporaryDirectory(prefix="kcli-demo-") as folder:
+        with _throw_away_kafka(inv, kafka_version) as bootstrap:
+            digests = _round_trip(inv, bootstrap, Path(folder), records, record_size, stop)
+        if stop:
+            inv.talk.note("stopped; everything was cleaned up")
+            return stop.exit_code
+    inv.out.text(f"sent      {digests[0]}\nreceived  {digests[1]}\n")
+    if digests[0] != digests[1]:
+        from kcli.core.errors import DataLossError
+
+        raise DataLossError("the digests differ", why="what came back is not what was sent", do="report this")
+    inv.out.text("the digests are equal: every byte came back, in order\n")
+    return 0
+
+
+@contextmanager
+def _throw_away_kafka(inv: Invocation, version: str | None) -> Iterator[str]:
+    """A sandbox of its own that dies with this process and leaves nothing behind."""
+    import os
+
+    from kcli.commands.sandbox import Download
+    from kcli.sandbox.sandbox import Sandbox
+    from kcli.sandbox.settings import Settings
+
+    sandbox = Sandbox(f"demo-{os.getpid()}")
+    settings = Settings(version=version, brokers=1, port=0, ephemeral=True, die_with_parent=True)
+    with Download(inv) as download:
+        status = sandbox.up(settings, on_progress=download.show)
+    try:
+        inv.out.text(f"Apache Kafka {status.kafka_version} answers at {status.bootstrap}\n")
+        yield status.bootstrap
+    finally:
+        sandbox.down(delete=True)
+
+
+def _round_trip(
+    inv: Invocation, bootstrap: str, folder: Path, records: int, record_size: int, stop: Any
+) -> tuple[str, str]:
+    from kcli.core.admin.admin import Admin
+    from kcli.core.consumer.consumer import Consumer
+    from kcli.core.options import ClientOptions, ConsumerOptions, ProducerOptions
+    from kcli.core.producer.producer import Producer
+    from kcli.core.types import TopicSpec
+    from kcli.flows import round_trip
+    from kcli.output.progress import size_text
+
+    file = folder / "lines.txt"
+    written = round_trip.generate_lines(file, records, record_size, stop)
+    inv.out.text(f"generated {written.lines:,} lines, {size_text(written.size)}\n")
+    with Admin(ClientOptions(bootstrap_servers=bootstrap), inv.hooks) as admin:
+        for error in admin.create_topics([TopicSpec(TOPIC, partitions=1)]).values():
+            if error is not None:
+                raise error
+    options = ProducerOptions(bootstrap_servers=bootstrap, client_id="kcli-demo")
+    with Producer(options, hooks=inv.hooks) as producer, inv.progress("sent", total=records) as bar:
+        producer.connect([TOPIC], inv.timeout, inv.timeout)
+        sent = round_trip.send_file(producer, TOPIC, file, stop, bar.update)
+    if sent.error is not None:
+        raise sent.error
+    _say(inv, "produced", sent.confirmed, sent.bytes, sent.seconds)
+    consumer_options = ConsumerOptions(bootstrap_servers=bootstrap, client_id="kcli-demo")
+    with Consumer(consumer_options, hooks=inv.hooks) as consumer, inv.progress("read", total=records) as bar:
+        consumer.connect(inv.timeout)
+        read, digest = round_trip.read_back(consumer, TOPIC, sent.confirmed, stop, bar.update)
+    _say(inv, "consumed", read.records, read.bytes, read.seconds)
+    return written.digest, digest
+
+
+def _say(inv: Invocation, done: str, records: int, size: int, seconds: float) -> None:
+    from kcli.output.progress import size_text
+
+    rate = records / seconds if seconds else 0
+    inv.out.text(
+        f"{done:<9} {records:,} records, {size_text(size)}, in {seconds:.1f} s: "
+        f"{rate:,.0f} records/s, {size_text(size / seconds if seconds else 0)}/s\n"
+    )
+    inv.out.flush()

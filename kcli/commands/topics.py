@@ -1,0 +1,297 @@
+"""``kcli topics``: list, describe, offsets, create, delete. What is printed is made in ``_topic_rows.py``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from kcli.commands import _topic_rows as view
+from kcli.commands._command import group
+from kcli.commands._context import Invocation, pass_invocation
+from kcli.commands._exit import usage
+from kcli.commands._params import OFFSET
+from kcli.core.errors import BrokerError, KcliError
+from kcli.core.options import ClientOptions
+from kcli.core.positions import OffsetSpec
+from kcli.core.types import TopicPartition, TopicSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from kcli.core.admin.admin import Admin
+    from kcli.core.admin.topics import TopicInfo
+
+T = TypeVar("T")
+EARLIEST, LATEST = -2, -1
+TOPIC_ALREADY_EXISTS = 36
+
+
+@group(
+    "topics", examples=(("kcli topics list", "all topics"), ("kcli topics describe orders", "one of them"))
+)
+def topics() -> None:
+    """List, describe, create and delete topics."""
+
+
+@topics.command(
+    "list",
+    examples=(
+        ("kcli topics list --match 'orders*'", "by a shell pattern"),
+        ("kcli topics list -o name", "one name a line, for scripts"),
+        ("kcli topics list --internal -o wide", "the cluster's own topics too, with their ids"),
+    ),
+)
+@click.option("--match", metavar="GLOB", help="only names that match this shell pattern")
+@click.option("--internal", is_flag=True, help="show the cluster's own topics too, as __consumer_offsets")
+@pass_invocation
+def list_topics(inv: Invocation, match: str | None, internal: bool) -> int:
+    """List topics.
+
+    UNDER-REPLICATED counts partitions with fewer replicas in sync than they should have.
+    """
+    with _admin(inv) as admin:
+        cluster = _connect(inv, admin)
+        found = [topic for topic in admin.list_topics() if _wanted(topic, match, internal)]
+    with inv.out.rows("TopicList", "Topic", view.LIST, cluster=cluster, warnings=inv.talk.warnings) as rows:
+        for topic in found:
+            rows.add(view.list_row(topic))
+    return inv.finish(done=True)
+
+
+@topics.command(
+    "describe",
+    examples=(
+        ("kcli topics describe orders", "partitions, leaders, replicas, offsets"),
+        (
+            "kcli topics describe orders payments -o json",
+            "for scripts: one item a topic, with its configuration",
+        ),
+    ),
+)
+@click.argument("names", nargs=-1, required=True, metavar="TOPIC…")
+@pass_invocation
+def describe_topics(inv: Invocation, names: tuple[str, ...]) -> int:
+    """Show the partitions, offsets and configuration of topics.
+
+    A line per partition; LOG-START and END are its first offset and the one that the next record gets. The
+    configuration is what was set on the topic itself, where it differs from the brokers' defaults.
+    """
+    names = _unique(names)
+    with _admin(inv) as admin:
+        cluster = _connect(inv, admin)
+        found = _without_errors(inv, admin.describe_topics(names))
+        ends = _ends(inv, admin, found.values())
+        configs = _without_errors(inv, admin.describe_topic_configs(list(found)) if found else {})
+    view.print_descriptions(inv, cluster, found, ends, configs)
+    return inv.finish(done=bool(found))
+
+
+@topics.command(
+    "offsets",
+    examples=(
+        ("kcli topics offsets orders", "first offset, end and number of offsets of every partition"),
+        ("kcli topics offsets orders --time @-1h", "the first record of the last hour"),
+    ),
+)
+@click.argument("names", nargs=-1, metavar="[TOPIC…]")
+@click.option(
+    "--time",
+    "when",
+    type=OFFSET,
+    metavar="SPEC",
+    help="earliest, latest, or a time: the offset of the first record that is not older",
+)
+@pass_invocation
+def topic_offsets(inv: Invocation, names: tuple[str, ...], when: OffsetSpec | None) -> int:
+    """Show the offsets of topics, by partition.
+
+    Without a TOPIC: of all topics but the cluster's own.
+    """
+    query = _query(when)
+    names = _unique(names)
+    with _admin(inv) as admin:
+        cluster = _connect(inv, admin)
+        if names:
+            found = _without_errors(inv, admin.describe_topics(names))
+        else:
+            found = {topic.name: topic for topic in admin.list_topics() if not topic.internal}
+        if query is None:
+            rows_to_add = view.end_rows(found, _ends(inv, admin, found.values()))
+        else:
+            wanted = dict.fromkeys(_places(found.values()), query)
+            rows_to_add = view.time_rows(_without_errors(inv, admin.list_offsets(wanted)))
+    columns = view.ENDS if query is None else view.TIMES
+    with inv.out.rows(
+        "TopicOffsetList", "TopicOffset", columns, cluster=cluster, warnings=inv.talk.warnings
+    ) as rows:
+        for row in rows_to_add:
+            rows.add(row)
+    return inv.finish(done=bool(found))
+
+
+@topics.command(
+    "create",
+    examples=(
+        ("kcli topics create orders --partitions 12", "the broker's default replication factor"),
+        ("kcli topics create orders --config retention.ms=3600000 --if-not-exists", "fine when it is there"),
+        ("kcli topics create orders --partitions 12 --dry-run", "let the broker check it only"),
+    ),
+)
+@click.argument("names", nargs=-1, required=True, metavar="TOPIC…")
+@click.option("--partitions", type=click.IntRange(1), metavar="N", help="how many (the broker's default)")
+@click.option(
+    "--replication-factor", type=click.IntRange(1, 32767), metavar="N", help="copies (the broker's default)"
+)
+@click.option(
+    "--config", "configs", multiple=True, metavar="K=V", help="configuration of the topic; repeatable"
+)
+@click.option("--if-not-exists", is_flag=True, help="a topic that is there already is no error")
+@pass_invocation
+def create_topics(
+    inv: Invocation,
+    names: tuple[str, ...],
+    partitions: int | None,
+    replication_factor: int | None,
+    configs: tuple[str, ...],
+    if_not_exists: bool,
+) -> int:
+    """Create topics.
+
+    All TOPICs get the same number of partitions and the same configuration. Exit code 7 where one exists.
+    """
+    settings = _config_pairs(configs)
+    specs = [TopicSpec(name, partitions or -1, replication_factor or -1, settings) for name in _unique(names)]
+    done = False
+    with _admin(inv) as admin:
+        _connect(inv, admin)
+        for name, error in admin.create_topics(specs, validate_only=inv.dry_run).items():
+            if error is None:
+                inv.talk.note(f"{'could create' if inv.dry_run else 'created'} topic {name}")
+            elif if_not_exists and isinstance(error, BrokerError) and error.code == TOPIC_ALREADY_EXISTS:
+                inv.talk.note(f"topic {name} exists already")
+            else:
+                inv.failed(error)
+                continue
+            done = True
+    return inv.finish(done=done)
+
+
+@topics.command(
+    "delete",
+    examples=(
+        ("kcli topics delete scratch", "asks for the name to be typed"),
+        ("kcli topics delete scratch --yes", "in a script"),
+        ("kcli topics delete scratch --dry-run", "only show what would go"),
+    ),
+)
+@click.argument("names", nargs=-1, required=True, metavar="TOPIC…")
+@pass_invocation
+def delete_topics(inv: Invocation, names: tuple[str, ...]) -> int:
+    """Delete topics with all their records.
+
+    There is no way back, so each name has to be typed, or --yes or --confirm NAME be given. All questions
+    come before the first topic is deleted.
+    """
+    names = _unique(names)
+    done = False
+    with _admin(inv) as admin:
+        _connect(inv, admin)
+        found = _without_errors(inv, admin.describe_topics(names))
+        ends = _ends(inv, admin, found.values())
+        agreed = [name for name, topic in found.items() if _agreed(inv, topic, ends)]
+        for name, error in (admin.delete_topics(agreed) if agreed else {}).items():
+            if error is None:
+                done = True
+                inv.talk.note(f"deleted topic {name}")
+            else:
+                inv.failed(error)
+    return inv.finish(done=done)
+
+
+def _agreed(inv: Invocation, topic: TopicInfo, ends: view.Ends) -> bool:
+    return inv.confirm(view.deletion_plan(topic, ends), f"Delete topic {topic.name}?", name=topic.name)
+
+
+def _admin(inv: Invocation) -> Admin:
+    from kcli.core.admin.admin import Admin
+
+    return Admin(inv.client_options(ClientOptions), inv.hooks, timeout=inv.timeout)
+
+
+def _connect(inv: Invocation, admin: Admin) -> str:
+    """First contact, with a word when it takes long; the cluster's id."""
+    with inv.first_contact(inv.resolved.values["bootstrap_servers"]):
+        return admin.cluster_id()
+
+
+def _wanted(topic: TopicInfo, match: str | None, internal: bool) -> bool:
+    from fnmatch import fnmatchcase
+
+    return (internal or not topic.internal) and (match is None or fnmatchcase(topic.name, match))
+
+
+def _unique(names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))
+
+
+def _without_errors(inv: Invocation, found: Mapping[str | TopicPartition, T | KcliError]) -> dict[Any, T]:
+    """What was found; the rest is reported and counts for the exit code."""
+    good: dict[Any, T] = {}
+    for key, value in found.items():
+        if isinstance(value, KcliError):
+            inv.failed(value)
+        else:
+            good[key] = value
+    return good
+
+
+def _places(found: Iterable[TopicInfo]) -> list[TopicPartition]:
+    return [TopicPartition(topic.name, part.partition) for topic in found for part in topic.partitions]
+
+
+def _ends(inv: Invocation, admin: Admin, found: Iterable[TopicInfo]) -> view.Ends:
+    """(log start, end) of every partition; what a broker cannot tell is None and a warning."""
+    places = _places(found)
+    if not places:
+        return {}
+    starts = admin.list_offsets(dict.fromkeys(places, EARLIEST))
+    ends = admin.list_offsets(dict.fromkeys(places, LATEST))
+    return {place: (_offset(inv, starts, place), _offset(inv, ends, place)) for place in places}
+
+
+def _offset(inv: Invocation, answers: Mapping[TopicPartition, Any], place: TopicPartition) -> int | None:
+    answer = answers.get(place)
+    if answer is None or isinstance(answer, KcliError):
+        inv.talk.warn(f"offsets of {place} are unknown: {answer or 'no answer'}")
+        return None
+    return int(answer.offset)
+
+
+def _query(when: OffsetSpec | None) -> int | None:
+    """What ListOffsets is asked for."""
+    if when is None:
+        return None
+    if when.kind == "timestamp":
+        return when.value
+    if when.kind in ("earliest", "latest"):
+        return EARLIEST if when.kind == "earliest" else LATEST
+    raise usage(
+        "topics offsets: --time takes earliest, latest or a time",
+        why="an offset cannot be looked up by an offset",
+        do="write --time @-1h or --time 2026-11-21T10:00Z",
+    )
+
+
+def _config_pairs(configs: Iterable[str]) -> dict[str, str]:
+    pairs = {}
+    for text in configs:
+        key, sign, value = text.partition("=")
+        if not sign or not key:
+            raise usage(
+                f"topics create: --config {text!r} is not KEY=VALUE",
+                why="there is no = in it",
+                do="write --config retention.ms=3600000",
+            )
+        pairs[key.strip()] = value
+    return pairs

@@ -1,0 +1,57 @@
+"""The codecs of record batches: numbers, names and the levels Kafka allows. A table; compresses nothing itself."""
+
+from enum import IntEnum
+
+from kcli.core.errors import ConfigError
+
+
+class CapExceededError(Exception):
+    """Inside this package: data decompresses to more than the cap. What leaves is a CorruptRecordsError."""
+
+
+class Codec(IntEnum):
+    """A codec as the low three bits of a batch's attributes name it."""
+
+    NONE = 0
+    GZIP = 1
+    SNAPPY = 2
+    LZ4 = 3
+    ZSTD = 4
+
+
+CODEC_NAMES = tuple(codec.name.lower() for codec in Codec)
+
+# KIP-390 and the ranges of Kafka's compression.<codec>.level. lz4: 1 and 2 are the fast compressor, 3 to 12 high
+# compression, what is above works as 12. Java takes its default of 9 for the fast one; here a 9 that is asked for is 9.
+LEVELS: dict[int, tuple[int, int]] = {
+    Codec.GZIP: (1, 9),
+    Codec.LZ4: (1, 17),
+    Codec.ZSTD: (-131072, 22),
+}
+
+
+def codec_by_name(name: str) -> int:
+    """The number of a codec; ``uncompressed`` is ``none``, as in topic configurations. Raises ConfigError."""
+    lowered = name.lower()
+    if lowered == "uncompressed":
+        return Codec.NONE
+    if lowered in CODEC_NAMES:
+        return CODEC_NAMES.index(lowered)
+    raise ConfigError(f"compression codec {name}", why=f"known are {', '.join(CODEC_NAMES)}")
+
+
+def codec_name(codec: int) -> str:
+    """The name of a codec; a number that Kafka has not given out is named as such."""
+    return CODEC_NAMES[codec] if 0 <= codec < len(CODEC_NAMES) else f"unknown codec {codec}"
+
+
+def check_level(codec: int, level: int | None) -> None:
+    """Raise ConfigError when ``codec`` has no such level. ``None`` is the default of each."""
+    if level is None:
+        return
+    name = codec_name(codec)
+    if codec not in LEVELS:
+        raise ConfigError(f"compression level {level}", why=f"{name} has no levels")
+    low, high = LEVELS[codec]
+    if not low <= level <= high:
+        raise ConfigError(f"compression level {level}", why=f"{name} takes {low} to {high}")

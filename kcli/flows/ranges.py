@@ -1,0 +1,103 @@
+"""From what a user asks for (offsets, times, the last N) to the offsets to be read in each partition."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from kcli.core.consumer.consumer import Consumer
+from kcli.core.consumer.offsets import EARLIEST, LATEST, OffsetInfo
+from kcli.core.consumer.subscription import Span
+from kcli.core.errors import ConfigError, DataLossError, KcliError, NotFoundError
+from kcli.core.positions import OffsetSpec, RangeSpec
+from kcli.core.types import TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Where each partition starts and ends now; the end is what a reader of this isolation level reaches."""
+
+    starts: Mapping[TopicPartition, int]
+    ends: Mapping[TopicPartition, int]
+
+
+def choose_partitions(
+    consumer: Consumer, topics: Iterable[str], wanted: Iterable[int] | None, timeout: float
+) -> list[TopicPartition]:
+    """The partitions to be read; NotFoundError names a topic or a partition that is not there."""
+    chosen: list[TopicPartition] = []
+    numbers = None if wanted is None else list(dict.fromkeys(wanted))
+    for topic, present in consumer.partitions(list(topics), timeout).items():
+        missing = [number for number in numbers or () if number not in present]
+        if missing:
+            raise NotFoundError(
+                f"topic {topic} has no partition {missing[0]}",
+                why=f"it has {len(present)}, numbered from 0",
+            )
+        chosen.extend(TopicPartition(topic, n) for n in (present if numbers is None else numbers))
+    return chosen
+
+
+def bounds(consumer: Consumer, partitions: Iterable[TopicPartition], timeout: float) -> Bounds:
+    """Start and end of each partition, both pinned now."""
+    wanted = list(partitions)
+    starts = _offsets(consumer.list_offsets(dict.fromkeys(wanted, EARLIEST), timeout))
+    ends = _offsets(consumer.list_offsets(dict.fromkeys(wanted, LATEST), timeout))
+    return Bounds(starts, ends)
+
+
+def spans(
+    consumer: Consumer,
+    partitions: Iterable[TopicPartition],
+    asked: RangeSpec,
+    *,
+    until_end: bool,
+    timeout: float,
+) -> dict[TopicPartition, Span]:
+    """The offsets to be read in each partition. ``until_end`` cuts at the ends of this moment."""
+    wanted = list(partitions)
+    now = bounds(consumer, wanted, timeout)
+    start = asked.start or OffsetSpec("earliest", 0)
+    starts = _resolve(consumer, wanted, start, now, timeout)
+    stops = _resolve(consumer, wanted, asked.stop, now, timeout) if asked.stop is not None else {}
+    result = {}
+    for where in wanted:
+        stop = stops.get(where)
+        if until_end and starts[where] > now.ends[where]:
+            raise DataLossError(
+                f"{where}: offset {starts[where]} is out of range",
+                why=f"the log goes from {now.starts[where]} to {now.ends[where]}",
+                do="choose another --offset",
+            )
+        if until_end:
+            stop = now.ends[where] if stop is None else min(stop, now.ends[where])
+        result[where] = Span(starts[where], stop)
+    return result
+
+
+def _resolve(
+    consumer: Consumer, wanted: list[TopicPartition], spec: OffsetSpec, now: Bounds, timeout: float
+) -> Mapping[TopicPartition, int]:
+    if spec.kind == "earliest":
+        return now.starts
+    if spec.kind == "latest":
+        return now.ends
+    if spec.kind == "offset":
+        return dict.fromkeys(wanted, spec.value)
+    if spec.kind == "from_start":
+        return {where: now.starts[where] + spec.value for where in wanted}
+    if spec.kind == "from_end":
+        return {where: max(now.starts[where], now.ends[where] - spec.value) for where in wanted}
+    if spec.kind == "timestamp":
+        found = _offsets(consumer.list_offsets(dict.fromkeys(wanted, spec.value), timeout))
+        return {where: found[where] if found[where] >= 0 else now.ends[where] for where in wanted}
+    raise ConfigError(
+        f"the offset {spec.kind!r} needs a group", why="it means the group's committed offsets", do="give -g"
+    )
+
+
+def _offsets(results: Mapping[TopicPartition, OffsetInfo | KcliError]) -> dict[TopicPartition, int]:
+    found = {}
+    for where, result in results.items():
+        if isinstance(result, KcliError):
+            raise result
+        found[where] = result.offset
+    return found

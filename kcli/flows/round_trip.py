@@ -1,0 +1,100 @@
+"""Proof that what goes in comes out: a file of lines through a topic and back, compared by digest.
+
+One partition, so that the order is part of the proof.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from kcli.core.consumer.consumer import Consumer
+from kcli.core.consumer.fetcher import FetchedBatch
+from kcli.core.consumer.subscription import Span
+from kcli.core.producer.producer import Producer
+from kcli.core.types import TopicPartition
+from kcli.flows.consume import ConsumeResult, consume
+from kcli.flows.produce import LineFormat, ProduceResult, produce
+from kcli.flows.rows import read_lines
+from kcli.flows.stop import Stop
+
+_CHUNK_LINES = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A file of generated lines; ``digest`` is the SHA-256 of its bytes."""
+
+    lines: int
+    size: int
+    digest: str
+
+
+def generate_lines(path: Path, lines: int, width: int, stop: Stop) -> Written:
+    """Writes ``lines`` lines of ``width`` characters, all different, the same in each run."""
+    digest = hashlib.sha256()
+    with path.open("wb") as file:
+        for first in range(0, lines, _CHUNK_LINES):
+            if stop:
+                break
+            numbers = range(first, min(first + _CHUNK_LINES, lines))
+            data = b"".join([_line(number, width) for number in numbers])
+            digest.update(data)
+            file.write(data)
+    return Written(lines, path.stat().st_size, digest.hexdigest())
+
+
+def _line(number: int, width: int) -> bytes:
+    """The number, then digits of its multiples by a large odd constant: cheap, and different each time."""
+    seed = b"%020d" % (number * 0x9E3779B97F4A7C15 % 10**20)
+    return (b"%010d " % number + seed * (width // 20 + 1))[:width] + b"\n"
+
+
+def send_file(
+    producer: Producer, topic: str, path: Path, stop: Stop, progress: Callable[[int], None]
+) -> ProduceResult:
+    """Produces the lines of a file; ``progress`` is told the records confirmed so far."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return produce(
+            producer,
+            topic,
+            read_lines(descriptor, stop, name=str(path)),
+            LineFormat(partition=0),
+            stop=stop,
+            progress=lambda _read, confirmed, _failed: progress(confirmed),
+        )
+    finally:
+        os.close(descriptor)
+
+
+class DigestSink:
+    """Takes the values as ``consume -o value`` would write them, and keeps only their digest."""
+
+    def __init__(self) -> None:
+        self._digest = hashlib.sha256()
+
+    def batch(self, fetched: FetchedBatch, limit: int | None) -> int:  # noqa: ARG002 - a Sink's signature
+        batch = fetched.batch
+        first, last = fetched.first - batch.base_offset, fetched.stop - 1 - batch.base_offset
+        data, count = batch.values(first, last, b"\n", b"")
+        self._digest.update(data)
+        return count
+
+    def flush(self) -> None:
+        """Nothing is kept back."""
+
+    @property
+    def hexdigest(self) -> str:
+        """The SHA-256 so far."""
+        return self._digest.hexdigest()
+
+
+def read_back(
+    consumer: Consumer, topic: str, end: int, stop: Stop, progress: Callable[[int, int], None]
+) -> tuple[ConsumeResult, str]:
+    """Consumes partition 0 up to ``end``; the result and the digest of its lines."""
+    sink = DigestSink()
+    consumer.assign({TopicPartition(topic, 0): Span(0, end)})
+    return consume(consumer, sink, stop=stop, progress=progress), sink.hexdigest

@@ -1,0 +1,152 @@
+"""The resolved configuration of a run: who said what, strongest first, and what follows from it.
+
+Own flags, -X, -F, KCLI_*, KAFKA_*, a running sandbox. Pure: the environment, a reader of files and a finder of
+sandboxes are handed in. Nothing here or anywhere assumes localhost:9092.
+"""
+
+import difflib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from kcli.core.errors import ConfigError
+from kcli.core.options import IGNORED_KEYS, ClientOptions, build, field_of, key_of, parse_pairs
+from kcli.profiles.properties import parse_properties, split_pair
+
+O = TypeVar("O", bound=ClientOptions)  # noqa: E741
+Pair = tuple[str, str, str]
+
+KCLI_FLAGS = {
+    "KCLI_BOOTSTRAP_SERVER": "bootstrap.servers",
+    "KCLI_BOOTSTRAP_SERVERS": "bootstrap.servers",
+    "KCLI_CLIENT_ID": "client.id",
+}
+KCLI_OTHER = frozenset(
+    ("KCLI_COMMAND_CONFIG", "KCLI_TIMEOUT", "KCLI_COLOR", "KCLI_PROGRESS", "KCLI_PAGER", "KCLI_PROFILE")
+) | {"KCLI_IMPL", "KCLI_NO_EXT"}
+KAFKA_PREFIXES = ("KAFKA_SSL_", "KAFKA_SASL_")
+KAFKA_NAMES = ("KAFKA_BOOTSTRAP_SERVERS", "KAFKA_SECURITY_PROTOCOL")
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """``values`` by field name, ``origins`` likewise; ``ignored`` Java keys; ``notes`` and ``warnings`` to say."""
+
+    values: dict[str, Any]
+    origins: dict[str, str]
+    ignored: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    details: tuple[str, ...] = ()
+
+    def options(self, kind: type[O], own: Mapping[str, Any] | None = None) -> O:
+        """The options of one client; ``own`` are a command's own flags, None meaning unsaid."""
+        said = {name: value for name, value in (own or {}).items() if value is not None}
+        return build(kind, self.values | said)
+
+
+@dataclass(slots=True)
+class Sources:
+    """Everything that may say something; see ``resolve``."""
+
+    flags: Mapping[str, str | None] = field(default_factory=dict)
+    properties: Sequence[str] = ()
+    files: Sequence[str] = ()
+    environ: Mapping[str, str] = field(default_factory=dict)
+    read_file: Callable[[str], str] = str
+    find_sandbox: Callable[[], str | None] = lambda: None
+
+
+def resolve(sources: Sources, *, need_broker: bool = True) -> Resolved:
+    """The configuration that results; ConfigError for an unknown key or value, or without any broker.
+
+    ``flags`` maps a key (``bootstrap.servers``) to the value of the flag with that name, or None.
+    """
+    warnings: list[str] = []
+    details: list[str] = []
+    kafka = list(_kafka(sources.environ, details))
+    strong = [
+        *_kcli(sources.environ, warnings),
+        *_files(sources),
+        *((*split_pair(text, "-X"), "-X") for text in sources.properties),
+        *((key, text, "a flag") for key, text in sources.flags.items() if text is not None),
+    ]
+    pairs = [*kafka, *strong]
+    values = parse_pairs(pairs)
+    origins = {field_of(key).name: origin for key, _text, origin in pairs if key not in IGNORED_KEYS}
+    notes = _said(origins, kafka)
+    if need_broker and not values.get("bootstrap_servers"):
+        values["bootstrap_servers"] = _sandbox(sources.find_sandbox)
+        origins["bootstrap_servers"] = "a running sandbox"
+    ignored = tuple((key, origin) for key, _text, origin in pairs if key in IGNORED_KEYS)
+    return Resolved(values, origins, ignored, tuple(notes), tuple(warnings), tuple(details))
+
+
+def no_broker() -> ConfigError:
+    """Nobody named a broker."""
+    return ConfigError(
+        "no broker is named",
+        why="kcli never guesses an address, and no sandbox is running",
+        do="name one with -b HOST:PORT, or KCLI_BOOTSTRAP_SERVER, or bootstrap.servers in a file given with -F; "
+        "or start one here: kcli sandbox up",
+    )
+
+
+def _sandbox(find: Callable[[], str | None]) -> str:
+    found = find()
+    if not found:
+        raise no_broker()
+    return found
+
+
+def _files(sources: Sources) -> Iterator[Pair]:
+    for path in sources.files:
+        yield from parse_properties(sources.read_file(path), path)
+
+
+def _kcli(environ: Mapping[str, str], warnings: list[str]) -> Iterator[Pair]:
+    for name in sorted(environ):
+        text = environ[name]
+        if not name.startswith("KCLI_") or not text:
+            continue
+        if name.startswith("KCLI_X_"):
+            yield _spelled(name, "KCLI_X_"), text, name
+        elif name in KCLI_FLAGS:
+            yield KCLI_FLAGS[name], text, name
+        elif name not in KCLI_OTHER:
+            near = difflib.get_close_matches(name, [*KCLI_FLAGS, *KCLI_OTHER], 1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            warnings.append(f"the environment variable {name} means nothing to kcli{hint}")
+
+
+def _kafka(environ: Mapping[str, str], details: list[str]) -> Iterator[Pair]:
+    """Variables that others set for their own use: what is unknown among them is no error, but is told at -v."""
+    for name in sorted(environ):
+        if environ[name] and (name in KAFKA_NAMES or name.startswith(KAFKA_PREFIXES)):
+            key = _spelled(name, "KAFKA_")
+            try:
+                parse_pairs([(key, environ[name], name)])
+            except ConfigError as error:
+                details.append(f"{name} in the environment is not used: {error.what}")
+            else:
+                yield key, environ[name], name
+
+
+def _spelled(name: str, prefix: str) -> str:
+    """``KCLI_X_SASL_MECHANISM`` → ``sasl.mechanism``."""
+    return name.removeprefix(prefix).lower().replace("_", ".")
+
+
+def _said(origins: Mapping[str, str], kafka: Sequence[Pair]) -> list[str]:
+    """One line for the KAFKA_* variables that took effect."""
+    used = [name for key, _text, name in kafka if origins.get(field_of(key).name) == name]
+    return [f"using {', '.join(used)} from the environment"] if used else []
+
+
+def origin_lines(resolved: Resolved) -> list[str]:
+    """``key = value (origin)`` lines, secrets hidden: for ``--debug=conf``."""
+    lines = []
+    for name, value in sorted(resolved.values.items()):
+        secret = field_of(key_of(name)).metadata["secret"]
+        lines.append(f"{key_of(name)} = {'(hidden)' if secret else value} ({resolved.origins[name]})")
+    return lines

@@ -1,0 +1,114 @@
+"""Rendering of server.properties: pure, so every line can be looked at."""
+
+import pytest
+
+from kcli.sandbox.config import (
+    ClusterPlan,
+    Listener,
+    NodePlan,
+    parse_version,
+    render,
+    server_properties,
+    uses_zookeeper,
+    zookeeper_properties,
+)
+from kcli.sandbox.errors import UsageError
+
+
+def plan(brokers: int, *, version: str = "4.3.1", zookeeper: int | None = None, **extra: str) -> ClusterPlan:
+    nodes = tuple(
+        NodePlan(n, (Listener("PLAINTEXT", 9091 + n),), None if zookeeper else 29000 + n, f"/d/node-{n}")
+        for n in range(1, brokers + 1)
+    )
+    return ClusterPlan(version, "abc", nodes, zookeeper, extra)
+
+
+def lines(cluster: ClusterPlan, node: int = 0) -> dict[str, str]:
+    text = server_properties(cluster, cluster.nodes[node])
+    return dict(line.split("=", 1) for line in text.splitlines())
+
+
+def test_one_node_is_broker_and_controller_on_loopback() -> None:
+    found = lines(plan(1))
+    assert found["process.roles"] == "broker,controller"
+    assert found["controller.quorum.voters"] == "1@127.0.0.1:29001"
+    assert found["listeners"] == "PLAINTEXT://127.0.0.1:9092,CONTROLLER://127.0.0.1:29001"
+    assert found["advertised.listeners"] == "PLAINTEXT://127.0.0.1:9092"
+    assert found["listener.security.protocol.map"] == "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT"
+    assert found["log.dirs"] == "/d/node-1"
+
+
+@pytest.mark.parametrize(("brokers", "replicas", "min_isr"), [(1, 1, 1), (2, 2, 1), (3, 3, 2), (5, 3, 2)])
+def test_replication_follows_the_number_of_brokers(brokers: int, replicas: int, min_isr: int) -> None:
+    found = lines(plan(brokers), brokers - 1)
+    assert found["node.id"] == str(brokers)
+    for key in (
+        "default.replication.factor",
+        "offsets.topic.replication.factor",
+        "transaction.state.log.replication.factor",
+        "share.coordinator.state.topic.replication.factor",
+    ):
+        assert found[key] == str(replicas)
+    for key in ("min.insync.replicas", "transaction.state.log.min.isr"):
+        assert found[key] == str(min_isr)
+    assert len(found["controller.quorum.voters"].split(",")) == brokers
+
+
+def test_extra_properties_win() -> None:
+    found = lines(plan(1, **{"min.insync.replicas": "7", "broker.session.timeout.ms": "3000"}))
+    assert found["min.insync.replicas"] == "7"
+    assert found["broker.session.timeout.ms"] == "3000"
+
+
+def test_group_limits_stay_kafkas() -> None:
+    assert "group.min.session.timeout.ms" not in lines(plan(1))
+
+
+def test_old_version_uses_zookeeper_and_no_kraft_key() -> None:
+    cluster = plan(1, version="2.8.2", zookeeper=2181)
+    found = lines(cluster)
+    assert found["zookeeper.connect"] == "127.0.0.1:2181"
+    assert found["broker.id"] == "1"
+    assert "CONTROLLER" not in found["listeners"]
+    assert not {"process.roles", "node.id", "controller.quorum.voters"} & found.keys()
+    assert not [key for key in found if key.startswith("share.")]
+    assert "clientPort=2181\n" in zookeeper_properties(cluster, "/d/zookeeper")
+    assert "clientPortAddress=127.0.0.1\n" in zookeeper_properties(cluster, "/d/zookeeper")
+
+
+def test_more_listeners_are_advertised_and_mapped() -> None:
+    node = NodePlan(1, (Listener("PLAINTEXT", 1), Listener("MTLS", 2, "SSL")), 3, "/d")
+    found = lines(ClusterPlan("4.3.1", "abc", (node,)))
+    assert found["advertised.listeners"] == "PLAINTEXT://127.0.0.1:1,MTLS://127.0.0.1:2"
+    assert found["listener.security.protocol.map"] == "PLAINTEXT:PLAINTEXT,MTLS:SSL,CONTROLLER:PLAINTEXT"
+    assert found["inter.broker.listener.name"] == "PLAINTEXT"
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        ("2.8.2", True),
+        ("3.2.3", True),
+        ("3.3.0", False),
+        ("3.9.2", False),
+        ("4.3.1", False),
+        ("10.0.0", False),
+    ],
+)
+def test_zookeeper_before_3_3(version: str, expected: bool) -> None:
+    assert uses_zookeeper(version) is expected
+
+
+@pytest.mark.parametrize("version", ["", "4", "4.3", "4.3.1-rc0", "v4.3.1", "../x", "4.3.1\n"])
+def test_a_version_that_is_none_is_refused(version: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse_version(version)
+    assert caught.value.exit_code == 2
+
+
+def test_values_are_escaped_for_java() -> None:
+    assert render({"a": "C:\\x", "b": "1\n2", "c": " lead"}) == "a=C:\\\\x\nb=1\\n2\nc=\\ lead\n"
+
+
+def test_bootstrap_names_all_nodes() -> None:
+    assert plan(3).bootstrap == "127.0.0.1:9092,127.0.0.1:9093,127.0.0.1:9094"

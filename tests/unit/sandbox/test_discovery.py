@@ -1,0 +1,66 @@
+"""Which sandbox a command without -b finds, from state files and this test's own pid."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kcli.sandbox.discovery import find_bootstrap, running
+from kcli.sandbox.errors import SeveralSandboxesError
+from kcli.sandbox.state import FILE_NAME, Phase
+from tests.unit.sandbox.states import ENDED, make_state, remember, this_process
+
+pytestmark = pytest.mark.usefixtures("own_state")
+
+
+def test_nothing_is_found_where_nothing_is() -> None:
+    assert find_bootstrap() is None
+
+
+def test_the_only_one_is_found_with_all_its_nodes() -> None:
+    remember(make_state("dev", brokers=2, process=this_process()))
+    assert find_bootstrap() == ("dev", "127.0.0.1:9092,127.0.0.1:9093")
+
+
+def test_default_wins_over_others() -> None:
+    remember(make_state("a", process=this_process(), port=1))
+    remember(make_state("default", process=this_process(), port=2))
+    assert find_bootstrap() == ("default", "127.0.0.1:2")
+
+
+def test_several_are_an_error_that_lists_them() -> None:
+    remember(make_state("a", process=this_process(), port=1))
+    remember(make_state("b", process=this_process(), port=2))
+    with pytest.raises(SeveralSandboxesError) as caught:
+        find_bootstrap()
+    assert "a (127.0.0.1:1), b (127.0.0.1:2)" in caught.value.why
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        make_state("x", process=ENDED),
+        make_state("x", process=None),
+        make_state("x", process=this_process(), phase=Phase.STARTING),
+        make_state("x", process=this_process(), phase=Phase.STOPPED),
+    ],
+    ids=["recycled pid", "never started", "starting", "stopped"],
+)
+def test_only_a_running_one_counts(state) -> None:  # type: ignore[no-untyped-def]
+    remember(state)
+    assert running() == []
+
+
+def test_a_damaged_state_file_is_passed_over(own_state: Path) -> None:
+    home = remember(make_state("broken", process=this_process()))
+    (home / FILE_NAME).write_text("{")
+    remember(make_state("good", process=this_process()))
+    assert find_bootstrap() == ("good", "127.0.0.1:9092")
+
+
+def test_discovery_loads_nothing_heavy() -> None:
+    code = "import sys, kcli.sandbox.discovery; print(*sys.modules)"
+    loaded = set(subprocess.check_output([sys.executable, "-c", code], text=True).split())
+    assert not loaded & {"jgo", "requests", "subprocess", "socket", "threading", "click", "ssl", "logging"}

@@ -16,13 +16,11 @@ def run(arguments: list[str]) -> int:
     """Runs one command line; returns its exit status."""
     values = None
     try:
-        from kcli.cli import cli
         from kcli.commands._options import GlobalValues
 
         values = GlobalValues()
         _survive_odd_locales()
-        result = cli.main(arguments, prog_name="kcli", standalone_mode=False, obj=values)
-        code = result if isinstance(result, int) else 0
+        code = _invoke(arguments, values)
     except BaseException as error:  # noqa: BLE001 - this is the place where everything ends
         from kcli.commands._exit import settle
 
@@ -34,6 +32,20 @@ def run(arguments: list[str]) -> int:
 
         return settle(error, values)
     return code
+
+
+def _invoke(arguments: list[str], values: object) -> int:
+    """Not ``cli.main()``: that turns a closed pipe into exit status 1 and prints a line end for Ctrl-C."""
+    from click.exceptions import Exit
+
+    from kcli.cli import cli
+
+    try:
+        with cli.make_context("kcli", arguments, obj=values) as context:
+            result = cli.invoke(context)
+    except Exit as done:
+        return done.exit_code
+    return result if isinstance(result, int) else 0
 
 
 def _survive_odd_locales() -> None:

@@ -24,8 +24,16 @@ class WithGlobals(click.Command):
         return [*super().get_params(ctx), *global_options()]
 
     def make_parser(self, ctx: click.Context) -> Any:
-        """Click's parser, with values that attach by ``=`` only."""
-        return attach_values(super().make_parser(ctx))
+        """Click's parser, with values that attach by ``=`` only.
+
+        Own options are registered last, so they win over quiet names of global ones (``sandbox up
+        --brokers 3`` is a number; elsewhere ``--brokers`` is a hidden ``-b``).
+        """
+        parser = super().make_parser(ctx)
+        for param in self.params:
+            if isinstance(param, click.Option):
+                param.add_to_parser(parser, ctx)
+        return attach_values(parser)
 
     def get_help(self, ctx: click.Context) -> str:
         """Kcli's own layout."""

@@ -6,24 +6,23 @@ Not here: what the values mean (``_context.py``). Imported at every start, so on
 import functools
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
-DEBUG_AREAS = ("proto", "auth", "fetch", "group", "conf")
-OUTPUT_KINDS = ("table", "plain", "wide", "tsv", "csv", "json", "ndjson", "yaml", "name")
+from kcli.commands._types import DEBUG, DEBUG_AREAS, DURATION, OUTPUT, OUTPUT_WORDS
+
+OUTPUT_KINDS = OUTPUT_WORDS
 RECORD_KINDS = ("value", "table", "ndjson", "json", "csv", "raw", "hex", "kcat")
 
 
-@dataclass(slots=True)
 class GlobalValues:
     """What the command line said about the global options so far; None where it said nothing.
 
     One object lives as long as the process (``ctx.obj`` of every context): each context that parses an
     option stores it here, so a value after the subcommand replaces one before it, and errors that end the
-    parsing early still know ``-o`` and ``--debug``.
+    parsing early still know ``-o`` and ``--debug``. (No dataclass: it would be a tenth of the start-up.)
     """
 
     bootstrap_server: str | None = None
@@ -44,6 +43,10 @@ class GlobalValues:
     confirm: str | None = None
     dry_run: bool = False
     invocation: Any = None
+
+    def __init__(self, **said: Any) -> None:
+        for name, value in said.items():
+            setattr(self, name, value)
 
 
 class GlobalOption(click.Option):
@@ -123,10 +126,8 @@ def attach_values(parser: Any) -> Any:
 
 
 @functools.cache
-def global_options() -> tuple[click.Option, ...]:
+def global_options() -> tuple[GlobalOption, ...]:
     """The table. Order is the order in help and man pages."""
-    from kcli.commands._types import DEBUG, DURATION, OUTPUT
-
     return (
         GlobalOption(
             ("-b", "--bootstrap-server", "bootstrap_server"),

@@ -23,8 +23,9 @@ __all__ = (
 class Word(ParamType):
     """A type made of a function that raises ValueError with a sentence."""
 
-    def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
+    def __init__(self, name: str, parse: Callable[[str], Any], words: tuple[str, ...] = ()) -> None:
         self.name = name
+        self.words = words
         self._parse = parse
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -165,14 +166,17 @@ def raw_bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
+PLACES = ("earliest", "latest", "stored")
+"""Words that completions offer where an offset is due."""
+
 SIZE = Word("size", parse_size)
 SIZE_RANGE = Word("sizes", parse_size_range)
 RATE = Word("rate", parse_rate)
 PARTITIONS = Word("partitions", parse_partitions)
 HEADER = Word("header", parse_header)
-CODEC = Word("codec", parse_codec)
+CODEC = Word("codec", parse_codec, CODECS)
 DELIMITER = Word("delimiter", parse_delimiter)
 SERVERS = Word("servers", parse_servers)
-OFFSET = Word("offset", lambda text: parse_offset(text, wall_ms()))
-OFFSET_RANGE = Word("range", lambda text: parse_range(text, wall_ms()))
+OFFSET = Word("offset", lambda text: parse_offset(text, wall_ms()), PLACES[:2])
+OFFSET_RANGE = Word("range", lambda text: parse_range(text, wall_ms()), PLACES)
 INSTANT = Word("time", lambda text: parse_instant(text, wall_ms()))

@@ -109,7 +109,7 @@ def heading(topic: TopicInfo, entries: list[ConfigEntry] | None) -> str:
     from kcli.output.sanitise import visible_line
 
     copies = replication_factor(topic)
-    parts = [f"{len(topic.partitions)} partitions", f"replication factor {copies}"]
+    parts = [f"partitions {len(topic.partitions)}", f"replication factor {copies}"]
     if topic.topic_id:
         parts.append(f"id {topic.topic_id}")
     lines = [f"{visible_line(topic.name)}: {', '.join(parts)}"]
@@ -193,4 +193,6 @@ def deletion_plan(topic: TopicInfo, ends: Ends) -> str:
     """What would be lost."""
     spans = [ends.get(TopicPartition(topic.name, part.partition), (None, None)) for part in topic.partitions]
     offsets = sum(end - start for start, end in spans if start is not None and end is not None)
-    return f"Delete topic {topic.name}: {len(topic.partitions)} partitions, up to {offsets:,} records."
+    count = len(topic.partitions)
+    partitions = "1 partition" if count == 1 else f"{count} partitions"
+    return f"Delete topic {topic.name}: {partitions}, up to {offsets:,} records."

@@ -9,6 +9,9 @@ if TYPE_CHECKING:
 else:
     ParamType = click.ParamType  # generic since click 8.2 only
 
+DEBUG_AREAS = ("proto", "auth", "fetch", "group", "conf")
+OUTPUT_WORDS = ("table", "plain", "wide", "tsv", "csv", "json", "ndjson", "yaml", "name")
+
 
 class DurationType(ParamType):
     """``1h30m``, ``90s``, ``2d``, ``500ms``, ``PT1H30M``; a bare number is seconds. Yields seconds."""
@@ -31,6 +34,7 @@ class OutputType(ParamType):
     """A word; which words a command has is checked when it runs. kcat's ``-o beginning`` is told the way."""
 
     name = "kind"
+    words = OUTPUT_WORDS
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ARG002
         """The word, lower case."""
@@ -53,13 +57,12 @@ class DebugType(ParamType):
     """A comma-separated list of areas."""
 
     name = "areas"
+    words = DEBUG_AREAS
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """A frozenset of known areas."""
         if not isinstance(value, str):
             return value
-        from kcli.commands._options import DEBUG_AREAS
-
         areas = frozenset(word.strip() for word in value.split(",") if word.strip())
         unknown = sorted(areas.difference(DEBUG_AREAS))
         if unknown:

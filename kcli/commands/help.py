@@ -4,8 +4,9 @@ import click
 
 from kcli.commands._command import Group, command
 from kcli.commands._exit import unknown_command
-from kcli.commands._help import EXIT_CODES, show_help
+from kcli.commands._help import show_help
 from kcli.commands._options import GlobalValues
+from kcli.docgen.exit_codes import EXIT_CODES
 
 TOPICS = ("options", "exit-codes")
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kcli.core.admin.admin import Admin
     from kcli.core.admin.topics import TopicInfo
 
+K = TypeVar("K")
 T = TypeVar("T")
 EARLIEST, LATEST = -2, -1
 TOPIC_ALREADY_EXISTS = 36
@@ -171,7 +172,7 @@ def create_topics(
             elif if_not_exists and isinstance(error, BrokerError) and error.code == TOPIC_ALREADY_EXISTS:
                 inv.talk.note(f"topic {name} exists already")
             else:
-                inv.failed(error)
+                inv.failed(_with_remedy(error))
                 continue
             done = True
     return inv.finish(done=done)
@@ -209,6 +210,12 @@ def delete_topics(inv: Invocation, names: tuple[str, ...]) -> int:
     return inv.finish(done=done)
 
 
+def _with_remedy(error: KcliError) -> KcliError:
+    if isinstance(error, BrokerError) and error.code == TOPIC_ALREADY_EXISTS and not error.do:
+        error.do = "with --if-not-exists that is fine; `kcli topics describe` shows the topic"
+    return error
+
+
 def _agreed(inv: Invocation, topic: TopicInfo, ends: view.Ends) -> bool:
     return inv.confirm(view.deletion_plan(topic, ends), f"Delete topic {topic.name}?", name=topic.name)
 
@@ -235,9 +242,9 @@ def _unique(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def _without_errors(inv: Invocation, found: Mapping[str | TopicPartition, T | KcliError]) -> dict[Any, T]:
+def _without_errors(inv: Invocation, found: Mapping[K, T | KcliError]) -> dict[K, T]:
     """What was found; the rest is reported and counts for the exit code."""
-    good: dict[Any, T] = {}
+    good: dict[K, T] = {}
     for key, value in found.items():
         if isinstance(value, KcliError):
             inv.failed(value)

@@ -76,5 +76,11 @@ class Future(Generic[T]):
     def _finish(self) -> None:
         self._done = True
         callbacks, self._callbacks = self._callbacks, []
+        defect: Exception | None = None
         for callback in callbacks:
-            callback(self)
+            try:
+                callback(self)
+            except Exception as error:  # noqa: BLE001 - the other callbacks have a right to be called
+                defect = defect or error
+        if defect is not None:
+            raise defect

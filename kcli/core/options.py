@@ -7,6 +7,7 @@ Help, man pages, completion and the check of files are renderings of these class
 import dataclasses
 import difflib
 import functools
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -71,7 +72,7 @@ class ClientOptions:
         50, "wait before connecting to a broker again; doubles with each failure", low=0
     )
     reconnect_backoff_max_ms: int = option(
-        1_000, "the longest wait before connecting to a broker again", low=0
+        1_500, "the longest wait before connecting to a broker again", low=0
     )
     retry_backoff_ms: int = option(
         100, "wait before sending a failed request again; doubles with each failure", low=0
@@ -255,6 +256,8 @@ def _parse(field: dataclasses.Field[Any], text: str) -> Any:
         value: int | float = int(text)
     elif field.type is float:
         value = float(text)
+        if not math.isfinite(value):
+            raise ValueError("it must be a number")
     else:
         return _parse_choice(text, choices) if choices else text
     if low is not None and value < low:

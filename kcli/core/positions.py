@@ -194,7 +194,8 @@ def _splits(text: str, now_ms: int, tz: tzinfo | None) -> list[Ends]:
             ends = _side(start, now_ms, tz), _side(_with_at(text, stop), now_ms, tz)
         except ValueError:
             continue
-        if ends != (None, None):
+        kinds = {end.kind for end in ends if end is not None}
+        if kinds and kinds != {"timestamp", "offset"}:  # 10:00:30 is never a time and the offset 30
             found.append(ends)
     return found
 

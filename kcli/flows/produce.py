@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from kcli.core.errors import KcliError
+from kcli.core.errors import ClosedError, KcliError
 from kcli.core.producer.producer import Producer
 from kcli.core.records.kernels import NO_HEADERS
 from kcli.flows.rows import Chunk
@@ -72,6 +72,7 @@ def produce(
     lines = read = 0
     input_error: KcliError | None = None
     totals = producer.totals
+    stop.wake(producer.interrupt)
     try:
         for chunk in chunks:
             lines += len(chunk.lines)
@@ -82,6 +83,9 @@ def produce(
             progress(read, totals.confirmed, totals.failed)
             if stop:
                 break
+    except ClosedError as error:
+        if not stop:
+            input_error = error
     except KcliError as error:
         input_error = error
     settle(producer, stop, lambda: progress(read, totals.confirmed, totals.failed))

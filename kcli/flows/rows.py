@@ -34,29 +34,72 @@ def read_lines(
 ) -> Iterator[Chunk]:
     """Lines of ``fd`` until its end or a stop. A last line without a delimiter counts; an empty one does not.
 
-    InputError when reading fails, or when a line is longer than ``longest`` bytes.
+    InputError when reading fails, or when a line is longer than ``longest`` bytes; the lines before it come first.
     """
-    rest: list[bytes] = []
-    rest_size, line_number = 0, 1
+    splitter = _Splitter(delimiter)
+    line_number = 1
     while not stop:
         data = _read(fd, stop, name)
         if data is None:
             return
         if not data:
             break
-        if delimiter not in data and (len(delimiter) == 1 or not rest):
-            rest.append(data)
-            rest_size += len(data)
-            _refuse_longer(rest_size, longest, line_number, name)
-            continue
-        lines = (b"".join(rest) + data if rest else data).split(delimiter)
-        last = lines.pop()
-        rest, rest_size = ([last] if last else []), len(last)
-        if lines:
-            yield Chunk(lines, line_number, len(data), _readable(fd))
-            line_number += len(lines)
+        lines = splitter.feed(data)
+        good = _leading_good(lines, longest)
+        if good:
+            yield Chunk(lines[:good], line_number, len(data), _readable(fd))
+            line_number += good
+        if good < len(lines) or splitter.rest_size > longest:
+            raise InputError(
+                f"{name}: line {line_number} has more than {longest:,} bytes",
+                why="it does not fit a record (max.request.size)",
+                do="check the delimiter (-D), or raise -X max.request.size and the topic's max.message.bytes",
+            )
+    rest = splitter.finish()
     if rest and not stop:
-        yield Chunk([b"".join(rest)], line_number, rest_size, False)
+        yield Chunk([rest], line_number, len(rest), False)
+
+
+class _Splitter:
+    """Splits bytes that come in pieces; a delimiter may be cut between two of them.
+
+    Looks at old bytes again only as far as a delimiter could reach back, so a long line costs no more than its
+    length.
+    """
+
+    def __init__(self, delimiter: bytes) -> None:
+        self._delimiter = delimiter
+        self._reach = len(delimiter) - 1
+        self._rest: list[bytes] = []
+        self.rest_size = 0
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The lines that ``data`` completes."""
+        if self._rest:
+            seam = self._rest[-1][-self._reach :] + data if self._reach else data
+            if self._reach and len(self._rest[-1]) < self._reach:
+                self._rest = [b"".join(self._rest)]
+                seam = self._rest[-1][-self._reach :] + data
+            if self._delimiter not in seam:
+                self._rest.append(data)
+                self.rest_size += len(data)
+                return []
+            data = b"".join([*self._rest, data])
+        lines = data.split(self._delimiter)
+        last = lines.pop()
+        self._rest, self.rest_size = ([last] if last else []), len(last)
+        return lines
+
+    def finish(self) -> bytes:
+        """What stands behind the last delimiter."""
+        return b"".join(self._rest)
+
+
+def _leading_good(lines: list[bytes], longest: int) -> int:
+    """How many lines at the beginning are short enough."""
+    if not lines or max(map(len, lines)) <= longest:
+        return len(lines)
+    return next(index for index, line in enumerate(lines) if len(line) > longest)
 
 
 def _read(fd: int, stop: Stop, name: str) -> bytes | None:
@@ -70,12 +113,3 @@ def _read(fd: int, stop: Stop, name: str) -> bytes | None:
 
 def _readable(fd: int) -> bool:
     return bool(select.select([fd], [], [], 0)[0])
-
-
-def _refuse_longer(size: int, longest: int, line_number: int, name: str) -> None:
-    if size > longest:
-        raise InputError(
-            f"{name}: line {line_number} has more than {longest:,} bytes",
-            why="it does not fit a record (max.request.size)",
-            do="check the delimiter (-D), or raise -X max.request.size and the topic's max.message.bytes",
-        )

@@ -137,9 +137,7 @@ class ValueFormatter:
         if limit is not None and limit < batch.count:
             records = list(wanted_records(fetched, limit))
             return self.records(records), len(records)
-        first = fetched.first - batch.base_offset
-        last = fetched.stop - 1 - batch.base_offset
-        return batch.values(first, last, self._delimiter, self._null)
+        return batch.values(fetched.first, fetched.stop - 1, self._delimiter, self._null)
 
     def records(self, records: Sequence[Record]) -> bytes:
         delimiter, null = self._delimiter, self._null

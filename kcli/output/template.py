@@ -122,6 +122,7 @@ def _verb(text: str, pos: int) -> tuple[str, str | None, int]:
     return verb, None, end
 
 
+_HEX = frozenset("0123456789abcdefABCDEF")
 _ESCAPES = {"n": b"\n", "r": b"\r", "t": b"\t", "\\": b"\\"}
 
 
@@ -130,11 +131,8 @@ def _escape(text: str, pos: int) -> tuple[bytes, int]:
     if following in _ESCAPES and following:
         return _ESCAPES[following], pos + 2
     digits = text[pos + 2 : pos + 4]
-    if following == "x" and len(digits) == 2:
-        try:
-            return bytes([int(digits, 16)]), pos + 4
-        except ValueError:
-            pass
+    if following == "x" and len(digits) == 2 and set(digits) <= _HEX:
+        return bytes([int(digits, 16)]), pos + 4
     raise TemplateError(f"there is no escape {text[pos : pos + 4]!r}; there are \\n \\r \\t \\\\ \\xNN")
 
 
@@ -165,7 +163,11 @@ def _strftime(argument: str, said: str) -> Piece:
     def render(source: Source) -> bytes:
         stamp = source.record.timestamp
         try:
-            return (epoch + timedelta(milliseconds=stamp)).strftime(pattern).encode() if stamp >= 0 else b""
+            return (
+                (epoch + timedelta(milliseconds=stamp)).strftime(pattern).encode("utf-8", "surrogateescape")
+                if stamp >= 0
+                else b""
+            )
         except (OverflowError, ValueError):
             return _number(stamp)  # a time that no calendar has: the number itself
 

@@ -23,7 +23,7 @@ KCLI_FLAGS = {
 }
 KCLI_OTHER = frozenset(
     ("KCLI_COMMAND_CONFIG", "KCLI_TIMEOUT", "KCLI_COLOR", "KCLI_PROGRESS", "KCLI_PAGER", "KCLI_PROFILE")
-) | {"KCLI_IMPL", "KCLI_NO_EXT"}
+) | {"KCLI_IMPL", "KCLI_NO_EXT", "KCLI_CACHE"}
 KAFKA_PREFIXES = ("KAFKA_SSL_", "KAFKA_SASL_")
 KAFKA_NAMES = ("KAFKA_BOOTSTRAP_SERVERS", "KAFKA_SECURITY_PROTOCOL")
 
@@ -113,7 +113,7 @@ def _kcli(environ: Mapping[str, str], warnings: list[str]) -> Iterator[Pair]:
             yield _spelled(name, "KCLI_X_"), text, name
         elif name in KCLI_FLAGS:
             yield KCLI_FLAGS[name], text, name
-        elif name not in KCLI_OTHER:
+        elif name not in KCLI_OTHER and not name.startswith("KCLI_TEST_"):
             near = difflib.get_close_matches(name, [*KCLI_FLAGS, *KCLI_OTHER], 1)
             hint = f"; did you mean {near[0]}?" if near else ""
             warnings.append(f"the environment variable {name} means nothing to kcli{hint}")

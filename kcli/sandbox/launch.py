@@ -13,6 +13,7 @@ from pathlib import Path
 
 from kcli.sandbox import config, log_file, process
 from kcli.sandbox.artifacts import classpath
+from kcli.sandbox.data_folder import is_formatted
 from kcli.sandbox.errors import SandboxError, StartError
 from kcli.sandbox.identity import ProcessId
 from kcli.sandbox.jvm import Jvm
@@ -76,20 +77,6 @@ def format_nodes(home: Path, state: SandboxState) -> None:
             if step.poll() is None:
                 step.kill()
                 step.wait()
-
-
-def is_formatted(data: Path) -> bool:
-    return (data / "meta.properties").exists()
-
-
-def cluster_id_on(data: Path) -> str | None:
-    """The cluster id in a formatted data folder."""
-    try:
-        text = (data / "meta.properties").read_text("utf-8")
-    except OSError:
-        return None
-    lines = (line.partition("=") for line in text.splitlines())
-    return next((value.strip() for key, _, value in lines if key.strip() == "cluster.id"), None)
 
 
 def start_zookeeper(home: Path, state: SandboxState, record: Record) -> SandboxState:

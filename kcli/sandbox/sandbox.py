@@ -6,37 +6,24 @@ take turns; a common one is held while ports are chosen, so that two sandboxes n
 same.
 """
 
-import base64
-import random
 import shutil
-import uuid
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from kcli.sandbox import launch, process
 from kcli.sandbox.artifacts import OnProgress, Progress, classpath
-from kcli.sandbox.config import Listener, uses_zookeeper
-from kcli.sandbox.discovery import DEFAULT_NAME, all_states, is_running
+from kcli.sandbox.data_folder import cluster_id, delete_data, formatted_nodes, refuse_unusable
+from kcli.sandbox.discovery import DEFAULT_NAME, is_running
 from kcli.sandbox.errors import RefusedError, SandboxError
-from kcli.sandbox.file_lock import file_lock, is_locked
-from kcli.sandbox.java import Java, find_java
+from kcli.sandbox.file_lock import file_lock
+from kcli.sandbox.java import find_java
 from kcli.sandbox.node import Node
-from kcli.sandbox.paths import home_of, state_root
-from kcli.sandbox.ports import ANY, PortTakenError, choose_ports, is_port_free, who_listens
-from kcli.sandbox.settings import Resolved, Settings, differences, refuse_mismatched_data, resolve
-from kcli.sandbox.state import (
-    FILE_NAME,
-    NodeState,
-    Phase,
-    SandboxState,
-    ZooKeeperState,
-    node_data,
-    read_state,
-    write_state,
-    zookeeper_data,
-)
+from kcli.sandbox.paths import home_of
+from kcli.sandbox.plan import lock_path, plan_start, ports_lock
+from kcli.sandbox.settings import Settings, differences, resolve
+from kcli.sandbox.state import FILE_NAME, NodeState, Phase, SandboxState, read_state, write_state
 from kcli.sandbox.status import SandboxStatus, status_of
 from kcli.sandbox.watchdog import Watchdog
 
@@ -78,8 +65,9 @@ class Sandbox:
             self._refuse_differing(state, settings)
             return status_of(state, self.home)
         resolved = resolve(settings, state, default_data=str(self.home / "data"))
-        _refuse_unusable_data(resolved, state, self.name)
-        return status_of(self._planned(resolved, state, settings, find_java()), self.home)
+        refuse_unusable(resolved, state, self.name, self.home)
+        planned = plan_start(self.name, resolved, state, settings.port, find_java())
+        return status_of(planned, self.home)
 
     def down(self, *, delete: bool = False, grace: float | None = None) -> SandboxStatus | None:
         """Stop it; None if there is none. Data stays, unless ``delete`` or it is ephemeral.
@@ -162,8 +150,8 @@ class Sandbox:
 
     def _start(self, kept: SandboxState | None, settings: Settings, on_progress: OnProgress) -> SandboxStatus:
         resolved = resolve(settings, kept, default_data=str(self.home / "data"))
-        had_data = bool(_formatted_nodes(resolved.data))
-        _refuse_unusable_data(resolved, kept, self.name)
+        had_data = bool(formatted_nodes(resolved.data))
+        refuse_unusable(resolved, kept, self.name, self.home)
         java = find_java()
         classpath(resolved.version, on_progress=on_progress)
         if settings.die_with_parent:
@@ -172,8 +160,8 @@ class Sandbox:
                 self._watchdog.remove_with_me(self.home)
         state: SandboxState | None = None
         try:
-            with file_lock(state_root() / ".locks" / "ports", timeout=30, doing="choosing ports"):
-                state = self._planned(resolved, kept, settings, java)
+            with file_lock(ports_lock(), timeout=30, doing="choosing ports"):
+                state = plan_start(self.name, resolved, kept, settings.port, java)
                 self._record(state)
             launch.write_files(self.home, state)
             launch.format_nodes(self.home, state)
@@ -182,59 +170,14 @@ class Sandbox:
                 state = launch.start_node(self.home, state, node.node_id, self._record)
             launch.wait_ready(self.home, state, settings.timeout)
             # With ZooKeeper the cluster chose its id itself.
-            cluster_id = _cluster_id(state.data)
-            state = replace(state, phase=Phase.UP, cluster_id=cluster_id, started_at=_now())
+            chosen = cluster_id(state.data)
+            state = replace(state, phase=Phase.UP, cluster_id=chosen, started_at=_now())
             self._record(state)
         except BaseException:
             # Also Ctrl-C: a half-up cluster would be in the way of the next try.
             self._undo_start(kept, had_data=had_data)
             raise
         return status_of(state, self.home)
-
-    def _planned(
-        self, resolved: Resolved, kept: SandboxState | None, settings: Settings, java: Java
-    ) -> SandboxState:
-        owners = {
-            port: f"sandbox {other.name}"
-            for other in all_states()
-            if other.name != self.name and _holds_ports(other)
-            for port in other.ports
-        }
-
-        def is_free(port: int) -> bool:
-            return port not in owners and is_port_free(port)
-
-        rng = random.Random()
-        wanted = settings.port
-        if wanted is None and kept and all(is_free(node.port) for node in kept.nodes):
-            wanted = kept.nodes[0].port
-        try:
-            ports = choose_ports(resolved.brokers, wanted, is_free, rng=rng)
-        except PortTakenError as error:
-            by = owners.get(error.port) or who_listens(error.port)
-            raise PortTakenError(error.port, by) from None
-        owners |= dict.fromkeys(ports, self.name)
-        zookeeper = uses_zookeeper(resolved.version)
-        inner = choose_ports(1 if zookeeper else resolved.brokers, ANY, is_free, rng=rng)
-        return SandboxState(
-            name=self.name,
-            phase=Phase.STARTING,
-            version=resolved.version,
-            cluster_id=_cluster_id(resolved.data),
-            nodes=tuple(
-                NodeState(n + 1, (Listener("PLAINTEXT", port),), None if zookeeper else inner[n])
-                for n, port in enumerate(ports)
-            ),
-            zookeeper=ZooKeeperState(inner[0]) if zookeeper else None,
-            data=resolved.data,
-            ephemeral=resolved.ephemeral,
-            heap_mb=resolved.heap_mb,
-            java=java.path,
-            java_version=java.version,
-            started_at=_now(),
-            extra=resolved.extra,
-            jvm_options=resolved.jvm_options,
-        )
 
     def _undo_start(self, kept: SandboxState | None, *, had_data: bool) -> None:
         """Leave what was there before: no process, the data of earlier runs, and of this one only
@@ -244,7 +187,7 @@ class Sandbox:
         if state is not None:
             process.stop(state.processes, grace=0)
             if not had_data:
-                _delete_data(state)
+                delete_data(state)
         if kept is not None:
             write_state(self.home, _without_processes(kept))
         elif state is not None and state.ephemeral:
@@ -261,7 +204,7 @@ class Sandbox:
         process.stop(state.processes, grace=grace)
 
     def _delete(self, state: SandboxState) -> None:
-        _delete_data(state)
+        delete_data(state)
         shutil.rmtree(self.home, ignore_errors=True)
 
     def _recovered(self) -> SandboxState | None:
@@ -295,22 +238,8 @@ class Sandbox:
         return state
 
     def _locked(self, doing: str) -> AbstractContextManager[None]:
-        path = _lock_path(self.name)
+        path = lock_path(self.name)
         return file_lock(path, timeout=_LOCK_TIMEOUT, doing=f"{doing} sandbox {self.name}")
-
-
-def _lock_path(name: str) -> Path:
-    # Beside the sandboxes' folders, because a lock file must outlive a deleted sandbox (see file_lock).
-    return state_root() / ".locks" / name
-
-
-def _holds_ports(state: SandboxState) -> bool:
-    """Whether the ports of ``state`` are its own now, even those on which it does not listen at the
-    moment.
-    """
-    if state.phase is Phase.STARTING:
-        return is_locked(_lock_path(state.name))
-    return is_running(state)
 
 
 def _without_processes(state: SandboxState) -> SandboxState:
@@ -320,54 +249,6 @@ def _without_processes(state: SandboxState) -> SandboxState:
         nodes=tuple(replace(node, process=None) for node in state.nodes),
         zookeeper=state.zookeeper and replace(state.zookeeper, process=None),
     )
-
-
-def _formatted_nodes(data: str) -> list[Path]:
-    return sorted(path.parent for path in Path(data).glob("node-*/meta.properties"))
-
-
-def _cluster_id(data: str) -> str:
-    """That of the data which is there, else a new one."""
-    for folder in _formatted_nodes(data):
-        found = launch.cluster_id_on(folder)
-        if found:
-            return found
-    return random_cluster_id()
-
-
-def random_cluster_id() -> str:
-    """16 random bytes as base64. One in 64 would start with ``-`` and look like an option to Kafka's
-    tools, so those are drawn again, as Kafka does.
-    """
-    while True:
-        drawn = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        if not drawn.startswith("-"):
-            return drawn
-
-
-def _refuse_unusable_data(resolved: Resolved, kept: SandboxState | None, name: str) -> None:
-    for other in all_states():
-        if other.name != name and other.data == resolved.data and is_running(other):
-            raise RefusedError(
-                f"sandbox {other.name} is running on {resolved.data}", do="name another folder"
-            )
-    found = _formatted_nodes(resolved.data)
-    if found and kept and kept.data == resolved.data:
-        refuse_mismatched_data(resolved, kept)
-    elif found and len(found) != resolved.brokers:
-        raise RefusedError(
-            f"{resolved.data} has data of {len(found)} brokers, asked for were {resolved.brokers}",
-            do=f"--brokers {len(found)}, or name another folder",
-        )
-
-
-def _delete_data(state: SandboxState) -> None:
-    """Remove what the nodes wrote; a folder the user named goes only if that leaves it empty."""
-    for node in state.nodes:
-        shutil.rmtree(node_data(state, node.node_id), ignore_errors=True)
-    shutil.rmtree(zookeeper_data(state), ignore_errors=True)
-    with suppress(OSError):
-        Path(state.data).rmdir()
 
 
 def _now() -> str:

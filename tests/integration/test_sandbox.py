@@ -69,7 +69,7 @@ def test_up_status_join_down(sandbox: Sandbox) -> None:
     assert (node.rss_bytes or 0) > 50_000_000
     assert "started (kafka.server" in Path(node.log).read_text()
 
-    assert sandbox.up() == sandbox.status(), "up again, with nothing asked for, is content"
+    assert sandbox.up().nodes[0].pid == node.pid, "up again, with nothing asked for, is content"
     assert sandbox.up(QUICK).nodes[0].pid == node.pid
     with pytest.raises(RefusedError, match="other settings") as caught:
         sandbox.up(replace(QUICK, brokers=3))
@@ -103,6 +103,15 @@ def test_a_folder_of_the_user_keeps_what_is_not_kafkas(sandbox: Sandbox, tmp_pat
     assert (mine.parent / "node-1" / "meta.properties").exists()
     sandbox.down(delete=True)
     assert [path.name for path in mine.parent.iterdir()] == ["mine.txt"]
+
+
+def test_a_folder_that_is_not_kafkas_is_refused(sandbox: Sandbox, tmp_path: Path) -> None:
+    mine = tmp_path / "data" / "node-1" / "mine.txt"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("x")
+    with pytest.raises(RefusedError, match="not Kafka's"):
+        sandbox.up(replace(QUICK, data=str(tmp_path / "data")))
+    assert mine.exists()
 
 
 def test_ephemeral_leaves_nothing(sandbox: Sandbox) -> None:

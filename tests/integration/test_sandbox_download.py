@@ -1,6 +1,7 @@
 """The download of the jars, against a repository on loopback that serves this machine's cache, or lies."""
 
 import hashlib
+import socket
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -43,7 +44,8 @@ def repository(monkeypatch: pytest.MonkeyPatch) -> Iterator[Repository]:
         def do_GET(self) -> None:
             found.asked.append(self.path)
             if found.hung_up in self.path:
-                self.connection.close()
+                self.close_connection = True
+                self.connection.shutdown(socket.SHUT_RDWR)
                 return
             if found.busy_once in self.path and found.asked.count(self.path) == 1:
                 self._answer(503, b"")
@@ -56,7 +58,7 @@ def repository(monkeypatch: pytest.MonkeyPatch) -> Iterator[Repository]:
             else:
                 self._answer(200, file.read_bytes() + (b"!" if found.tampered in self.path else b""))
 
-        do_HEAD = do_GET
+        do_HEAD = do_GET  # noqa: N815
 
         def _answer(self, status: int, body: bytes) -> None:
             self.send_response(status)

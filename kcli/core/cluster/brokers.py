@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from kcli.core.cluster.retry import Backoff
 from kcli.core.connection.connection import Connection
 from kcli.core.connection.state import State
-from kcli.core.errors import AuthError, ConnectError, KcliError
+from kcli.core.errors import AuthError, ConnectError, KcliError, OutcomeUnknownError
 from kcli.core.future import Future
 from kcli.core.hooks import Hooks
 from kcli.core.net.channel import Channel
@@ -71,8 +71,7 @@ class Brokers:
         channel = self._usable(route)
         if channel is None:
             if now < route.retry_at:
-                failure = route.failure or ConnectError(f"{node} is not reachable at the moment")
-                self._loop.complete((future, None, failure))
+                self._loop.complete((future, None, _not_now(node, route.failure)))
                 return
             channel = self._connect(node, route, now)
         channel.connection.request(request, future, now, deadline)
@@ -134,8 +133,11 @@ class Brokers:
                 route.backoff.reset()
             return channel
         route.channel = None
-        route.failure = channel.failure
-        route.retry_at = self._loop.now() + route.backoff.next()
+        if channel.closed_idle:  # a broker may close what nobody uses; that is no failure
+            route.failure, route.retry_at = None, 0.0
+        else:
+            route.failure = channel.failure
+            route.retry_at = channel.closed_at + route.backoff.next()
         return None
 
     def _connect(self, node: Node, route: _Route, now: float) -> Channel:
@@ -156,6 +158,7 @@ class Brokers:
         )
         route.channel, route.was_ready = channel, False
         channel.start_setup(now)
+        channel.clock = self._loop.now
         self._loop.add(channel)
         if is_literal(node.host):
             channel.open(self._resolve(node.host, node.port))
@@ -173,6 +176,15 @@ class Brokers:
                 channel.open(addresses)
 
         self._loop.run_in_thread(lambda: self._resolve(node.host, node.port), found)
+
+
+def _not_now(node: Node, failure: KcliError | None) -> KcliError:
+    """The error of a request that was not sent because the node is in backoff."""
+    if failure is None:
+        return ConnectError(f"{node} is not reachable at the moment")
+    if isinstance(failure, OutcomeUnknownError):
+        return ConnectError(failure.what, why=failure.why, do=failure.do)
+    return failure
 
 
 def is_final(error: KcliError | None) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from kcli.core.cluster.brokers import CONTROL, Brokers, is_final
 from kcli.core.cluster.metadata import ClusterView, apply_answer
-from kcli.core.cluster.retry import Backoff, judge
+from kcli.core.cluster.retry import Backoff, is_controller_error, judge
 from kcli.core.errors import ClosedError, ConfigError, ConnectError, KcliError, TimedOutError
 from kcli.core.future import Future
 from kcli.core.hooks import NO_HOOKS, Hooks
@@ -49,6 +49,7 @@ class Cluster:
         self._refresh_backoff = Backoff(options.retry_backoff_ms / 1000, options.retry_backoff_max_ms / 1000)
         self._refresh_not_before = 0.0
         self._refresh_timer: Timer | None = None
+        self._refresh_failures = 0
         self._refreshed_at = float("-inf")
         self._last_error: KcliError | None = None
         self._closed = False
@@ -125,7 +126,7 @@ class Cluster:
                 wait = backoff.next()
                 if not verdict.retriable or self.loop.now() + wait >= deadline:
                     raise
-                if verdict.refresh == "metadata":
+                if verdict.refresh == "metadata" or is_controller_error(error):
                     self.request_refresh()
                 self.hooks.log("debug", "proto", f"{what}: {error}; trying again in {wait * 1000:.0f} ms")
             self.sleep(wait)
@@ -171,6 +172,8 @@ class Cluster:
         wanted = set(topics)
         self.topics |= wanted
         while not wanted <= self.view.topics.keys():
+            if self._refreshed_at > float("-inf"):
+                self.refresh_now(self.topics)  # the first question about these topics need not wait
             self.request_refresh()
             if self.loop.now() >= deadline:
                 missing = ", ".join(sorted(wanted - self.view.topics.keys()))
@@ -218,7 +221,10 @@ class Cluster:
         )
         done: Future[ClusterView] = Future(self.loop.wait)
         self._refreshing = done
-        timeout = self.options.socket_connection_setup_timeout_ms / 1000 if not self.view.version else None
+        timeout = None
+        if not self.view.version:
+            # A first address that swallows packets must leave time for the others.
+            timeout = self.options.socket_connection_setup_timeout_ms / 1000 / max(2, len(self._bootstrap))
         answer = self.send(request, timeout=timeout)
         answer.on_done(lambda future: self._refreshed(future, names, done))
 
@@ -228,10 +234,12 @@ class Cluster:
         self.brokers.close_idle(now)
         if isinstance(answer.error, KcliError):
             self._last_error = answer.error
+            self._refresh_failures += 1
             self._refresh_not_before = now + self._refresh_backoff.next()
             done.set_error(answer.error)
             self.maybe_refresh(now)
             return
+        self._refresh_failures = 0
         self.view = apply_answer(self.view, answer.value, names)
         self._refreshed_at = now
         incomplete = any(
@@ -267,9 +275,10 @@ class Cluster:
         if connected:
             return min(connected, key=lambda n: self.brokers.pending(n, purpose))
         ready = [n for n in nodes if self.brokers.available(n, purpose, now)]
-        if not ready and self.view.nodes:
+        if self.view.nodes and self._refresh_failures >= len(nodes):
             # None of the known brokers answers: go back to where we came from (KIP-899).
-            ready = [n for n in self._bootstrap if self.brokers.available(n, purpose, now)]
+            back = [n for n in self._bootstrap if self.brokers.available(n, purpose, now)]
+            ready = back or ready
         if not ready:
             return min(nodes, key=lambda n: self.brokers.retry_at(n, purpose))
         self._next_any += 1

@@ -84,11 +84,11 @@ def apply_answer(view: ClusterView, answer: MetadataResponse, asked: Iterable[st
 
 def _merge(old: TopicView | None, name: str, found: MetadataResponseTopic) -> TopicView:
     same = old if old is not None and found.topic_id in (old.id, NO_UUID) else None
-    if found.error_code not in (NONE, LEADER_NOT_AVAILABLE):
+    if found.error_code not in (NONE, LEADER_NOT_AVAILABLE) or not found.partitions:
         kept = old or TopicView(name)
         return replace(kept, error=found.error_code)
     partitions = []
-    for p in sorted(found.partitions, key=lambda p: p.partition_index):
+    for p in found.partitions:
         new = PartitionView(
             p.partition_index,
             p.leader_id if p.error_code != LEADER_NOT_AVAILABLE else -1,
@@ -101,8 +101,12 @@ def _merge(old: TopicView | None, name: str, found: MetadataResponseTopic) -> To
         before = same.partition(p.partition_index) if same else None
         stale = before is not None and 0 <= new.leader_epoch < before.leader_epoch
         partitions.append(before if stale and before is not None else new)
+    listed = {p.partition for p in partitions}
+    # Partitions are never taken away: an answer without some of them is older than what is known.
+    partitions.extend(p for p in (same.partitions if same else ()) if p.partition not in listed)
+    partitions.sort(key=lambda p: p.partition)
     topic_id = found.topic_id if found.topic_id != NO_UUID or old is None else old.id
-    return TopicView(name, topic_id, found.is_internal, tuple(partitions), NONE)
+    return TopicView(name, topic_id, found.is_internal, tuple(partitions), found.error_code)
 
 
 def topic_missing(topic: TopicView | None) -> bool:

@@ -3,7 +3,7 @@
 import random
 from dataclasses import dataclass
 
-from kcli.core.error_codes import error_code
+from kcli.core.error_codes import NOT_CONTROLLER, error_code
 from kcli.core.errors import BrokerError, ConnectError
 
 JITTER = 0.2
@@ -30,6 +30,11 @@ def judge(error: BaseException) -> Verdict:
     if isinstance(error, ConnectError):
         return Verdict(True, "metadata")
     return Verdict(False)
+
+
+def is_controller_error(error: BaseException) -> bool:
+    """Whether the broker asked is not the controller (any more): metadata names the new one."""
+    return isinstance(error, BrokerError) and error.code == NOT_CONTROLLER
 
 
 class Backoff:

@@ -4,6 +4,7 @@ Requests are pipelined and answered in order. Until the handshake is done they w
 their version depends on what the broker offers. The loop's thread is the only one that touches it.
 """
 
+import struct
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +14,14 @@ from kcli.core.connection.handshake import Handshake, Offer, Send, handshake
 from kcli.core.connection.inflight import NEVER, InFlight, Sent
 from kcli.core.connection.state import TABLE, Event, State
 from kcli.core.error_codes import UNSUPPORTED_VERSION
-from kcli.core.errors import ConnectError, KcliError, OutcomeUnknownError, ProtocolError, RequestTimeoutError
+from kcli.core.errors import (
+    ConfigError,
+    ConnectError,
+    KcliError,
+    OutcomeUnknownError,
+    ProtocolError,
+    RequestTimeoutError,
+)
 from kcli.core.future import Future
 from kcli.core.hooks import Hooks
 from kcli.core.protocol.api import (
@@ -59,7 +67,7 @@ class Connection:
         self._next_id = 0
         self._queued_bytes = 0
         self._sent_bytes = 0
-        self._unanswered: deque[tuple[int, Future[Any]]] = deque()
+        self._unanswered: deque[tuple[int, Future[Any], float]] = deque()
 
     @property
     def state(self) -> State:
@@ -69,7 +77,7 @@ class Connection:
     @property
     def pending(self) -> int:
         """Requests that are waiting or in flight."""
-        return len(self._waiting) + len(self._in_flight)
+        return len(self._waiting) + len(self._in_flight) + len(self._unanswered)
 
     @property
     def wants_write(self) -> bool:
@@ -94,14 +102,21 @@ class Connection:
     def next_deadline(self) -> float:
         """A time before which nothing here can be overdue."""
         waiting = min((deadline for _, _, deadline in self._waiting), default=NEVER)
-        return min(waiting, self._in_flight.earliest)
+        unwritten = self._unanswered[0][2] if self._unanswered else NEVER
+        return min(waiting, unwritten, self._in_flight.earliest)
 
     def check_deadlines(self, now: float) -> None:
         """Raises RequestTimeoutError when an answer is overdue; drops what waited too long to be sent."""
-        while self._waiting and self._waiting[0][2] <= now:
-            _, future, _ = self._waiting.popleft()
+        late_ones = [row for row in self._waiting if row[2] <= now]
+        if late_ones:
+            self._waiting = deque(row for row in self._waiting if row[2] > now)
+        for _, future, _ in late_ones:
             why = f"the connection was still {self.state.value}"
             self._complete((future, None, ConnectError(f"{self.node} was not ready in time", why=why)))
+        if self._unanswered and self._unanswered[0][2] <= now:
+            raise RequestTimeoutError(
+                f"{self.node} took no bytes in time", why="the broker is overloaded or stopped"
+            )
         late = self._in_flight.overdue(now)
         if late is not None:
             waited = now - late.sent_at
@@ -146,10 +161,13 @@ class Connection:
                 why=str(error),
             )
             self._complete((sent.future, None, lost))
-        for _, future in self._unanswered:
+        for _, future, _ in self._unanswered:
             self._complete((future, None, unknown or OutcomeUnknownError(error.what, why=error.why)))
+        never_sent = error
+        if isinstance(error, OutcomeUnknownError):
+            never_sent = ConnectError(error.what, why=error.why, do=error.do)
         for _, future, _ in self._waiting:
-            self._complete((future, None, error))
+            self._complete((future, None, never_sent))
         self._waiting.clear()
         self._unanswered.clear()
 
@@ -169,8 +187,14 @@ class Connection:
     def _write_version(
         self, request: Request, version: int, future: "Future[Any]", now: float, deadline: float
     ) -> None:
-        correlation_id, self._next_id = self._next_id, self._next_id + 1 if self._next_id < _LAST_ID else 0
-        buffers = encode_request(request, version, correlation_id, self._client_id)
+        correlation_id = self._next_id
+        try:
+            buffers = encode_request(request, version, correlation_id, self._client_id)
+        except (ValueError, struct.error) as error:
+            what = f"{request.api_name} cannot be written as Kafka wants it"
+            self._complete((future, None, ConfigError(what, why=str(error))))
+            return
+        self._next_id = correlation_id + 1 if correlation_id < _LAST_ID else 0
         size = sum(map(len, buffers))
         self.outgoing.extend(memoryview(b) for b in buffers if len(b))
         self._queued_bytes += size
@@ -179,7 +203,7 @@ class Connection:
         if request.expects_answer:
             self._in_flight.add(Sent(correlation_id, request, version, future, deadline, now))
         else:
-            self._unanswered.append((self._queued_bytes, future))
+            self._unanswered.append((self._queued_bytes, future, deadline))
 
     def _answer(self, frame: Frame, now: float, deadline: float) -> None:
         correlation_id = int.from_bytes(frame.data[:4], "big", signed=True)

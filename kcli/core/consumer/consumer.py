@@ -30,6 +30,7 @@ class Consumer:
         self._subscription = Subscription()
         self._fetcher = Fetcher(self.cluster, self.options, self._subscription)
         self._handed_out: Arrived | None = None
+        self._woken = False
 
     def __enter__(self) -> Consumer:
         return self
@@ -100,7 +101,7 @@ class Consumer:
         self._release()
         loop = self.cluster.loop
         deadline = None if timeout is None else loop.now() + timeout
-        while True:
+        while not self._woken:
             self._fetcher.pump(loop.now())
             try:
                 arrived = self._fetcher.take()
@@ -113,6 +114,8 @@ class Consumer:
             if arrived is None:
                 until = min(self._fetcher.wake_at, deadline if deadline is not None else float("inf"))
                 self.cluster.poll(None if until == float("inf") else max(0.0, until - now))
+        self._woken = False
+        return []
 
     def records(self, timeout: float | None = None) -> Iterator[Record]:
         """The records of one poll, one by one. The bulk paths work on batches instead."""
@@ -122,7 +125,8 @@ class Consumer:
                     yield record
 
     def wakeup(self) -> None:
-        """Ends the wait of a poll; for other threads and signal handlers."""
+        """Ends the current or the next poll; for other threads and signal handlers."""
+        self._woken = True
         self.cluster.loop.wakeup()
 
     def close(self) -> None:

@@ -29,7 +29,8 @@ from kcli.core.protocol.messages.fetch import (
     PartitionData,
 )
 from kcli.core.protocol.schema import NO_UUID
-from kcli.core.records.batch import RecordBatch, split_batches
+from kcli.core.records.batch import split_batches
+from kcli.core.records.view import BatchView
 from kcli.core.types import Node, TopicPartition
 
 _LAST_VERSION_BY_NAME = 12
@@ -43,7 +44,7 @@ class FetchedBatch:
     """
 
     where: TopicPartition
-    batch: RecordBatch
+    batch: BatchView
     first: int
     stop: int
 
@@ -246,7 +247,7 @@ class Fetcher:
             position = batch.next_offset
         return wanted, position
 
-    def _checked(self, where: TopicPartition, batches: Iterable[RecordBatch]) -> Iterable[RecordBatch]:
+    def _checked(self, where: TopicPartition, batches: Iterable[BatchView]) -> Iterable[BatchView]:
         check = self._options.check_crcs
         try:
             for batch in batches:

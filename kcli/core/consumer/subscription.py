@@ -1,5 +1,6 @@
 """Which partitions are read, from where to where. State of the consumer's thread; no I/O."""
 
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -46,12 +47,16 @@ class Subscription:
 
     def __init__(self) -> None:
         self._states: dict[TopicPartition, PartitionState] = {}
+        self._versions = itertools.count()
+
+    def _next_version(self) -> int:
+        """Never the same again: an answer to an older question is known by it."""
+        return next(self._versions)
 
     def assign(self, spans: Mapping[TopicPartition, Span]) -> None:
         """Reads exactly these partitions from now on; answers to older questions are dropped."""
-        versions = {where: state.version for where, state in self._states.items()}
         self._states = {
-            where: PartitionState(span.start, span.start, span.stop, versions.get(where, -1) + 1)
+            where: PartitionState(span.start, span.start, span.stop, self._next_version())
             for where, span in spans.items()
         }
 
@@ -59,7 +64,7 @@ class Subscription:
         """Goes on from ``offset``; what is in flight or buffered for the old position is dropped."""
         state = self._states[where]
         state.position = state.fetch_from = offset
-        state.version += 1
+        state.version = self._next_version()
 
     def get(self, where: TopicPartition) -> PartitionState | None:
         """The state of an assigned partition."""

@@ -7,14 +7,14 @@ Source: KIP-98; set semantics as in the Java client.
 
 from collections.abc import Iterable, Iterator
 
-from kcli.core.records.batch import RecordBatch
+from kcli.core.records.view import BatchView
 
 _ABORT = b"\x00\x00\x00\x00"
 
 
 def visible_batches(
-    batches: Iterable[RecordBatch], aborted: Iterable[tuple[int, int]], *, committed_only: bool
-) -> Iterator[tuple[RecordBatch, bool]]:
+    batches: Iterable[BatchView], aborted: Iterable[tuple[int, int]], *, committed_only: bool
+) -> Iterator[tuple[BatchView, bool]]:
     """Each batch with whether its records are to be shown; ``aborted`` has (producer id, first offset)."""
     waiting = sorted(((first, producer) for producer, first in aborted), reverse=True)
     dropped: set[int] = set()
@@ -30,7 +30,7 @@ def visible_batches(
             yield batch, not hidden
 
 
-def is_abort_marker(batch: RecordBatch) -> bool:
+def is_abort_marker(batch: BatchView) -> bool:
     """Whether a control batch ends a transaction by aborting it: key version 0, type 0."""
     columns = batch.columns()
     if not columns.key_starts:

@@ -43,6 +43,10 @@ class Channel:
         self.node = connection.node
         self.failure: KcliError | None = None
         self.last_used = 0.0
+        self.closed_at = 0.0
+        self.closed_idle = False
+        self.clock: Callable[[], float] = float  # the loop's, once it is known
+        self.attempt = 0
         self.forget: Callable[[Channel], None] = _nobody
         self._tls = tls
         self._tls_done = tls is None
@@ -69,6 +73,10 @@ class Channel:
         if self.connection.state is State.CONNECTING:
             return not self._tls_in_progress or self._wants_write_for_tls
         return self.connection.wants_write
+
+    @property
+    def _decrypted_waits(self) -> bool:
+        return self._tls is not None and bool(getattr(self._socket, "pending", int)())
 
     @property
     def _tls_in_progress(self) -> bool:
@@ -103,6 +111,8 @@ class Channel:
         """Closes the socket; everything in flight fails with its outcome unknown."""
         if self.is_open:
             self.failure = error or ConnectError(f"the connection to {self.node} was closed")
+            self.closed_at = self.clock()
+            self.closed_idle = self.connection.state is State.READY and self.connection.pending == 0
             self._drop_socket()
             self._setup_deadline = NEVER
             self.connection.close(error)
@@ -124,6 +134,8 @@ class Channel:
         for _ in range(_READS_PER_TURN):
             if not self.is_open or not self._read_once(now):
                 return
+        while self.is_open and self._decrypted_waits and self._read_once(now):
+            pass  # what the TLS layer holds already, the selector does not tell of
 
     def flush(self, now: float) -> None:
         """Writes as much of what is queued as the socket takes."""
@@ -151,14 +163,19 @@ class Channel:
         while self._addresses:
             address = self._addresses.pop(0)
             self._drop_socket()
-            sock = socket.socket(address.family, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
-            self._socket = sock
-            sock.setblocking(False)
-            self._tune(sock)
-            code = sock.connect_ex(address.target)
+            self.attempt += 1
+            try:
+                self._socket = socket.socket(address.family, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+                self._socket.setblocking(False)
+                self._tune(self._socket)
+                code = self._socket.connect_ex(address.target)
+            except OSError as error:
+                code = error.errno or errno.EIO
             if code in (0, errno.EINPROGRESS):
                 return
             self._refusals.append(os.strerror(code))
+            if code in (errno.EMFILE, errno.ENFILE):
+                self._refusals.append("too many files are open: raise the limit (ulimit -n)")
         self.close(self._refused())
 
     def _tune(self, sock: socket.socket) -> None:
@@ -178,14 +195,29 @@ class Channel:
                 self._refusals.append(os.strerror(code))
                 self._connect_next()
                 return
-            if self._tls is not None:
-                self._socket = self._tls.wrap_socket(
-                    self._socket, server_hostname=self.node.host, do_handshake_on_connect=False
-                )
+            if self._tls is not None and not self._wrap():
+                return
         if not self._tls_done and not self._tls_handshake():
             return
         self.connection.connected(now, self._setup_deadline)
         self.flush(now)
+
+    def _wrap(self) -> bool:
+        """Puts TLS over the socket; False when the peer was gone already."""
+        assert self._tls is not None
+        assert self._socket is not None
+        plain = self._socket
+        self.forget(self)  # wrapping takes the descriptor away from the plain socket
+        try:
+            self._socket = self._tls.wrap_socket(
+                plain, server_hostname=self.node.host, do_handshake_on_connect=False
+            )
+        except (OSError, ValueError) as error:
+            self._socket = None
+            plain.close()
+            self.close(ConnectError(f"the connection to {self.node} broke before TLS", why=str(error)))
+            return False
+        return True
 
     def _tls_handshake(self) -> bool:
         import ssl
@@ -258,6 +290,12 @@ class Channel:
         )
 
     def _broken(self, error: OSError) -> KcliError:
+        if self.connection.state is not State.READY:
+            if self._tls is not None and type(error).__name__.startswith("SSL"):
+                from kcli.core.net.tls import tls_error
+
+                return tls_error(error, str(self.node))  # e.g. a client certificate refused (TLS 1.3)
+            return ConnectError(f"the connection to {self.node} broke", why=error.strerror or str(error))
         why = error.strerror or str(error)
         return OutcomeUnknownError(f"the connection to {self.node} broke", why=why)
 

@@ -6,6 +6,7 @@ connection half way through its bytes.
 """
 
 import contextlib
+import functools
 import selectors
 import threading
 from collections import deque
@@ -41,6 +42,7 @@ class Loop:
         self._owner = threading.get_ident()
         self._turning = False
         self._closed = False
+        self._defect: Exception | None = None
 
     # --- for the owner thread ----------------------------------------------------------------------
 
@@ -146,15 +148,18 @@ class Loop:
             self._check_deadlines(now)
             self._run_calls()
             for timer in self._timers.due(now):
-                timer.callback()
+                self._contain(timer.callback)
+            self._run_completions()
         finally:
             self._turning = False
-        self._run_completions()
 
     def _serve(self, channel: Channel, events: int, now: float) -> None:
+        # A refused connect is readable and writable at once; after the first the channel may be at its next
+        # address already, to whose socket the second event does not belong.
+        served = channel.attempt
         if events & _READ and channel.is_open:
             channel.on_readable(now)
-        if events & _WRITE and channel.is_open:
+        if events & _WRITE and channel.is_open and channel.attempt == served:
             channel.on_writable(now)
 
     def _flush_and_watch(self, now: float) -> None:
@@ -196,12 +201,23 @@ class Loop:
 
     def _run_calls(self) -> None:
         for _ in range(len(self._calls)):
-            self._calls.popleft()()
+            self._contain(self._calls.popleft())
+
+    def _contain(self, callback: Callable[[], None]) -> None:
+        """Runs a callback; an error in it is a defect, which must not take the others with it."""
+        try:
+            callback()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the loop goes on and the first one is kept
+            self._hooks.log("warning", "proto", f"internal error in a callback: {error!r}")
+            self._defect = self._defect or error
 
     def _run_completions(self) -> None:
         while self._completed:
             future, value, error = self._completed.popleft()
             if error is not None:
-                future.set_error(error)
+                self._contain(functools.partial(future.set_error, error))
             else:
-                future.set_result(value)
+                self._contain(functools.partial(future.set_result, value))
+        if self._defect is not None:
+            defect, self._defect = self._defect, None
+            raise defect

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import signal
 
 
 class Wakeup:
@@ -13,6 +12,7 @@ class Wakeup:
         os.set_blocking(self._read, False)
         os.set_blocking(self._write, False)
         self._raised = False
+        self._closed = False
 
     def fileno(self) -> int:
         """What the selector watches."""
@@ -24,29 +24,26 @@ class Wakeup:
         return self._write
 
     def wake(self) -> None:
-        """Makes the read end readable; a full pipe is awake already."""
+        """Makes the read end readable; a full pipe is awake already, a closed one is nobody's."""
         if not self._raised:
             self._raised = True
             with contextlib.suppress(BlockingIOError):
                 os.write(self._write, b"\0")
 
     def drain(self) -> None:
-        """Empties the pipe. The flag falls first, so that a wake in between is not lost."""
-        self._raised = False
+        """Empties the pipe, then lets the flag fall.
+
+        The other order loses wakes for ever: flag down, another thread raises it and writes, the read swallows
+        that byte, and from then on the flag says "awake" over an empty pipe. A wake that comes between the read
+        and the flag writes nothing, but the loop is awake and looks at its queues after this.
+        """
         with contextlib.suppress(BlockingIOError):
             os.read(self._read, 4096)
+        self._raised = False
 
     def close(self) -> None:
-        """Closes both ends."""
-        os.close(self._read)
-        os.close(self._write)
-
-
-@contextlib.contextmanager
-def woken_by_signals(wakeup: Wakeup):  # type: ignore[no-untyped-def]
-    """While inside, a signal ends the loop's wait at once. Main thread only."""
-    before = signal.set_wakeup_fd(wakeup.write_fd, warn_on_full_buffer=False)
-    try:
-        yield
-    finally:
-        signal.set_wakeup_fd(before)
+        """Closes both ends; later wakes do nothing, for the descriptors may be somebody else's by then."""
+        if not self._closed:
+            self._closed = self._raised = True
+            os.close(self._read)
+            os.close(self._write)

@@ -16,6 +16,7 @@ from kcli.core.records.builder import BatchBuilder
 from kcli.core.types import TopicPartition
 
 NEVER = float("inf")
+_SLICE = 0.2  # seconds after which a waiter looks whether it was interrupted
 
 Fill = Callable[[ProducerBatch], int]
 """Puts records into an open batch and returns how many it took; 0 means that the batch is full."""
@@ -68,6 +69,7 @@ class Accumulator:
         self._waiters = 0
         self._flush_before = -1.0
         self._closed: KcliError | None = None
+        self._interrupted = False
 
     # --- caller threads ------------------------------------------------------------------------------
 
@@ -78,8 +80,11 @@ class Accumulator:
                 self._refuse_if_closed()
                 return
             self._waiters += 1
+            deadline = self._now() + self._max_block
             try:
-                if not self._changed.wait_for(self._has_room, self._max_block):
+                while not self._changed.wait_for(self._has_room, min(_SLICE, self._max_block)):
+                    if self._now() < deadline:
+                        continue
                     raise BufferFullError(
                         f"no room for more records after {self._max_block:g} s",
                         why=f"{self._used:,} bytes wait for their confirmation (buffer.memory)",
@@ -88,6 +93,14 @@ class Accumulator:
             finally:
                 self._waiters -= 1
             self._refuse_if_closed()
+
+    def interrupt(self) -> None:
+        """Lets nobody wait for memory any more: they get a ClosedError. Safe inside a signal handler.
+
+        The handler may have interrupted the very thread that holds the lock, so it takes none; the waiter looks
+        at the flag at least every ``_SLICE`` seconds.
+        """
+        self._interrupted = True
 
     def append(self, where: TopicPartition, fill: Fill) -> int:
         """Lets ``fill`` put records into the partition's open batch, or a new one; returns how many it took."""
@@ -149,6 +162,7 @@ class Accumulator:
             with self._changed:
                 queue.popleft()
                 self._used -= parked.size
+                self._changed.notify_all()
 
     def ready(self, now: float) -> tuple[list[TopicPartition], float]:
         """Partitions whose first batch may be sent now, and when the next one will be."""
@@ -243,6 +257,7 @@ class Accumulator:
             self._queues.clear()
             self._parked.clear()
             self._used -= sum(one.size for one in parked)
+            self._changed.notify_all()
             return batches, parked
 
     def queued(self) -> Iterable[ProducerBatch]:
@@ -271,9 +286,11 @@ class Accumulator:
             queue.open = None
 
     def _has_room(self) -> bool:
-        return self._used < self._memory or self._closed is not None
+        return self._used < self._memory or self._closed is not None or self._interrupted
 
     def _refuse_if_closed(self) -> None:
+        if self._interrupted and self._used >= self._memory:
+            raise ClosedError("stopped while waiting for memory", why="records waited for their confirmation")
         if self._closed is not None:
             raise ClosedError(self._closed.what, why=self._closed.why, do=self._closed.do)
 
@@ -281,5 +298,5 @@ class Accumulator:
 def _goes_before(queued: ProducerBatch, again: ProducerBatch) -> bool:
     """Whether ``queued`` stays in front of a batch that comes back: an older number, or an older try."""
     if queued.numbered and again.numbered:
-        return 0 < (again.sequence - queued.sequence) & 0x7FFFFFFF < 0x40000000  # numbers wrap at 2³¹
+        return queued.goes_before(again)
     return queued.attempts > 0 and queued.created < again.created

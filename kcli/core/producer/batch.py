@@ -121,6 +121,10 @@ class ProducerBatch:
         """Whether it has a sequence number: it may be at the broker already."""
         return self.sequence != NO_SEQUENCE
 
+    def goes_before(self, other: "ProducerBatch") -> bool:
+        """Whether it comes first in the partition's sequence, whose numbers wrap at 2³¹."""
+        return 0 < (other.sequence - self.sequence) & 0x7FFFFFFF < 0x40000000
+
     def number(self, producer_id: int, epoch: int, sequence: int) -> None:
         """Gives it its place in the partition's sequence (KIP-98)."""
         self.producer_id, self.epoch, self.sequence = producer_id, epoch, sequence

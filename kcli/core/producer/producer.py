@@ -22,8 +22,8 @@ from kcli.core.producer.batch import ProducerBatch, RecordFuture
 from kcli.core.producer.partitioner import ANYWHERE, SPREADS_NULLS, partitioner
 from kcli.core.producer.sender import Sender
 from kcli.core.records.builder import BatchBuilder
-from kcli.core.records.compression import codec_id
-from kcli.core.records.kernels import NO_HEADERS, encode_headers
+from kcli.core.records.codec import CODEC_NAMES
+from kcli.core.records.kernels import NO_HEADERS
 from kcli.core.types import ProducerRecord, TopicPartition
 
 
@@ -36,6 +36,16 @@ class Report:
     size: int
     base_offset: int
     error: KcliError | None
+
+
+class RecordTooLargeError(KcliError):
+    """A record above ``max.request.size``: it was not sent."""
+
+
+def record_size(record: ProducerRecord) -> int:
+    """About how many bytes a record takes in a batch."""
+    headers = sum(len(name) + len(value or b"") + 4 for name, value in record.headers)
+    return len(record.value or b"") + len(record.key or b"") + headers + 32
 
 
 @dataclass(slots=True)
@@ -65,7 +75,7 @@ class Producer:
         self._spreads_nulls = self.options.partitioner in SPREADS_NULLS
         self._sticky: dict[str, int] = {}
         self._cluster = Cluster(self.options, hooks=hooks)
-        codec, level = codec_id(self.options.compression_type), self.options.compression_level
+        codec, level = CODEC_NAMES.index(self.options.compression_type), self.options.compression_level
         self._accumulator = Accumulator(
             batch_size=self.options.batch_size,
             linger=self.options.linger_ms / 1000,
@@ -125,11 +135,17 @@ class Producer:
         """Queues one record and returns the future of its delivery."""
         future = RecordFuture(self._wait)
         stamp = clock.wall_ms() if record.timestamp is None else record.timestamp
-        headers = encode_headers(record.headers) if record.headers else NO_HEADERS
+        size = record_size(record)
+        if size > self.options.max_request_size:
+            raise RecordTooLargeError(
+                f"a record of {size:,} bytes for {record.topic} is too large",
+                why=f"max.request.size is {self.options.max_request_size:,}",
+                do="raise max.request.size, and the topic's max.message.bytes with it",
+            )
 
         def fill(batch: ProducerBatch) -> int:
             index = batch.count
-            if not batch.builder.append(record.key, record.value, headers, stamp):
+            if not batch.builder.append(record.key, record.value, record.headers, stamp):
                 return 0
             future.bind(batch.where, batch.delivery, index, stamp)
             return 1
@@ -140,7 +156,6 @@ class Producer:
                 partition = self._partitions(record.topic, [record.key])[0]
             self._append(TopicPartition(record.topic, partition), fill)
 
-        size = len(record.value or b"") + len(record.key or b"") + len(headers) + 32
         self._submit(record.topic, 1, size, place, future.fail)
         return future
 
@@ -208,6 +223,10 @@ class Producer:
 
         self._submit(topic, len(values), size, place)
 
+    def interrupt(self) -> None:
+        """Ends the wait of a thread that waits for memory, with ClosedError; for signal handlers."""
+        self._accumulator.interrupt()
+
     def push(self) -> None:
         """Sends what is queued without lingering; does not wait."""
         self._accumulator.flush()
@@ -216,7 +235,9 @@ class Producer:
     def flush(self, timeout: float | None = None) -> bool:
         """Waits until everything sent so far is settled; False when ``timeout`` seconds were not enough."""
         self.push()
-        return self._wait(lambda: self._outstanding == 0, timeout)
+        done = self._wait(lambda: self._outstanding == 0, timeout)
+        self._raise_crash()
+        return done
 
     @property
     def totals(self) -> Totals:
@@ -253,8 +274,7 @@ class Producer:
         failed: Callable[[KcliError], None] | None = None,
     ) -> None:
         """Places records now, or parks them while the topic's partitions are unknown."""
-        if self._crash is not None:
-            raise KcliError("the sender thread has died", why=repr(self._crash)) from self._crash
+        self._raise_crash()
         self._accumulator.wait_for_memory()
         self._ensure_thread()
         with self._completed:
@@ -376,10 +396,15 @@ class Producer:
         with self._completed:
             return self._completed.wait_for(lambda: done() or self._crash is not None, timeout) and done()
 
+    def _raise_crash(self) -> None:
+        if self._crash is not None:
+            raise KcliError("the sender thread has died", why=repr(self._crash)) from self._crash
+
     def _ensure_thread(self) -> None:
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="kcli-sender", daemon=True)
-            self._thread.start()
+        with self._completed:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="kcli-sender", daemon=True)
+                self._thread.start()
 
     def _run(self) -> None:
         try:

@@ -42,6 +42,7 @@ from kcli.core.protocol.schema import NO_UUID
 from kcli.core.types import Node, TopicPartition
 
 _REQUEST_BYTES = 4_000_000
+_LONGEST_WAIT = 1.0  # seconds between two looks at everything, whatever happens or does not
 _LAST_VERSION_BY_NAME = 12
 _LOST_NUMBERS = frozenset({OUT_OF_ORDER_SEQUENCE_NUMBER, UNKNOWN_PRODUCER_ID, INVALID_PRODUCER_EPOCH})
 _ACKS = {"all": -1, "-1": -1, "1": 1, "0": 0}
@@ -105,7 +106,7 @@ class Sender:
 
     def turn(self, now: float) -> None:
         """One round of decisions and sends; does not wait."""
-        self._wake_at = now + self._retry_longest
+        self._wake_at = now + _LONGEST_WAIT
         self._cluster.maybe_refresh(now)
         self._place_parked()
         self._expire(now)

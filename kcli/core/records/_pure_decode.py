@@ -21,7 +21,9 @@ from kcli.core.records.varint import Buffer, corrupt, read_varint, read_varlong
 SMALLEST_RECORD = 7  # seven fields of at least one byte each
 
 _WINDOW = Struct("11B")
-_PADDING = bytes(11)  # lets the window be read at the last record; no record may end inside it
+# The window is read at the last record too, and a quick guess at a key looks up to 127 bytes further: that must not
+# fail on a legal record. No record may end in the padding.
+_PADDING = bytes(160)
 _BLOCK = 256
 _CUT = "the payload ends inside a record"
 

@@ -9,14 +9,22 @@ A record is: length, attributes (0), timestamp delta, offset delta, key length, 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from itertools import accumulate, islice
+from itertools import accumulate
 from operator import add
 from typing import TypeVar
 
-from kcli.core.records.varint import cached_varint, encode_varint, varint_range, varint_size
+from kcli.core.records.varint import (
+    INT64_MAX,
+    INT64_MIN,
+    cached_varint,
+    encode_varint,
+    varint_range,
+    varint_size,
+)
 
 _T = TypeVar("_T")
 Row = tuple[bytes | None, bytes | None, bytes, int]
+"""Key, value, header block, timestamp in ms."""
 
 _CHUNK = 8192  # records looked at in one step: bounds what is measured in vain when a batch is full
 _CACHED_LENGTH = 2048  # longer values get no table entry: one cold lookup is nothing beside their copy
@@ -31,19 +39,7 @@ def encode_record(
     timestamp_delta: int,
 ) -> bytes:
     """One record; ``headers`` is a block from ``encode_headers``."""
-    body = b"".join(
-        (
-            b"\x00",
-            cached_varint(timestamp_delta),
-            cached_varint(offset_delta),
-            b"\x01" if key is None else cached_varint(len(key)),
-            key or b"",
-            b"\x01" if value is None else cached_varint(len(value)),
-            value or b"",
-            headers,
-        )
-    )
-    return cached_varint(len(body)) + body
+    return _record(key, value, headers, cached_varint(offset_delta), cached_varint(timestamp_delta))
 
 
 def encode_lines(
@@ -109,18 +105,38 @@ def encode_keyed(
     return b"".join(pieces), taken, size
 
 
-def encode_rows(rows: Sequence[Row], start: int, first_delta: int, room: int) -> tuple[bytes, int, int]:
-    """The general case: ``(key, value, header block, timestamp delta)`` of each record of ``rows[start:]``."""
+def encode_rows(
+    rows: Sequence[Row], start: int, first_delta: int, base_timestamp: int, room: int
+) -> tuple[bytes, int, int]:
+    """The general case: ``rows[start:]`` are ``(key, value, header block, timestamp)`` of each record."""
     pieces: list[bytes] = []
     size = 0
-    for delta, row in enumerate(islice(rows, start, None), first_delta):
-        key, value, headers, timestamp_delta = row
-        record = encode_record(key, value, headers, delta, timestamp_delta)
-        if size + len(record) > room:
-            break
-        size += len(record)
-        pieces.append(record)
+    for chunk in range(start, len(rows), _CHUNK):
+        some = rows[chunk : chunk + _CHUNK]
+        offsets = varint_range(first_delta + len(pieces), len(some))
+        for offset, (key, value, headers, timestamp) in zip(offsets, some, strict=True):
+            time = timestamp - base_timestamp
+            if not INT64_MIN <= time <= INT64_MAX:  # such a record has to begin the next batch
+                return b"".join(pieces), len(pieces), size
+            record = _record(key, value, headers, offset, _varints[time])
+            end = size + len(record)
+            if end > room:
+                return b"".join(pieces), len(pieces), size
+            size = end
+            pieces.append(record)
     return b"".join(pieces), len(pieces), size
+
+
+def _record(key: bytes | None, value: bytes | None, headers: bytes, offset: bytes, time: bytes) -> bytes:
+    if key is None:
+        key_part = b"\x00%b%b\x01" % (time, offset)
+    else:
+        key_part = b"\x00%b%b%b%b" % (time, offset, _varints[len(key)], key)
+    if value is None:
+        body = b"%b\x01%b" % (key_part, headers)
+    else:
+        body = b"%b%b%b%b" % (key_part, _varints[len(value)], value, headers)
+    return _varints[len(body)] + body
 
 
 def _step(room: int, mean: int, delta: int, width: int) -> int:
@@ -189,7 +205,6 @@ class _KeyedShape:
         fixed = 1 + len(timestamp) + width + len(headers)
         constant = b"\x00" + timestamp
         self.parts = _Table(_part)
-        self.varints = _Table(encode_varint)
         self.sizes = _Table(lambda parts: _whole(fixed + parts))
         self.heads = _Table(lambda parts: encode_varint(fixed + parts) + constant)
         self.headers = headers
@@ -211,9 +226,9 @@ class _KeyedShape:
         block = [self.headers] * (7 * count)
         block[0::7] = map(self.heads.__getitem__, bodies[:count])
         block[1::7] = varint_range(delta, count)
-        block[2::7] = map(self.varints.__getitem__, key_lengths[:count])
+        block[2::7] = map(_varints.__getitem__, key_lengths[:count])
         block[3::7] = [key or b"" for key in keys[:count]]
-        block[4::7] = map(self.varints.__getitem__, value_lengths[:count])
+        block[4::7] = map(_varints.__getitem__, value_lengths[:count])
         block[5::7] = [value or b"" for value in values[:count]]
         pieces += block
         return count, used
@@ -251,6 +266,9 @@ class _Table(dict[int, _T]):
 
     def __missing__(self, length: int) -> _T:
         found = self._make(length)
-        if length <= _CACHED_LENGTH:
+        if abs(length) <= _CACHED_LENGTH:
             self[length] = found
         return found
+
+
+_varints = _Table(encode_varint)

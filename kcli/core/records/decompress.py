@@ -108,7 +108,8 @@ def zstd_window(frame: memoryview) -> int:
     # A single segment: the window is the content, whose size follows the dictionary id.
     at = 5 + (0, 1, 2, 4)[descriptor & 3]
     width = (1, 2, 4, 8)[descriptor >> 6]
-    return int.from_bytes(frame[at : at + width], "little")
+    size = int.from_bytes(frame[at : at + width], "little")
+    return size + 256 if width == 2 else size
 
 
 def _allowance(frame: memoryview, limit: int, window: Callable[[memoryview], int] | None) -> int:

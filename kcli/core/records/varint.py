@@ -8,6 +8,9 @@ from typing import NoReturn
 
 from kcli.core.errors import CorruptRecordsError
 
+INT64_MAX = (1 << 63) - 1
+INT64_MIN = -INT64_MAX - 1
+
 Buffer = bytes | bytearray | memoryview
 
 _CACHED = 1 << 16  # a table of offset deltas costs about 45 bytes each; longer batches compute theirs

@@ -1,0 +1,168 @@
+"""Batches of magic 2 as views of the bytes they came in, and the splitter of fetched bytes into batches.
+
+The header has 61 bytes (KIP-98): base offset, length, leader epoch, magic, CRC; then, covered by the CRC, attributes,
+last offset delta, base and maximal timestamp, producer id and epoch, base sequence, record count. Records follow.
+"""
+
+from collections.abc import Iterator
+from struct import Struct
+from typing import TYPE_CHECKING
+
+from kcli.core.errors import CorruptRecordsError
+from kcli.core.records._pure_decode import SMALLEST_RECORD
+from kcli.core.records.codec import Codec, codec_name
+from kcli.core.records.compression import DEFAULT_LIMIT, decompress
+from kcli.core.records.crc32c import crc32c
+from kcli.core.records.kernels import Columns, decode_columns, decode_values
+from kcli.core.records.varint import INT64_MAX, Buffer
+from kcli.core.records.view import BatchView
+
+if TYPE_CHECKING:
+    from kcli.core.records.legacy import LegacyBatch
+
+HEADER = Struct(">qiibIhiqqqhii")
+HEADER_SIZE = HEADER.size
+CRC_START = 21  # the CRC covers everything from the attributes on
+MAGIC = 2
+
+LENGTH_END = 12  # base offset and length: the length counts what is behind them
+_MAGIC_AT = 16
+_SMALLEST = {0: 14, 1: 22, MAGIC: HEADER_SIZE - LENGTH_END}
+_FRAME = Struct(">qi")
+
+
+class RecordBatch(BatchView):
+    """A batch of magic 2. Making one parses its header and judges nothing: :meth:`verify` and :meth:`check` do."""
+
+    __slots__ = ("_payload",)
+
+    def __init__(self, raw: memoryview) -> None:
+        self.raw = raw
+        self.size = len(raw)
+        (
+            self.base_offset,
+            _,
+            self.leader_epoch,
+            self.magic,
+            self.crc,
+            self.attributes,
+            self.last_offset_delta,
+            self.base_timestamp,
+            self.max_timestamp,
+            self.producer_id,
+            self.producer_epoch,
+            self.base_sequence,
+            self.count,
+        ) = HEADER.unpack_from(raw)
+        self._payload: memoryview | None = None
+
+    def __repr__(self) -> str:
+        return f"RecordBatch(base_offset={self.base_offset}, count={self.count}, size={self.size})"
+
+    def verify(self) -> None:
+        """See BatchView."""
+        actual = crc32c(self.raw[CRC_START:])
+        if actual != self.crc:
+            raise CorruptRecordsError(
+                f"record batch at offsets {self.base_offset} to {self.last_offset}",
+                why=f"its checksum is {actual:08x}, its header says {self.crc:08x}",
+            )
+        self.check()
+
+    def check(self) -> None:
+        """See BatchView."""
+        count, last = self.count, self.last_offset_delta
+        room = self.size - HEADER_SIZE
+        if self.base_offset < 0 or self.base_offset + last > INT64_MAX:
+            self._refuse(f"offsets {self.base_offset} to {self.last_offset} cannot be")
+        if count < 0 or last < 0 or count > last + 1:
+            self._refuse(f"record count {count} and last offset delta {last} contradict each other")
+        if self.codec > max(Codec):
+            self._refuse(f"{codec_name(self.codec)}: Kafka knows 0 to {max(Codec)}")
+        if self.codec == Codec.NONE and count > room // SMALLEST_RECORD:
+            self._refuse(f"{count} records cannot stand in {room} bytes")
+
+    def payload(self, limit: int = DEFAULT_LIMIT) -> memoryview:
+        """See BatchView."""
+        if self._payload is None:
+            self.check()
+            body = self.raw[HEADER_SIZE:]
+            if not self.count and self.codec:
+                body = body[:0]  # an empty batch that was kept for its sequence numbers
+            try:
+                self._payload = memoryview(decompress(self.codec, body, limit)) if body else body
+            except CorruptRecordsError as error:
+                raise self._about(error) from error
+        return self._payload
+
+    def values(
+        self,
+        first_offset: int,
+        last_offset: int,
+        delimiter: bytes,
+        null: bytes,
+        limit: int = DEFAULT_LIMIT,
+    ) -> tuple[bytes, int]:
+        """See BatchView; straight through the kernel, without columns."""
+        first, last = first_offset - self.base_offset, last_offset - self.base_offset
+        payload = self.payload(limit)
+        try:
+            return decode_values(payload, self.count, first, last, delimiter, null)
+        except CorruptRecordsError as error:
+            raise self._about(error) from error
+
+    def _decode(self, limit: int) -> Columns:
+        payload = self.payload(limit)
+        try:
+            return decode_columns(payload, self.count)
+        except CorruptRecordsError as error:
+            raise self._about(error) from error
+
+    def _about(self, error: CorruptRecordsError) -> CorruptRecordsError:
+        """The same error with the offsets in front."""
+        what = f"record batch at offsets {self.base_offset} to {self.last_offset}"
+        return CorruptRecordsError(what, why=str(error), do=error.do)
+
+
+class BatchSplitter(Iterator["RecordBatch | LegacyBatch"]):
+    """The whole batches of fetched bytes, in order; a last one that is cut off is normal and left out.
+
+    ``position`` is where the next batch begins. When the iteration has ended, ``needed`` is the size of the batch
+    that was cut off (61 as long as it is unknown), 0 when there was none: a fetch that gave no batch at all and has
+    ``needed`` set must be repeated with a larger limit. It is what the peer says, up to 2 GiB: whoever asks again
+    has a limit of his own.
+    """
+
+    def __init__(self, data: Buffer) -> None:
+        self._data = memoryview(data)
+        self.position = 0
+        self.needed = 0
+
+    def __next__(self) -> "RecordBatch | LegacyBatch":
+        at = self.position
+        left = len(self._data) - at
+        if left < LENGTH_END:
+            self.needed = HEADER_SIZE if left else 0
+            raise StopIteration
+        offset, length = _FRAME.unpack_from(self._data, at)
+        magic = self._data[at + _MAGIC_AT] if left > _MAGIC_AT else 0
+        if magic > MAGIC or length < _SMALLEST[magic]:
+            raise CorruptRecordsError(
+                f"fetched bytes at {at} of {len(self._data)}",
+                why=f"no batch has magic {magic} and length {length} (offset {offset})",
+            )
+        if left < LENGTH_END + length:
+            self.needed = LENGTH_END + length
+            raise StopIteration
+        raw = self._data[at : at + LENGTH_END + length]
+        self.position = at + len(raw)
+        if magic == MAGIC:
+            return RecordBatch(raw)
+        from kcli.core.records.legacy import LegacyBatch
+
+        return LegacyBatch(raw)
+
+
+def split_batches(data: Buffer) -> BatchSplitter:
+    """Iterate over the whole batches in ``data``; garbage is a CorruptRecordsError with its position."""
+    return BatchSplitter(data)

@@ -1,0 +1,169 @@
+"""What readers see of a batch of any format: fields, columns, values, records. Parsed lazily, one payload at most.
+
+``RecordBatch`` (magic 2) and ``LegacyBatch`` (magic 0 and 1) are the two kinds; who reads need not tell them apart.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from operator import lt
+
+from kcli.core.errors import CorruptRecordsError
+from kcli.core.records.compression import DEFAULT_LIMIT
+from kcli.core.records.kernels import Columns, decode_headers
+from kcli.core.records.varint import INT64_MAX, INT64_MIN
+from kcli.core.types import Record
+
+_CODEC = 0x07
+_LOG_APPEND_TIME = 0x08
+_TRANSACTIONAL = 0x10
+_CONTROL = 0x20
+
+
+class BatchView(ABC):
+    """A batch in a buffer that must live as long as the view does.
+
+    ``size`` is that of the whole batch in bytes, ``raw`` are these bytes. Offsets and timestamps in columns are
+    relative to ``base_offset`` and ``base_timestamp``. Undefined attribute bits are ignored, as Java does.
+    """
+
+    __slots__ = (
+        "attributes",
+        "base_offset",
+        "base_sequence",
+        "base_timestamp",
+        "count",
+        "crc",
+        "last_offset_delta",
+        "leader_epoch",
+        "magic",
+        "max_timestamp",
+        "producer_epoch",
+        "producer_id",
+        "raw",
+        "size",
+    )
+
+    raw: memoryview
+    base_offset: int
+    size: int
+    leader_epoch: int
+    magic: int
+    crc: int
+    attributes: int
+    last_offset_delta: int
+    base_timestamp: int
+    max_timestamp: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    count: int
+
+    @property
+    def last_offset(self) -> int:
+        """The highest offset the batch stands for; its record may have been compacted away."""
+        return self.base_offset + self.last_offset_delta
+
+    @property
+    def next_offset(self) -> int:
+        """Where reading goes on. Always behind ``base_offset``, also for a batch without records."""
+        return self.last_offset + 1
+
+    @property
+    def codec(self) -> int:
+        """The number of the codec, see ``codec.Codec``; 5 to 7 are unknown ones."""
+        return self.attributes & _CODEC
+
+    @property
+    def timestamp_type(self) -> int:
+        """0 CreateTime, 1 LogAppendTime, −1 for magic 0, which has no timestamps."""
+        if not self.magic:
+            return -1
+        return 1 if self.attributes & _LOG_APPEND_TIME else 0
+
+    @property
+    def is_transactional(self) -> bool:
+        """Whether a transaction decides if the records are there."""
+        return bool(self.attributes & _TRANSACTIONAL)
+
+    @property
+    def is_control(self) -> bool:
+        """Whether it holds a marker of a transaction (in its first record) and nothing for readers."""
+        return bool(self.attributes & _CONTROL)
+
+    @abstractmethod
+    def verify(self) -> None:
+        """Compare the checksum, then :meth:`check`; raises CorruptRecordsError with offsets and both sums."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise CorruptRecordsError when fields of the header contradict one another or the bytes that are there."""
+
+    @abstractmethod
+    def payload(self, limit: int = DEFAULT_LIMIT) -> memoryview:
+        """The records, decompressed under ``limit`` bytes. Kept for the next call."""
+
+    @abstractmethod
+    def _decode(self, limit: int) -> Columns: ...
+
+    def columns(self, limit: int = DEFAULT_LIMIT) -> Columns:
+        """Positions of all fields in :meth:`payload`, checked against it and against the header."""
+        columns = self._decode(limit)
+        deltas = columns.offset_deltas
+        if deltas:
+            if deltas[0] < 0 or deltas[-1] > self.last_offset_delta:
+                self._refuse(
+                    f"offset deltas from {deltas[0]} to {deltas[-1]}, the last should be {self.last_offset_delta}"
+                )
+            if not all(map(lt, deltas, deltas[1:])):
+                self._refuse("its offsets do not increase")
+            times = columns.timestamp_deltas
+            for delta in (min(times), max(times)):
+                if not INT64_MIN <= self.base_timestamp + delta <= INT64_MAX:
+                    self._refuse(f"timestamp {self.base_timestamp + delta} is not an int64")
+        return columns
+
+    def values(
+        self,
+        first_offset: int,
+        last_offset: int,
+        delimiter: bytes,
+        null: bytes,
+        limit: int = DEFAULT_LIMIT,
+    ) -> tuple[bytes, int]:
+        """Values of the records at ``first_offset`` to ``last_offset``, each followed by ``delimiter``, and how many.
+
+        A null value is written as ``null``.
+        """
+        columns = self.columns(limit)
+        data = self.payload(limit)
+        pieces: list[bytes] = []
+        low, high = first_offset - self.base_offset, last_offset - self.base_offset
+        for delta, start, end in zip(
+            columns.offset_deltas, columns.value_starts, columns.value_ends, strict=True
+        ):
+            if low <= delta <= high:
+                pieces.append(null if start < 0 else bytes(data[start:end]))
+        count = len(pieces)
+        pieces.append(b"")
+        return (delimiter.join(pieces), count) if count else (b"", 0)
+
+    def records(self, topic: str = "", partition: int = -1, limit: int = DEFAULT_LIMIT) -> Iterator[Record]:
+        """One value object per record: convenient, and a tenth as fast as columns."""
+        columns = self.columns(limit)
+        data = self.payload(limit)
+        kind = self.timestamp_type
+        for delta, time, key, key_end, value, value_end, start, end, headers in zip(*columns, strict=True):
+            yield Record(
+                topic=topic,
+                partition=partition,
+                offset=self.base_offset + delta,
+                timestamp=self.max_timestamp if kind == 1 else self.base_timestamp + time,
+                timestamp_type=kind,
+                key=None if key < 0 else bytes(data[key:key_end]),
+                value=None if value < 0 else bytes(data[value:value_end]),
+                headers=decode_headers(data, start, end) if headers else (),
+                leader_epoch=self.leader_epoch,
+            )
+
+    def _refuse(self, why: str) -> None:
+        raise CorruptRecordsError(f"record batch at offset {self.base_offset}", why=why)

@@ -1,0 +1,85 @@
+"""Plans a start: ports, ids and the rest become the state that is written down before anything runs.
+
+Looks at the system (free ports, other sandboxes), changes nothing. Two plans at once could choose the same
+ports: the caller holds ``ports_lock`` until its plan is written down, and written plans count as taken.
+"""
+
+import random
+from pathlib import Path
+
+from kcli.sandbox.config import Listener, uses_zookeeper
+from kcli.sandbox.data_folder import cluster_id
+from kcli.sandbox.discovery import all_states, is_running
+from kcli.sandbox.file_lock import is_locked
+from kcli.sandbox.java import Java
+from kcli.sandbox.paths import state_root
+from kcli.sandbox.ports import ANY, PortTakenError, choose_ports, is_port_free, who_listens
+from kcli.sandbox.settings import Resolved
+from kcli.sandbox.state import NodeState, Phase, SandboxState, ZooKeeperState
+
+
+def plan_start(
+    name: str, resolved: Resolved, kept: SandboxState | None, wanted: int | None, java: Java
+) -> SandboxState:
+    """The state of sandbox ``name`` before its first process. ``wanted``: the first port (see
+    ``Settings.port``); without one that of the last time, if it is free.
+    """
+    owners = {
+        port: f"sandbox {other.name}"
+        for other in all_states()
+        if other.name != name and holds_ports(other)
+        for port in other.ports
+    }
+
+    def is_free(port: int) -> bool:
+        return port not in owners and is_port_free(port)
+
+    rng = random.Random()
+    if wanted is None and kept and all(is_free(node.port) for node in kept.nodes):
+        wanted = kept.nodes[0].port
+    try:
+        ports = choose_ports(resolved.brokers, wanted, is_free, rng=rng)
+    except PortTakenError as error:
+        by = owners.get(error.port) or who_listens(error.port)
+        raise PortTakenError(error.port, by) from None
+    owners |= dict.fromkeys(ports, name)
+    zookeeper = uses_zookeeper(resolved.version)
+    inner = choose_ports(1 if zookeeper else resolved.brokers, ANY, is_free, rng=rng)
+    return SandboxState(
+        name=name,
+        phase=Phase.STARTING,
+        version=resolved.version,
+        cluster_id=cluster_id(resolved.data),
+        nodes=tuple(
+            NodeState(n + 1, (Listener("PLAINTEXT", port),), None if zookeeper else inner[n])
+            for n, port in enumerate(ports)
+        ),
+        zookeeper=ZooKeeperState(inner[0]) if zookeeper else None,
+        data=resolved.data,
+        ephemeral=resolved.ephemeral,
+        heap_mb=resolved.heap_mb,
+        java=java.path,
+        java_version=java.version,
+        started_at="",
+        extra=resolved.extra,
+        jvm_options=resolved.jvm_options,
+    )
+
+
+def holds_ports(state: SandboxState) -> bool:
+    """Whether the ports of ``state`` are its own now, even those on which it does not listen at the
+    moment.
+    """
+    if state.phase is Phase.STARTING:
+        return is_locked(lock_path(state.name))
+    return is_running(state)
+
+
+def lock_path(name: str) -> Path:
+    # Beside the sandboxes' folders, because a lock file must outlive a deleted sandbox (see file_lock).
+    return state_root() / ".locks" / name
+
+
+def ports_lock() -> Path:
+    """The lock file that is held while ports are chosen."""
+    return state_root() / ".locks" / "-ports"

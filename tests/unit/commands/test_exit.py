@@ -1,0 +1,106 @@
+"""Exit codes and their precedence; errors in words."""
+
+import itertools
+import json
+
+import click
+import pytest
+
+from kcli.commands import _exit
+from kcli.commands._confirm import ASK, GO, MISMATCH, NOBODY, STOP, decide
+from kcli.commands._options import GlobalValues
+from kcli.core.errors import BrokerError, ConnectError, KcliError
+
+ORDER = [130, 5, 4, 7, 3, 6, 8, 1]
+"""The contract's sentence: signal, 5, 4, 7, 3, then 6 if anything was done, 8, 1."""
+
+
+def test_nothing_failed_is_0() -> None:
+    assert _exit.worst([], done=True) == 0
+    assert _exit.worst([0, 0], done=False) == 0
+
+
+@pytest.mark.parametrize(("first", "second"), list(itertools.combinations([c for c in ORDER if c != 6], 2)))
+def test_of_two_codes_the_earlier_in_the_contract_wins(first: int, second: int) -> None:
+    assert _exit.worst([second, first], done=False) == first
+
+
+@pytest.mark.parametrize(("code", "status"), [(1, 6), (6, 6), (8, 8), (3, 3), (5, 5), (7, 7), (130, 130)])
+def test_done_turns_a_run_time_error_into_partly(code: int, status: int) -> None:
+    assert _exit.worst([code], done=True) == status
+
+
+def test_partly_beats_a_failed_check() -> None:
+    assert _exit.worst([8, 1], done=True) == 6
+    assert _exit.worst([8, 1], done=False) == 8
+
+
+def settled(
+    error: BaseException, values: GlobalValues, capsys: pytest.CaptureFixture[str]
+) -> tuple[int, str]:
+    code = _exit.settle(error, values)
+    out, err = capsys.readouterr()
+    assert out == ""
+    return code, err
+
+
+def test_three_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    error = KcliError("what", why="why", do="do")
+    assert settled(error, GlobalValues(), capsys) == (1, "kcli: what\n  why: why\n  do: do\n")
+    assert settled(ConnectError("what"), GlobalValues(), capsys) == (3, "kcli: what\n")
+
+
+def test_broker_text_cannot_draw_on_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    error = BrokerError(42, "topic x", message="\x1b[2J\nkcli: all is well")
+    _code, err = settled(error, GlobalValues(), capsys)
+    assert "\x1b" not in err
+    assert err.count("\n") == 2
+
+
+@pytest.mark.parametrize("kind", ["json", "ndjson"])
+def test_json_errors(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, err = settled(KcliError("w", why="y", do="d"), GlobalValues(output=kind), capsys)
+    assert code == 1
+    assert json.loads(err) == {"kind": "Error", "code": 1, "what": "w", "why": "y", "do": "d"}
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [(click.exceptions.Exit(3), 3), (SystemExit(2), 2), (KeyboardInterrupt(), 130), (click.Abort(), 130)],
+)
+def test_quiet_ends(error: BaseException, status: int, capsys: pytest.CaptureFixture[str]) -> None:
+    assert settled(error, GlobalValues(), capsys) == (status, "")
+
+
+def test_an_unexpected_os_error_on_a_named_file_is_not_internal(capsys: pytest.CaptureFixture[str]) -> None:
+    error = PermissionError(13, "Permission denied", "/x/y")
+    assert settled(error, GlobalValues(), capsys) == (1, "kcli: /x/y: Permission denied\n")
+
+
+FLAGS = {
+    "name": "orders",
+    "dry_run": False,
+    "yes": False,
+    "confirmed": None,
+    "no_input": False,
+    "terminal": True,
+}
+
+
+@pytest.mark.parametrize(
+    ("flags", "verdict"),
+    [
+        ({}, ASK),
+        ({"terminal": False}, NOBODY),
+        ({"no_input": True}, NOBODY),
+        ({"yes": True}, GO),
+        ({"yes": True, "terminal": False, "no_input": True}, GO),
+        ({"confirmed": "orders", "terminal": False}, GO),
+        ({"confirmed": "other"}, MISMATCH),
+        ({"confirmed": "other", "yes": True}, MISMATCH),
+        ({"dry_run": True, "yes": True}, STOP),
+        ({"name": None, "confirmed": "x"}, ASK),
+    ],
+)
+def test_who_answers_a_confirmation(flags: dict[str, object], verdict: str) -> None:
+    assert decide(**{**FLAGS, **flags}) == verdict  # type: ignore[arg-type]

@@ -1,0 +1,130 @@
+"""Parsing: values that attach by ``=`` only, global options anywhere, nothing swallowed."""
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from kcli.commands._command import Group, command, group
+from kcli.commands._options import DEBUG_AREAS, AttachedOption, GlobalValues, global_options
+from kcli.commands._types import DURATION
+
+ALL = frozenset(DEBUG_AREAS)
+
+
+@group("root")
+def root() -> None:
+    """Root."""
+
+
+@root.command("run", outputs=("value", "json"))
+@click.argument("words", nargs=-1)
+@click.option("--hold", cls=AttachedOption, bare="60s", type=DURATION)
+@click.option("-k", "--key")
+@click.pass_context
+def run(ctx: click.Context, words: tuple[str, ...], hold: float | None, key: str | None) -> int:
+    """Run."""
+    seen.append((words, hold, key, ctx.ensure_object(GlobalValues)))
+    return 0
+
+
+seen: list[tuple[tuple[str, ...], float | None, str | None, GlobalValues]] = []
+
+
+def parsed(*arguments: str) -> tuple[tuple[str, ...], float | None, str | None, GlobalValues]:
+    seen.clear()
+    done = CliRunner().invoke(root, arguments, obj=GlobalValues(), standalone_mode=False)
+    assert done.exception is None, done.exception
+    return seen[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words", "hold"),
+    [
+        (["run", "--hold", "10s"], ("10s",), 60.0),
+        (["run", "--hold=10s", "a"], ("a",), 10.0),
+        (["run", "a", "--hold"], ("a",), 60.0),
+        (["run", "--", "--hold"], ("--hold",), None),
+        (["run", "-k", "--hold"], (), None),
+        (["run"], (), None),
+    ],
+)
+def test_attached_values(arguments: list[str], words: tuple[str, ...], hold: float | None) -> None:
+    assert parsed(*arguments)[:2] == (words, hold)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "areas"),
+    [
+        (["--debug", "run", "proto"], ALL),
+        (["-d", "run", "proto"], ALL),
+        (["run", "-d", "proto"], ALL),
+        (["run", "-dq", "proto"], ALL),
+        (["run", "--debug=proto", "proto"], {"proto"}),
+        (["--debug=auth", "run", "--debug=proto,conf", "proto"], {"proto", "conf"}),
+    ],
+)
+def test_debug_never_swallows(arguments: list[str], areas: set[str]) -> None:
+    words, _hold, _key, values = parsed(*arguments)
+    assert words == ("proto",)
+    assert values.debug == areas
+
+
+def test_the_later_wins_and_x_and_v_add_up() -> None:
+    values = parsed("-b", "a:1", "-X", "x=1", "-v", "run", "-b", "b:2", "-X", "y=2", "-vv", "--yes")[3]
+    assert values.bootstrap_server == "b:2"
+    assert values.command_property == ("x=1", "y=2")
+    assert values.verbose == 3
+    assert values.yes is True
+
+
+def test_an_earlier_value_stays_where_the_later_context_says_nothing() -> None:
+    values = parsed("--timeout", "5s", "--dry-run", "run")[3]
+    assert (values.timeout, values.dry_run, values.quiet) == (5.0, True, False)
+
+
+def test_outputs_are_the_commands_own() -> None:
+    assert parsed("run", "-o", "value")[3].output == "value"
+    done = CliRunner().invoke(root, ["run", "-o", "table"], obj=GlobalValues(), standalone_mode=False)
+    assert isinstance(done.exception, click.UsageError)
+    assert "there is no output 'table'" in str(done.exception)
+
+
+def test_an_own_option_wins_over_a_quiet_name() -> None:
+    @command("up")
+    @click.option("--brokers", type=int)
+    @click.pass_context
+    def up(ctx: click.Context, brokers: int) -> int:
+        """Up."""
+        assert ctx.ensure_object(GlobalValues).bootstrap_server == "a:1"
+        return brokers
+
+    arguments = ["--brokers", "3", "--bootstrap-servers", "a:1"]
+    assert CliRunner().invoke(up, arguments, obj=GlobalValues(), standalone_mode=False).return_value == 3
+
+
+def test_no_own_option_hides_a_global_one_that_is_shown() -> None:
+    from kcli.cli import cli
+
+    def check(found: click.Command, path: tuple[str, ...]) -> None:
+        ctx = click.Context(found, info_name=path[-1])
+        own = {name for param in found.params for name in (*param.opts, *param.secondary_opts)}
+        shown = {
+            name for option in global_options() for name in option.opts if name not in option.quiet_names
+        }
+        assert not own & shown, path
+        if isinstance(found, Group):
+            for name in found.list_commands(ctx):
+                child = found.get_command(ctx, name)
+                assert child is not None
+                check(child, (*path, name))
+
+    check(cli, ("kcli",))
+
+
+def test_a_commands_result_is_the_exit_code() -> None:
+    @command("seven")
+    def seven() -> int:
+        """Seven."""
+        return 7
+
+    assert CliRunner().invoke(seven, [], obj=GlobalValues(), standalone_mode=False).return_value == 7

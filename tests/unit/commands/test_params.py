@@ -1,0 +1,142 @@
+"""The value types: every form, and what is refused with which words."""
+
+import click
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kcli.commands import _params as params
+from kcli.commands._types import DEBUG, DURATION, OUTPUT, looks_like_offset
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("512", 512),
+        ("1k", 1000),
+        ("1KiB", 1024),
+        ("10MB", 10**7),
+        ("1.5MiB", 3 << 19),
+        ("2GiB", 2 << 30),
+        ("0", 0),
+    ],
+)
+def test_sizes(text: str, size: int) -> None:
+    assert params.parse_size(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "x", "1XB", "-1", "1 2", "KiB"])
+def test_no_sizes(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a size"):
+        params.parse_size(text)
+
+
+def test_size_ranges() -> None:
+    assert params.parse_size_range("1KiB") == (1024, 1024)
+    assert params.parse_size_range("100..2000") == (100, 2000)
+    with pytest.raises(ValueError, match="ends before"):
+        params.parse_size_range("2..1")
+
+
+def test_rates() -> None:
+    assert params.parse_rate("1000") == params.Rate(records=1000)
+    assert params.parse_rate("1000/s") == params.Rate(records=1000)
+    assert params.parse_rate("10MB/s") == params.Rate(bytes=10**7)
+    for text in ("0", "0MB", "fast"):
+        with pytest.raises(ValueError, match=r"rate|size"):
+            params.parse_rate(text)
+
+
+def test_partitions_keep_their_order_and_lose_repeats() -> None:
+    assert params.parse_partitions("0,2,5-7") == (0, 2, 5, 6, 7)
+    assert params.parse_partitions("7, 5-6,5") == (7, 5, 6)
+
+
+@pytest.mark.parametrize("text", ["", "a", "1,,2", "3-1", "-1", "1-", "0-999999999", "1;2"])
+def test_no_partitions(text: str) -> None:
+    with pytest.raises(ValueError, match="partitions"):
+        params.parse_partitions(text)
+
+
+def test_headers_tell_empty_from_null() -> None:
+    assert params.parse_header("n=v") == ("n", b"v")
+    assert params.parse_header("n=") == ("n", b"")
+    assert params.parse_header("n") == ("n", None)
+    assert params.parse_header("n=a=b") == ("n", b"a=b")
+    assert params.parse_header("n=\udcff") == ("n", b"\xff")
+    with pytest.raises(ValueError, match="no name"):
+        params.parse_header("=v")
+
+
+def test_codecs() -> None:
+    assert params.parse_codec("zstd") == params.Codec("zstd")
+    assert params.parse_codec("GZIP:6") == params.Codec("gzip", 6)
+    assert params.parse_codec("zstd:-7") == params.Codec("zstd", -7)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("bz2", "not a codec"),
+        ("gzip:x", "not a number"),
+        ("gzip:", "not a number"),
+        ("snappy:1", "no levels"),
+    ],
+)
+def test_no_codecs(text: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        params.parse_codec(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "delimiter"),
+    [
+        (":", b":"),
+        (r"\n", b"\n"),
+        (r"\t\r\0", b"\t\r\x00"),
+        (r"\xff\x00", b"\xff\x00"),
+        (r"\\n", b"\\n"),
+        ("→", "→".encode()),
+        ("::", b"::"),
+        (chr(0xDCFE), b"\xfe"),
+        (r"a\x41b", b"aAb"),
+    ],
+)
+def test_delimiters(text: str, delimiter: bytes) -> None:
+    assert params.parse_delimiter(text) == delimiter
+
+
+@pytest.mark.parametrize("text", ["", "\\", r"\q", r"\x1", r"\xzz"])
+def test_no_delimiters(text: str) -> None:
+    with pytest.raises(ValueError, match=r"at least one byte|not an escape"):
+        params.parse_delimiter(text)
+
+
+@given(st.binary(min_size=1))
+def test_any_bytes_can_be_a_delimiter(data: bytes) -> None:
+    assert params.parse_delimiter("".join(f"\\x{byte:02x}" for byte in data)) == data
+
+
+def test_servers() -> None:
+    assert params.parse_servers("a:1, [::1]:9092") == (("a", 1), ("::1", 9092))
+    for text in ("a", "a:", "a:0", "a:65536", ":1", "::1:9092", "a:1,"):
+        with pytest.raises(ValueError, match=r"HOST:PORT|brackets"):
+            params.parse_servers(text)
+
+
+def test_types_fail_as_click_does_and_leave_values_alone() -> None:
+    with pytest.raises(click.BadParameter, match="is not a size"):
+        params.SIZE.convert("x", None, None)
+    assert params.SIZE.convert(5, None, None) == 5
+    assert DURATION.convert("1m30s", None, None) == 90.0
+    assert DURATION.convert("500ms", None, None) == 0.5
+    assert DEBUG.convert("proto, conf", None, None) == {"proto", "conf"}
+    with pytest.raises(click.BadParameter, match="'x' is not one of"):
+        DEBUG.convert("x", None, None)
+
+
+def test_what_kcat_users_mean_by_o() -> None:
+    for word in ("beginning", "end", "stored", "-10", "5", "s@123", "e@123"):
+        assert looks_like_offset(word)
+    for word in OUTPUT.words:
+        assert not looks_like_offset(word)

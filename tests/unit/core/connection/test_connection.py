@@ -1,0 +1,343 @@
+"""One conversation, without a socket: order, waiting for the handshake, deadlines, ends."""
+
+import struct
+from typing import Any
+
+import pytest
+
+from kcli.core.connection.state import State
+from kcli.core.errors import (
+    BrokerError,
+    ConnectError,
+    KcliError,
+    OutcomeUnknownError,
+    ProtocolError,
+    RequestTimeoutError,
+    UnsupportedError,
+)
+from kcli.core.hooks import Hooks
+from kcli.core.protocol.messages.create_topics import CreateTopicsRequest
+from kcli.core.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from kcli.core.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from kcli.core.state_cell import IllegalEventError
+from tests.unit.core.connection.wire import NODE, OFFER, Peer, framed, metadata, offers
+
+
+def produce(acks: int, size: int = 10) -> ProduceRequest:
+    data = PartitionProduceData(index=0, records=[b"r" * size])
+    return ProduceRequest(
+        acks=acks, timeout_ms=1, topic_data=[TopicProduceData(name="t", partition_data=[data])]
+    )
+
+
+# --- handshake --------------------------------------------------------------------------------------------
+
+
+def test_requests_wait_for_the_handshake_and_go_in_order() -> None:
+    peer = Peer()
+    futures = [peer.ask() for _ in range(3)]
+    assert peer.take() == b""
+    peer.connection.connected(0.0, 10.0)
+    assert peer.sent() == [(18, 3, 0)]
+    assert peer.connection.state is State.HANDSHAKE
+    peer.feed(offers())
+    assert peer.connection.state is State.READY
+    assert peer.sent() == [(3, 12, 1), (3, 12, 2), (3, 12, 3)]
+    peer.feed(metadata(1, "one") + metadata(2, "two") + metadata(3, "three"))
+    assert [f.value.cluster_id for f in futures] == ["one", "two", "three"]
+
+
+def test_the_version_is_the_newest_that_this_broker_offers() -> None:
+    peer = Peer()
+    peer.connection.connected(0.0, 10.0)
+    peer.take()
+    peer.feed(offers(offer={**OFFER, 3: (0, 7)}))
+    peer.ask()
+    assert peer.sent() == [(3, 7, 1)]
+
+
+def test_a_refusal_is_read_as_version_0_and_asked_again() -> None:
+    peer = Peer()
+    peer.connection.connected(0.0, 10.0)
+    peer.take()
+    peer.feed(offers(version=0, error=35, offer={18: (0, 2)}))
+    assert peer.sent() == [(18, 2, 1)]
+    peer.feed(offers(1, version=2))
+    assert peer.connection.state is State.READY
+
+
+def test_another_error_in_the_handshake_leaves_as_an_error() -> None:
+    peer = Peer()
+    peer.connection.connected(0.0, 10.0)
+    peer.take()
+    with pytest.raises(BrokerError, match="refused ApiVersions"):
+        peer.feed(offers(error=42))
+
+
+def test_connecting_twice_is_a_mistake() -> None:
+    peer = Peer()
+    peer.connection.connected(0.0, 10.0)
+    with pytest.raises(IllegalEventError):
+        peer.connection.connected(0.0, 10.0)
+
+
+# --- pipelining -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("step", [1, 3, 1 << 20])
+def test_answers_complete_in_the_order_of_the_requests_however_they_are_cut(step: int) -> None:
+    peer = Peer().ready()
+    futures = [peer.ask() for _ in range(5)]
+    peer.feed(b"".join(metadata(n, f"c{n}") for n in range(1, 6)), step=step)
+    assert [c[0] for c in peer.completed] == futures
+    assert [f.value.cluster_id for f in futures] == [f"c{n}" for n in range(1, 6)]
+
+
+def test_requests_are_on_the_wire_before_the_first_answer() -> None:
+    peer = Peer().ready()
+    for _ in range(3):
+        peer.ask()
+    assert [s[2] for s in peer.sent()] == [1, 2, 3]
+    assert peer.connection.pending == 3
+
+
+def test_an_answer_out_of_order_is_refused() -> None:
+    peer = Peer().ready()
+    peer.ask()
+    peer.ask()
+    with pytest.raises(ProtocolError, match="#2.*#1"):
+        peer.feed(metadata(2))
+
+
+def test_an_answer_that_nobody_asked_for_is_refused() -> None:
+    with pytest.raises(ProtocolError, match="#77"):
+        Peer().ready().feed(metadata(77))
+
+
+def test_an_unreadable_answer_fails_its_request_and_names_the_broker() -> None:
+    peer = Peer().ready()
+    future = peer.ask()
+    with pytest.raises(ProtocolError, match="broker:9092"):
+        peer.feed(framed(struct.pack(">i", 1) + b"\0\xff\xff"))
+    assert isinstance(future.error, ProtocolError)
+
+
+def test_bytes_behind_an_answer_are_refused() -> None:
+    peer = Peer().ready()
+    peer.ask()
+    with pytest.raises(ProtocolError, match="too many"):
+        peer.feed(framed(metadata(1)[4:] + b"more"))
+
+
+def test_an_answer_that_ends_in_its_header_is_refused() -> None:
+    peer = Peer().ready()
+    peer.ask()
+    with pytest.raises(ProtocolError):
+        peer.feed(framed(struct.pack(">i", 1)))
+
+
+def test_an_answer_of_the_longest_allowed_size_goes_through_and_one_more_byte_not() -> None:
+    whole = metadata(1, "c" * 70_000)
+    peer = Peer(max_frame=len(whole) - 4).ready()
+    future = peer.ask()
+    peer.feed(whole, step=1000)
+    assert len(future.value.cluster_id) == 70_000
+    peer = Peer(max_frame=len(whole) - 5).ready()
+    peer.ask()
+    with pytest.raises(ProtocolError, match="receive.message.max.bytes"):
+        peer.feed(whole)
+
+
+# --- writing ----------------------------------------------------------------------------------------------
+
+
+def test_partial_writes_go_on_where_they_stopped() -> None:
+    peer = Peer().ready()
+    peer.ask(produce(-1, 1000))
+    peer.ask(produce(-1, 1000))
+    whole = b"".join(peer.connection.outgoing)
+    pieces = []
+    while peer.connection.wants_write:
+        pieces.append(peer.take(limit=7))
+    assert b"".join(pieces) == whole
+
+
+def test_without_acks_a_request_is_complete_when_its_last_byte_is_written() -> None:
+    peer = Peer().ready()
+    first, second = peer.ask(produce(0)), peer.ask(produce(0))
+    size = sum(map(len, peer.connection.outgoing)) // 2
+    peer.take(size - 1)
+    assert not first.done
+    peer.take(1)
+    assert first.done
+    assert first.value is None
+    assert not second.done
+    peer.take()
+    assert second.done
+
+
+def test_a_request_without_an_answer_does_not_disturb_the_order_of_the_others() -> None:
+    peer = Peer().ready()
+    peer.ask(produce(0))
+    future = peer.ask()
+    peer.take()
+    peer.feed(metadata(2, "second"))
+    assert future.value.cluster_id == "second"
+
+
+# --- what cannot be sent ------------------------------------------------------------------------------------
+
+
+def test_an_api_that_is_not_offered_fails_that_request_alone() -> None:
+    peer = Peer().ready()
+    refused, fine = peer.ask(CreateTopicsRequest(topics=[])), peer.ask()
+    assert isinstance(refused.error, UnsupportedError)
+    assert "broker:9092 (node 1)" in str(refused.error)
+    peer.feed(metadata(1))
+    assert fine.done
+    assert fine.error is None
+
+
+@pytest.mark.parametrize("name", ["x" * 40_000, "\udcff"])
+@pytest.mark.parametrize("early", [False, True])
+def test_a_request_that_cannot_be_encoded_fails_alone(name: str, *, early: bool) -> None:
+    peer = Peer()
+    offered = offers(offer={**OFFER, 3: (0, 8)})
+    if not early:
+        peer.connection.connected(0.0, 10.0)
+        peer.feed(offered)
+    bad = peer.ask(MetadataRequest(topics=[MetadataRequestTopic(name=name)]))
+    good = peer.ask()
+    if early:
+        peer.connection.connected(0.0, 10.0)
+        peer.feed(offered)
+    assert isinstance(bad.error, KcliError)
+    peer.feed(metadata(1, version=8))
+    assert good.done
+    assert good.error is None
+
+
+def test_a_closed_connection_refuses_requests() -> None:
+    peer = Peer().ready()
+    peer.connection.close()
+    future = peer.ask()
+    assert type(future.error) is ConnectError
+
+
+# --- deadlines ----------------------------------------------------------------------------------------------
+
+
+def test_an_overdue_answer_names_the_api_the_broker_and_the_time() -> None:
+    peer = Peer().ready()
+    peer.ask(now=1.0, deadline=5.0)
+    assert peer.connection.next_deadline() <= 5.0
+    peer.connection.check_deadlines(4.9)
+    with pytest.raises(RequestTimeoutError, match=r"Metadata from broker:9092 \(node 1\) in 4.5 s"):
+        peer.connection.check_deadlines(5.5)
+
+
+def test_a_request_that_waited_too_long_for_the_handshake_was_not_sent() -> None:
+    peer = Peer()
+    future = peer.ask(deadline=5.0)
+    peer.connection.check_deadlines(5.0)
+    assert type(future.error) is ConnectError
+    assert peer.connection.pending == 0
+
+
+def test_after_the_check_no_deadline_is_in_the_past() -> None:
+    """A loop waits until next_deadline: one in the past that is never dropped makes it spin."""
+    peer = Peer()
+    patient, hasty = peer.ask(deadline=30.0), peer.ask(deadline=5.0)
+    peer.connection.check_deadlines(6.0)
+    assert peer.connection.next_deadline() > 6.0
+    assert hasty.done
+    assert not patient.done
+
+
+def test_a_request_without_an_answer_has_a_deadline_too() -> None:
+    """The peer stops reading: without a deadline its future would never complete."""
+    peer = Peer().ready()
+    peer.ask(produce(0, 1000), deadline=5.0)
+    peer.take(limit=100)
+    assert peer.connection.next_deadline() <= 5.0
+    with pytest.raises(KcliError):
+        peer.connection.check_deadlines(5.0)
+
+
+def test_an_answered_request_is_not_overdue() -> None:
+    peer = Peer().ready()
+    peer.ask(deadline=5.0)
+    peer.feed(metadata(1))
+    peer.connection.check_deadlines(100.0)
+
+
+# --- ends ---------------------------------------------------------------------------------------------------
+
+
+def test_what_was_sent_is_of_unknown_outcome_and_names_its_api() -> None:
+    peer = Peer().ready()
+    futures = [peer.ask(), peer.ask(produce(0))]
+    peer.connection.close(ConnectError("the network went"))
+    assert all(isinstance(f.error, OutcomeUnknownError) for f in futures)
+    assert "Metadata" in str(futures[0].error)
+    assert "the network went" in str(futures[0].error)
+    assert peer.connection.state is State.CLOSED
+    assert not peer.connection.wants_write
+
+
+@pytest.mark.parametrize("error", [ConnectError("refused"), OutcomeUnknownError("reset"), None])
+@pytest.mark.parametrize("connected", [False, True])
+def test_what_was_never_sent_has_failed_for_sure(error: Any, *, connected: bool) -> None:
+    peer = Peer()
+    future = peer.ask()
+    if connected:
+        peer.connection.connected(0.0, 10.0)
+    peer.connection.close(error)
+    assert isinstance(future.error, ConnectError)
+    assert not isinstance(future.error, OutcomeUnknownError)
+
+
+def test_a_timeout_is_told_to_all_that_were_in_flight() -> None:
+    peer = Peer().ready()
+    futures = [peer.ask(), peer.ask()]
+    peer.connection.close(RequestTimeoutError("no reply"))
+    assert all(isinstance(f.error, RequestTimeoutError) for f in futures)
+
+
+def test_closing_twice_completes_once() -> None:
+    peer = Peer().ready()
+    peer.ask()
+    peer.connection.close()
+    peer.connection.close()
+    assert len(peer.completed) == 1
+
+
+def test_after_the_end_no_deadline_is_left() -> None:
+    peer = Peer().ready()
+    peer.ask()
+    peer.connection.close()
+    assert peer.connection.next_deadline() == float("inf")
+    assert peer.connection.pending == 0
+
+
+# --- hooks --------------------------------------------------------------------------------------------------
+
+
+def test_the_wire_hook_hears_of_every_request_and_answer() -> None:
+    seen: list[tuple[Any, ...]] = []
+    peer = Peer(Hooks(wire=lambda *event: seen.append(event)))
+    peer.connection.connected(0.0, 10.0)
+    request_size = len(peer.take()) - 4
+    peer.feed(offers())
+    assert seen == [
+        ("→", NODE, 0, "ApiVersions", 3, request_size),
+        ("←", NODE, 0, "ApiVersions", 3, len(offers()) - 4),
+    ]
+
+
+def test_changes_of_state_are_logged() -> None:
+    seen: list[tuple[Any, ...]] = []
+    peer = Peer(Hooks(log=lambda *event: seen.append(event)))
+    peer.connection.connected(0.0, 10.0)
+    assert ("debug", "proto") == seen[0][:2]
+    assert "connecting → handshake" in seen[0][2]

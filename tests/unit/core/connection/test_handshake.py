@@ -1,0 +1,66 @@
+"""What is said before the first request, driven step by step."""
+
+from typing import Any
+
+import pytest
+
+from kcli import __version__
+from kcli.core.connection.handshake import Offer, Send, handshake
+from kcli.core.errors import BrokerError
+from kcli.core.protocol.messages.api_versions import (
+    ApiVersion,
+    ApiVersionsResponse,
+    FinalizedFeatureKey,
+)
+
+
+def answer(error: int = 0, highest: int | None = 4, **fields: Any) -> ApiVersionsResponse:
+    keys = [] if highest is None else [ApiVersion(api_key=18, min_version=0, max_version=highest)]
+    return ApiVersionsResponse(error_code=error, api_keys=keys, **fields)
+
+
+def finish(steps: Any, last: ApiVersionsResponse) -> Offer:
+    with pytest.raises(StopIteration) as end:
+        steps.send(last)
+    offer: Offer = end.value.value
+    return offer
+
+
+def test_one_round_trip_when_the_broker_knows_the_version() -> None:
+    steps = handshake("b")
+    first = next(steps)
+    assert (first.version, type(first)) == (3, Send)
+    features = [FinalizedFeatureKey(name="metadata.version", max_version_level=29)]
+    offer = finish(steps, answer(finalized_features=features))
+    assert offer.apis == {18: (0, 4)}
+    assert offer.features == {"metadata.version": 29}
+
+
+def test_it_says_who_it_is() -> None:
+    request: Any = next(handshake("b")).request
+    assert (request.client_software_name, request.client_software_version) == ("kcli", __version__)
+
+
+@pytest.mark.parametrize(("highest", "asked"), [(0, 0), (2, 2), (None, 0), (9, 3)])
+def test_a_refused_version_is_asked_again_in_one_that_the_broker_knows(highest: int | None, asked: int) -> None:
+    steps = handshake("b")
+    next(steps)
+    assert steps.send(answer(35, highest)).version == asked
+    assert finish(steps, answer()).apis == {18: (0, 4)}
+
+
+def test_a_broker_that_refuses_every_version_is_not_asked_for_ever() -> None:
+    steps = handshake("broker:9092")
+    next(steps)
+    steps.send(answer(35, 3))
+    with pytest.raises(BrokerError, match="broker:9092 refused ApiVersions"):
+        steps.send(answer(35, 3))
+
+
+@pytest.mark.parametrize("code", [42, -1, 29])
+def test_another_error_ends_it(code: int) -> None:
+    steps = handshake("b")
+    next(steps)
+    with pytest.raises(BrokerError) as error:
+        steps.send(answer(code))
+    assert error.value.code == code

@@ -1,0 +1,41 @@
+"""The table of a connection's life: every event in every state."""
+
+import itertools
+
+import pytest
+
+from kcli.core.connection.state import TABLE, Event, State
+from kcli.core.state_cell import IllegalEventError, StateCell
+
+EXPECTED = {
+    (State.CONNECTING, Event.CONNECTED): State.HANDSHAKE,
+    (State.CONNECTING, Event.HANDSHAKE_DONE): None,
+    (State.CONNECTING, Event.CLOSE): State.CLOSED,
+    (State.HANDSHAKE, Event.CONNECTED): None,
+    (State.HANDSHAKE, Event.HANDSHAKE_DONE): State.READY,
+    (State.HANDSHAKE, Event.CLOSE): State.CLOSED,
+    (State.READY, Event.CONNECTED): None,
+    (State.READY, Event.HANDSHAKE_DONE): None,
+    (State.READY, Event.CLOSE): State.CLOSED,
+    (State.CLOSED, Event.CONNECTED): None,
+    (State.CLOSED, Event.HANDSHAKE_DONE): None,
+    (State.CLOSED, Event.CLOSE): State.CLOSED,
+}
+
+
+def test_every_pair_is_judged() -> None:
+    assert set(EXPECTED) == set(itertools.product(State, Event))
+    assert set(TABLE) == {pair for pair, new in EXPECTED.items() if new is not None}
+
+
+@pytest.mark.parametrize(("state", "event"), EXPECTED)
+def test_event_in_state(state: State, event: Event) -> None:
+    cell = StateCell(state, TABLE)
+    expected = EXPECTED[state, event]
+    if expected is None:
+        with pytest.raises(IllegalEventError):
+            cell.apply(event)
+        assert cell.state is state
+    else:
+        cell.apply(event)
+        assert cell.state is expected

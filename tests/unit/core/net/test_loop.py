@@ -1,0 +1,386 @@
+"""The contract of ``Loop.poll`` on a clock that passes only by waiting, and on pipes instead of sockets."""
+
+import selectors
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kcli.core.errors import ConnectError, KcliError
+from kcli.core.future import Future
+from kcli.core.net.loop import Loop
+from tests.unit.core.net.fakes import Clock, FakeChannel, FakeSelector, loop_on
+
+READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
+
+
+@pytest.fixture
+def selector() -> FakeSelector:
+    return FakeSelector(Clock())
+
+
+@pytest.fixture
+def loop(selector: FakeSelector, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loop]:
+    found = loop_on(selector, monkeypatch)
+    yield found
+    found.close()
+
+
+def watched(loop: Loop, channel: FakeChannel) -> FakeChannel:
+    loop.add(channel)  # type: ignore[arg-type]
+    return channel
+
+
+# --- waiting --------------------------------------------------------------------------------------------------
+
+
+def test_without_requests_it_waits_once(loop: Loop, selector: FakeSelector) -> None:
+    assert loop.poll(5.0) == []
+    assert selector.waits == [5.0]
+
+
+def test_a_timeout_of_zero_never_waits(loop: Loop, selector: FakeSelector) -> None:
+    loop.poll(0, Future())
+    loop.poll(0)
+    assert selector.waits == [0.0, 0.0]
+
+
+def test_with_requests_it_turns_until_time_is_up(loop: Loop, selector: FakeSelector) -> None:
+    loop.at(selector.clock() + 2, lambda: None)
+    assert loop.poll(5.0, Future()) == []
+    assert selector.waits == [2.0, 3.0]
+
+
+def test_with_requests_it_turns_until_all_are_complete(loop: Loop, selector: FakeSelector) -> None:
+    first, second = Future[int](), Future[int]()
+    loop.at(selector.clock() + 1, lambda: loop.complete((first, 1, None)))
+    loop.at(selector.clock() + 2, lambda: loop.complete((second, None, KcliError("x"))))
+    assert loop.poll(60, first, second) == [first, second]
+    assert isinstance(second.error, KcliError)
+    assert selector.clock() == 1002.0
+
+
+def test_requests_that_are_complete_are_not_waited_for(loop: Loop, selector: FakeSelector) -> None:
+    done: Future[int] = Future()
+    done.set_result(1)
+    assert loop.poll(None, done) == [done]
+    assert selector.waits == []
+
+
+def test_those_that_are_complete_in_time_are_given(loop: Loop, selector: FakeSelector) -> None:
+    done, late = Future[int](), Future[int]()
+    loop.at(selector.clock() + 1, lambda: loop.complete((done, 1, None)))
+    assert loop.poll(3, done, late) == [done]
+
+
+def test_it_does_not_sleep_past_a_timer_or_a_deadline(loop: Loop, selector: FakeSelector) -> None:
+    loop.at(selector.clock() + 3, lambda: None)
+    watched(loop, FakeChannel(deadline=selector.clock() + 2))
+    loop.poll(10)
+    assert selector.waits == [2.0]
+
+
+def test_without_anything_to_come_it_waits_without_limit(loop: Loop, selector: FakeSelector) -> None:
+    selector.during_wait.append(loop.wakeup)
+    loop.poll(None)
+    assert selector.waits == [None]
+
+
+def test_a_deadline_in_the_past_does_not_become_a_negative_wait(loop: Loop, selector: FakeSelector) -> None:
+    loop.at(selector.clock() - 5, lambda: None)
+    loop.poll(None)
+    assert selector.waits == [0.0]
+
+
+def test_a_future_of_the_loop_waits_for_itself(loop: Loop, selector: FakeSelector) -> None:
+    future: Future[int] = Future(loop.wait)
+    loop.at(selector.clock() + 1, lambda: loop.complete((future, 5, None)))
+    assert future.result(10) == 5
+
+
+# --- order inside a turn ------------------------------------------------------------------------------------------
+
+
+def test_queued_bytes_are_written_before_the_wait(loop: Loop, selector: FakeSelector) -> None:
+    channel = watched(loop, FakeChannel(wants_write=True))
+    selector.during_wait.append(lambda: channel.events.append("wait"))
+    loop.poll(0)
+    assert channel.events == ["flush", "wait"]
+
+
+def test_callbacks_run_after_the_bytes_of_the_turn(loop: Loop, selector: FakeSelector) -> None:
+    seen: list[str] = []
+    futures = [Future[None](), Future[None]()]
+    channels = [watched(loop, FakeChannel(10_001)), watched(loop, FakeChannel(10_002))]
+    for channel, future in zip(channels, futures, strict=True):
+        channel.on_event = lambda name, f=future: (seen.append(name), loop.complete((f, None, None)))
+        future.on_done(lambda _: seen.append("callback"))
+    loop.poll(0)
+    selector.ready = [(10_001, READ), (10_002, READ)]
+    loop.at(0, lambda: seen.append("timer"))
+    loop.poll(0)
+    assert seen == ["read", "read", "timer", "callback", "callback"]
+
+
+def test_completions_of_completions_belong_to_the_same_turn(loop: Loop) -> None:
+    first, second = Future[None](), Future[None]()
+    first.on_done(lambda _: loop.complete((second, None, None)))
+    loop.complete((first, None, None))
+    loop.poll(0)
+    assert second.done
+
+
+def test_a_completion_from_outside_a_turn_does_not_wait(loop: Loop, selector: FakeSelector) -> None:
+    future: Future[int] = Future()
+    loop.complete((future, 1, None))
+    assert loop.poll(30, future) == [future]
+    assert selector.waits == [0.0]
+
+
+# --- channels -----------------------------------------------------------------------------------------------------
+
+
+def test_it_watches_for_room_only_while_there_is_something_to_write(loop: Loop, selector: FakeSelector) -> None:
+    channel = watched(loop, FakeChannel(wants_write=True))
+    loop.poll(0)
+    assert selector.keys[10_000].events == READ | WRITE
+    channel.wants_write = False
+    loop.poll(0)
+    assert selector.keys[10_000].events == READ
+
+
+def test_ready_channels_are_served(loop: Loop, selector: FakeSelector) -> None:
+    channel = watched(loop, FakeChannel())
+    loop.poll(0)
+    selector.ready = [(10_000, READ | WRITE)]
+    loop.poll(0)
+    assert channel.events == ["read", "write"]
+
+
+def test_a_channel_that_closes_while_it_reads_is_not_written_to(loop: Loop, selector: FakeSelector) -> None:
+    channel = watched(loop, FakeChannel())
+    loop.poll(0)
+    channel.on_event = lambda name: channel.close() if name == "read" else None
+    selector.ready = [(10_000, READ | WRITE)]
+    loop.poll(0)
+    assert channel.events == ["read", "close"]
+    loop.poll(0)
+    assert 10_000 not in selector.keys
+
+
+def test_a_channel_whose_socket_changed_while_it_read_is_not_written_to(
+    loop: Loop, selector: FakeSelector
+) -> None:
+    """A refused connect is readable and writable: the second event is not the next address's."""
+    channel = watched(loop, FakeChannel())
+    loop.poll(0)
+
+    def next_address(name: str) -> None:
+        if name == "read":
+            channel.forget(channel)
+            channel.fd = 10_007
+
+    channel.on_event = next_address
+    selector.ready = [(10_000, READ | WRITE)]
+    loop.poll(0)
+    assert channel.events == ["read"]
+
+
+def test_a_channel_without_a_socket_is_not_watched_yet(loop: Loop, selector: FakeSelector) -> None:
+    channel = watched(loop, FakeChannel(-1))
+    loop.poll(0)
+    assert len(selector.keys) == 1
+    channel.fd = 10_005
+    loop.poll(0)
+    assert 10_005 in selector.keys
+
+
+def test_a_new_socket_of_the_same_channel_is_watched_instead(loop: Loop, selector: FakeSelector) -> None:
+    channel = watched(loop, FakeChannel(10_001))
+    loop.poll(0)
+    channel.forget(channel)
+    channel.fd = 10_002
+    loop.poll(0)
+    assert {10_002} == set(selector.keys) - {fd for fd, key in selector.keys.items() if key.data is None}
+
+
+def test_an_overdue_channel_is_told(loop: Loop, selector: FakeSelector) -> None:
+    channel = watched(loop, FakeChannel(deadline=selector.clock() + 1))
+    loop.poll(0.5)
+    assert channel.events == []
+    loop.poll(5)
+    assert channel.events == ["late", "close"]
+    assert selector.clock() == 1001.0
+
+
+def test_one_overdue_channel_does_not_disturb_another(loop: Loop, selector: FakeSelector) -> None:
+    late = watched(loop, FakeChannel(10_001, deadline=selector.clock() + 1))
+    fine = watched(loop, FakeChannel(10_002))
+    loop.poll(5)
+    assert (late.is_open, fine.is_open) == (False, True)
+
+
+# --- threads ------------------------------------------------------------------------------------------------------
+
+
+def in_thread(work: Any) -> BaseException | None:
+    found: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:
+            found.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    return found[0] if found else None
+
+
+def test_another_thread_may_not_poll(loop: Loop) -> None:
+    assert isinstance(in_thread(lambda: loop.poll(0)), RuntimeError)
+
+
+def test_a_thread_may_adopt_the_loop_and_the_old_one_is_out(loop: Loop) -> None:
+    def take() -> None:
+        loop.adopt()
+        loop.poll(0)
+
+    assert in_thread(take) is None
+    with pytest.raises(RuntimeError, match="owner"):
+        loop.poll(0)
+    loop.adopt()
+
+
+def test_a_wakeup_of_another_thread_ends_the_wait(loop: Loop, selector: FakeSelector) -> None:
+    selector.during_wait.append(lambda: in_thread(loop.wakeup))
+    loop.poll(None)
+    loop.poll(1.0)
+    assert selector.clock() == 1001.0  # the wakeup ended one wait, not two
+
+
+def test_a_wakeup_before_the_wait_counts(loop: Loop, selector: FakeSelector) -> None:
+    loop.wakeup()
+    loop.poll(None)
+    assert selector.clock() == 1000.0
+
+
+def test_calls_of_other_threads_run_in_the_owners(loop: Loop, selector: FakeSelector) -> None:
+    seen: list[int] = []
+    work = lambda: loop.call_threadsafe(lambda: seen.append(threading.get_ident()))  # noqa: E731
+    selector.during_wait.append(lambda: in_thread(work))
+    loop.poll(None)
+    assert seen == [threading.get_ident()]
+
+
+def test_a_call_made_by_a_call_runs_in_the_next_turn(loop: Loop) -> None:
+    seen: list[str] = []
+    loop.call_threadsafe(lambda: (seen.append("first"), loop.call_threadsafe(lambda: seen.append("second"))))  # type: ignore[arg-type,func-returns-value]
+    loop.poll(0)
+    assert seen == ["first"]
+    loop.poll(0)
+    assert seen == ["first", "second"]
+
+
+@pytest.mark.parametrize("outcome", ["value", "error"])
+def test_work_runs_on_a_thread_and_ends_in_the_loop(outcome: str) -> None:
+    seen: list[tuple[Any, Any, int]] = []
+    loop = Loop()
+
+    def work() -> str:
+        if outcome == "error":
+            raise ConnectError("no such name")
+        return "value"
+
+    future: Future[None] = Future()
+
+    def done(value: Any, error: KcliError | None) -> None:
+        seen.append((value, str(error) if error else None, threading.get_ident()))
+        loop.complete((future, None, None))
+
+    loop.run_in_thread(work, done)
+    loop.poll(30, future)
+    loop.close()
+    expected = ("value", None) if outcome == "value" else (None, "no such name")
+    assert seen == [(*expected, threading.get_ident())]
+
+
+# --- reentrancy and containment -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("where", ["timer", "call", "completion"])
+def test_a_callback_must_not_poll(loop: Loop, where: str) -> None:
+    seen: list[object] = []
+
+    def nested(*_: object) -> None:
+        try:
+            loop.poll(0)
+        except RuntimeError as error:
+            seen.append(str(error))
+
+    future: Future[None] = Future()
+    future.on_done(nested)
+    if where == "timer":
+        loop.at(0, nested)
+    elif where == "call":
+        loop.call_threadsafe(nested)
+    else:
+        loop.complete((future, None, None))
+    loop.poll(0)
+    assert seen == ["a callback must not poll the loop that runs it"]
+
+
+@pytest.mark.parametrize("where", ["timer", "call", "completion", "callback"])
+def test_a_callback_that_raises_does_not_take_others_with_it(loop: Loop, where: str) -> None:
+    """Whether the error is raised at the end or logged: what else was due still happens."""
+    seen: list[str] = []
+
+    def bad(*_: object) -> None:
+        raise ValueError("a defect in a callback")
+
+    def good(*_: object) -> None:
+        seen.append("good")
+
+    first, second = Future[None](), Future[None]()
+    for callback in (bad, good):
+        if where == "timer":
+            loop.at(0, callback)
+        elif where == "call":
+            loop.call_threadsafe(callback)
+    if where == "completion":
+        first.on_done(bad)
+        second.on_done(good)
+        loop.complete((first, None, None))
+        loop.complete((second, None, None))
+    elif where == "callback":
+        first.on_done(bad)
+        first.on_done(good)
+        loop.complete((first, None, None))
+    for _ in range(2):
+        try:
+            loop.poll(0)
+        except ValueError:
+            pass  # noqa: S110 - told, and nothing else lost
+    assert seen == ["good"]
+
+
+# --- the end --------------------------------------------------------------------------------------------------------
+
+
+def test_closing_closes_channels_and_completes_what_was_in_flight(loop: Loop, selector: FakeSelector) -> None:
+    channel, future = watched(loop, FakeChannel()), Future[None]()
+    channel.on_event = lambda name: loop.complete((future, None, KcliError("closed")))
+    loop.poll(0)
+    loop.close()
+    loop.close()
+    assert not channel.is_open
+    assert isinstance(future.error, KcliError)
+    assert selector.closed
+
+
+def test_waking_a_closed_loop_does_no_harm(loop: Loop) -> None:
+    loop.close()
+    loop.wakeup()
+    loop.call_threadsafe(lambda: None)

@@ -1,0 +1,63 @@
+"""Errors: their text, their exit codes, what a caller can tell apart."""
+
+import pytest
+
+from kcli.core import errors
+from kcli.core.error_codes import CODES
+from kcli.core.errors import (
+    BrokerError,
+    ConnectError,
+    KcliError,
+    OutcomeUnknownError,
+    PartlyFailedError,
+    RequestTimeoutError,
+)
+
+CLASSES = [c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, KcliError)]
+
+
+def test_the_text_is_what_and_why() -> None:
+    assert str(KcliError("topic t", why="it is gone", do="create it")) == "topic t: it is gone"
+    assert str(KcliError("topic t")) == "topic t"
+
+
+@pytest.mark.parametrize("code", sorted(CODES))
+def test_a_broker_error_shows_name_and_number(code: int) -> None:
+    error = BrokerError(code, "produce to t-0")
+    assert CODES[code].name in str(error)
+    assert f"({code})" in str(error)
+    assert error.code == code
+    assert 1 <= error.exit_code <= 7
+
+
+@pytest.mark.parametrize(
+    ("code", "exit_code"),
+    [(1, 5), (29, 4), (30, 4), (31, 4), (58, 4), (35, 7), (36, 7), (90, 7), (7, 3), (100, 5), (3, 1), (-1, 1)],
+)
+def test_exit_codes_of_broker_errors(code: int, exit_code: int) -> None:
+    assert BrokerError(code, "x").exit_code == exit_code
+
+
+def test_a_message_of_the_broker_wins_over_the_tables_words() -> None:
+    assert "Topic is marked for deletion" in str(BrokerError(36, "x", message="Topic is marked for deletion"))
+
+
+def test_an_unknown_code_shows_its_number() -> None:
+    assert "4242" in str(BrokerError(4242, "x"))
+
+
+def test_an_unknown_outcome_is_an_error_of_the_connection() -> None:
+    assert issubclass(RequestTimeoutError, OutcomeUnknownError)
+    assert issubclass(OutcomeUnknownError, ConnectError)
+
+
+def test_many_failures_end_with_the_code_of_the_first() -> None:
+    error = PartlyFailedError("2 of 3 topics", BrokerError(29, "topic t", do="ask for permission"))
+    assert error.exit_code == 4
+    assert error.do == "ask for permission"
+    assert "TOPIC_AUTHORIZATION_FAILED" in str(error)
+
+
+@pytest.mark.parametrize("cls", [c for c in CLASSES if c not in (BrokerError, PartlyFailedError)])
+def test_every_class_has_a_legal_exit_code(cls: type[KcliError]) -> None:
+    assert 1 <= cls("what").exit_code <= 7

@@ -1,0 +1,302 @@
+"""Every form of offset, range, instant and duration that the contract names, and what is refused."""
+
+import contextlib
+from datetime import UTC, datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kcli.core.positions import (
+    OffsetSpec,
+    RangeSpec,
+    epoch_ms,
+    has_zone,
+    parse_duration_ms,
+    parse_instant,
+    parse_offset,
+    parse_range,
+)
+
+NOW = 1_795_255_200_000  # 2026-11-21T10:00:00Z
+HOUR = 3_600_000
+BERLIN = ZoneInfo("Europe/Berlin")
+
+
+def at(text: str) -> int:
+    return round(datetime.fromisoformat(text).timestamp() * 1000)
+
+
+def time_spec(text: str) -> OffsetSpec:
+    return OffsetSpec("timestamp", at(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "spec"),
+    [
+        *(
+            (word, OffsetSpec("earliest"))
+            for word in ("earliest", "beginning", "start", "oldest", "EARLIEST")
+        ),
+        *((word, OffsetSpec("latest")) for word in ("latest", "end", "newest")),
+        *((word, OffsetSpec("stored")) for word in ("current", "stored")),
+        ("0", OffsetSpec("offset", 0)),
+        ("9223372036854775807", OffsetSpec("offset", 2**63 - 1)),
+        ("20261121", OffsetSpec("offset", 20261121)),
+        ("+5", OffsetSpec("from_start", 5)),
+        ("-5", OffsetSpec("from_end", 5)),
+        (" -5 ", OffsetSpec("from_end", 5)),
+        ("@-1h", OffsetSpec("timestamp", NOW - HOUR)),
+        ("@1h", OffsetSpec("timestamp", NOW - HOUR)),
+        ("now", OffsetSpec("timestamp", NOW)),
+        ("@now", OffsetSpec("timestamp", NOW)),
+        ("today", time_spec("2026-11-21T00:00:00Z")),
+        ("yesterday", time_spec("2026-11-20T00:00:00Z")),
+        ("@10:30", time_spec("2026-11-21T10:30:00Z")),
+        ("2026-11-21", time_spec("2026-11-21T00:00:00Z")),
+        ("2026-11-21T10:00Z", OffsetSpec("timestamp", NOW)),
+        ("@1732180000000", OffsetSpec("timestamp", 1_732_180_000_000)),
+    ],
+)
+def test_places(text: str, spec: OffsetSpec) -> None:
+    assert parse_offset(text, NOW, UTC) == spec
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "x",
+        "1.5",
+        "5-",
+        "--5",
+        "1e3",
+        "9223372036854775808",
+        "@",
+        "@x",
+        "10:30",
+        "3h",
+        "-1h",
+        "2026-13-01",
+        "0x10",
+        "１２",
+        "@-",
+        "@25:00",
+        "2026-11-21T10:00:11:00",
+        "earliest5",
+        "9" * 5000,
+    ],
+)
+def test_what_is_no_place_says_so(text: str) -> None:
+    with pytest.raises(ValueError, match=r"is not|larger than any offset"):
+        parse_offset(text, NOW, UTC)
+
+
+A, B = OffsetSpec("offset", 10), OffsetSpec("offset", 30)
+
+
+@pytest.mark.parametrize(
+    ("text", "spec"),
+    [
+        ("10", RangeSpec(A)),
+        ("10:30", RangeSpec(A, B)),
+        ("10..30", RangeSpec(A, B)),
+        ("10:10", RangeSpec(A, A)),
+        ("10:", RangeSpec(A)),
+        ("10..", RangeSpec(A)),
+        (":30", RangeSpec(None, B)),
+        ("..30", RangeSpec(None, B)),
+        (":end", RangeSpec(None, OffsetSpec("latest"))),
+        ("start:end", RangeSpec(OffsetSpec("earliest"), OffsetSpec("latest"))),
+        ("-5:-1", RangeSpec(OffsetSpec("from_end", 5), OffsetSpec("from_end", 1))),
+        ("+5:-5", RangeSpec(OffsetSpec("from_start", 5), OffsetSpec("from_end", 5))),
+        ("@-2h:-1h", RangeSpec(OffsetSpec("timestamp", NOW - 2 * HOUR), OffsetSpec("timestamp", NOW - HOUR))),
+        (
+            "@-2h..@-1h",
+            RangeSpec(OffsetSpec("timestamp", NOW - 2 * HOUR), OffsetSpec("timestamp", NOW - HOUR)),
+        ),
+        ("@-1h:now", RangeSpec(OffsetSpec("timestamp", NOW - HOUR), OffsetSpec("timestamp", NOW))),
+        ("@-1h:end", RangeSpec(OffsetSpec("timestamp", NOW - HOUR), OffsetSpec("latest"))),
+        ("@-1h:", RangeSpec(OffsetSpec("timestamp", NOW - HOUR))),
+        (
+            "@1732180000:1732190000",
+            RangeSpec(OffsetSpec("timestamp", 1_732_180_000_000), OffsetSpec("timestamp", 1_732_190_000_000)),
+        ),
+        ("@10:30", RangeSpec(time_spec("2026-11-21T10:30:00Z"))),
+        ("@10:30..11:30", RangeSpec(time_spec("2026-11-21T10:30:00Z"), time_spec("2026-11-21T11:30:00Z"))),
+        (
+            "2026-11-20:2026-11-21",
+            RangeSpec(time_spec("2026-11-20T00:00:00Z"), time_spec("2026-11-21T00:00:00Z")),
+        ),
+        ("2026-11-21T10:00Z", RangeSpec(OffsetSpec("timestamp", NOW))),
+        (
+            "2026-11-21T10:00Z:2026-11-21T11:00Z",
+            RangeSpec(OffsetSpec("timestamp", NOW), OffsetSpec("timestamp", NOW + HOUR)),
+        ),
+        (
+            "2026-11-21T10:00..2026-11-21T11:00",
+            RangeSpec(OffsetSpec("timestamp", NOW), OffsetSpec("timestamp", NOW + HOUR)),
+        ),
+        ("yesterday:today", RangeSpec(time_spec("2026-11-20T00:00:00Z"), time_spec("2026-11-21T00:00:00Z"))),
+    ],
+)
+def test_ranges(text: str, spec: RangeSpec) -> None:
+    assert parse_range(text, NOW, UTC) == spec
+
+
+@pytest.mark.parametrize("text", ["@10:30:11:30", "2026-11-21T10:00:11:00", "@2026-11-21T10:00:11:00"])
+def test_a_range_of_times_that_can_be_read_in_more_than_one_way_asks_for_dots(text: str) -> None:
+    with pytest.raises(ValueError, match=r"write \.\. between"):
+        parse_range(text, NOW, UTC)
+
+
+@pytest.mark.parametrize("text", ["30:10", "30..10", "@now:-1h", "+5:+1"])
+def test_a_range_that_ends_before_it_starts_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="ends before it starts"):
+        parse_range(text, NOW, UTC)
+
+
+@pytest.mark.parametrize("text", [":", "..", "", "a:b", "1:2:3", "1..2..3"])
+def test_what_is_no_range_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"is not|neither|no colon"):
+        parse_range(text, NOW, UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "when"),
+    [
+        ("3h", NOW - 3 * HOUR),
+        ("-3h", NOW - 3 * HOUR),
+        ("@-3h", NOW - 3 * HOUR),
+        ("+3h", NOW + 3 * HOUR),
+        ("1h30m", NOW - HOUR - HOUR // 2),
+        ("PT1H", NOW - HOUR),
+        ("0", 0),
+        ("1732180000", 1_732_180_000_000),
+        ("1732180000123", 1_732_180_000_123),
+        ("1732180000123456", 1_732_180_000_123),
+        ("1732180000123456789", 1_732_180_000_123),
+        ("10:30", at("2026-11-21T10:30:00Z")),
+        ("9:05:07.5", at("2026-11-21T09:05:07.500Z")),
+        ("2026-11-21 10:00", NOW),
+        ("2026-11-21T10", NOW),
+        ("2026-11-21T10:00:00.250Z", NOW + 250),
+        ("2026-11-21T10:00z", NOW),
+        ("2026-11-21T12:00+02:00", NOW),
+        ("2026-11-21T12:00+0200", NOW),
+        ("2026-11-21T05:00-05", NOW),
+        ("1969-12-31T23:59:59Z", -1000),
+    ],
+)
+def test_instants(text: str, when: int) -> None:
+    assert parse_instant(text, NOW, UTC) == when
+
+
+@pytest.mark.parametrize(
+    "text", ["", "x", "h", "3", "10:3", "24:00", "2026-02-30", "2026-11-21T25:00", "2026-1-1"]
+)
+def test_what_is_no_instant_is_refused(text: str) -> None:
+    if text == "3":
+        assert parse_instant(text, NOW, UTC) == 3000
+        return
+    with pytest.raises(ValueError, match="is not a time"):
+        parse_instant(text, NOW, UTC)
+
+
+def test_times_without_zone_are_local() -> None:
+    assert parse_instant("2026-11-21T11:00", NOW, BERLIN) == NOW
+    assert parse_instant("2026-07-01T12:00", NOW, BERLIN) == at("2026-07-01T10:00:00Z")
+    assert parse_instant("today", NOW, BERLIN) == at("2026-11-20T23:00:00Z")
+    assert parse_instant("11:00", NOW, BERLIN) == NOW
+    minus = timezone(timedelta(hours=-11))
+    assert parse_instant("today", NOW, minus) == at("2026-11-20T11:00:00Z")  # there it is still the 20th
+
+
+def test_the_days_around_a_change_of_clocks_have_23_and_25_hours() -> None:
+    noon = at("2026-10-25T11:00:00Z")  # the clocks went back that morning
+    assert parse_instant("today", noon, BERLIN) - parse_instant("yesterday", noon, BERLIN) == 24 * HOUR
+    next_day = noon + 24 * HOUR
+    assert (
+        parse_instant("today", next_day, BERLIN) - parse_instant("yesterday", next_day, BERLIN) == 25 * HOUR
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "zoned"),
+    [
+        ("2026-11-21T10:00Z", True),
+        ("2026-11-21T10:00+01:00", True),
+        ("2026-11-21T10:00-05", True),
+        ("@1732180000", True),
+        ("@-1h", True),
+        ("now", True),
+        ("2026-11-21T10:00", False),
+        ("2026-11-21", False),
+        ("@10:30", False),
+        ("today", False),
+    ],
+)
+def test_whether_a_time_means_the_same_everywhere(text: str, zoned: bool) -> None:
+    assert has_zone(text) is zoned
+
+
+@pytest.mark.parametrize(
+    ("text", "ms"),
+    [
+        ("90s", 90000),
+        ("1h30m", 5400000),
+        ("2d", 172800000),
+        ("500ms", 500),
+        ("1.5h", 5400000),
+        ("1w", 604800000),
+        ("1d2h3m4s5ms", 93784005),
+        ("10", 10000),
+        ("0.5", 500),
+        ("0s", 0),
+        ("1H", HOUR),
+        ("PT1H30M", 5400000),
+        ("P2D", 172800000),
+        ("P1DT1S", 86401000),
+        ("PT0.5S", 500),
+        ("pt5s", 5000),
+    ],
+)
+def test_durations(text: str, ms: int) -> None:
+    assert parse_duration_ms(text) == ms
+
+
+@pytest.mark.parametrize(
+    "text", ["", "s", "1x", "1m1h", "1s1s", "-1s", "P", "PT", "P1H", "1h 30m", "1ms1s", "P1DT"]
+)
+def test_what_is_no_duration_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a duration"):
+        parse_duration_ms(text)
+
+
+def test_a_bare_number_is_no_duration_where_a_unit_is_due() -> None:
+    with pytest.raises(ValueError, match="is not a duration"):
+        parse_duration_ms("10", unit=True)
+
+
+@given(st.integers(10**9, 10**10 - 1))
+def test_epochs_of_all_units_are_told_apart(seconds: int) -> None:
+    """2001 to 2286, the years for which the number of digits decides."""
+    for digits in (f"{seconds}", f"{seconds}000", f"{seconds}000000", f"{seconds}000000000"):
+        assert epoch_ms(digits) == seconds * 1000
+
+
+@given(st.text(max_size=30))
+def test_any_text_is_a_place_or_a_value_error(text: str) -> None:
+    for parse in (parse_offset, parse_range, parse_instant):
+        with contextlib.suppress(ValueError):
+            parse(text, NOW, UTC)
+
+
+@given(st.integers(0, 2**63 - 1), st.integers(0, 2**63 - 1))
+def test_ranges_of_offsets_come_back(a: int, b: int) -> None:
+    low, high = sorted((a, b))
+    for sign in (":", ".."):
+        assert parse_range(f"{low}{sign}{high}", NOW, UTC) == RangeSpec(
+            OffsetSpec("offset", low), OffsetSpec("offset", high)
+        )

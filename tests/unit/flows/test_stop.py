@@ -1,0 +1,76 @@
+"""Stopping in order: who is woken, what a second request does, what is restored. No real signal is sent."""
+
+import os
+import select
+import signal
+
+import pytest
+
+from kcli.flows.stop import SIGNALS, Stop
+
+
+def test_the_first_request_sets_the_flag_and_wakes_everybody() -> None:
+    woken: list[str] = []
+    with Stop() as stop:
+        stop.wake(lambda: woken.append("a"))
+        descriptor = stop.fileno()
+        assert (bool(stop), stop.exit_code, woken) == (False, 0, [])
+        assert select.select([descriptor], [], [], 0)[0] == []
+        stop.request(signal.SIGTERM)
+        assert (bool(stop), stop.exit_code, woken) == (True, 143, ["a"])
+        assert select.select([descriptor], [], [], 0)[0] == [descriptor]
+
+
+def test_who_comes_late_is_woken_too() -> None:
+    woken: list[str] = []
+    with Stop() as stop:
+        stop.request()
+        stop.wake(lambda: woken.append("late"))
+        assert woken == ["late"]
+        assert select.select([stop.fileno()], [], [], 0)[0]
+
+
+def test_the_second_request_says_what_is_unconfirmed_and_ends(capfd: pytest.CaptureFixture[str]) -> None:
+    ended: list[int] = []
+    with Stop(unconfirmed=lambda: "7 records are unconfirmed", end=ended.append) as stop:
+        stop.request(signal.SIGINT)
+        assert ended == []
+        stop.request(signal.SIGTERM)
+    assert ended == [143]
+    assert capfd.readouterr().err == "kcli: stopped at once: 7 records are unconfirmed\n"
+
+
+def test_it_ends_even_if_the_report_fails() -> None:
+    ended: list[int] = []
+
+    def broken() -> str:
+        raise RuntimeError
+
+    stop = Stop(unconfirmed=broken, end=ended.append)
+    stop.request()
+    with pytest.raises(RuntimeError):
+        stop.request()
+    assert ended == [130]
+
+
+def test_handlers_are_installed_and_restored() -> None:
+    before = [signal.getsignal(number) for number in SIGNALS]
+    with Stop():
+        assert all(callable(signal.getsignal(number)) for number in SIGNALS)
+    assert [signal.getsignal(number) for number in SIGNALS] == before
+
+
+def test_ignored_signals_stay_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with Stop():
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_descriptors_are_closed() -> None:
+    with Stop() as stop:
+        descriptor = stop.fileno()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(descriptor)

@@ -1,0 +1,226 @@
+"""Every ``-o`` form of one list, byte for byte; forms for programs lose nothing."""
+
+import csv
+import io
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kcli.output import envelope
+from kcli.output.stdout import Output
+from kcli.output.tables import Column
+
+COLUMNS = (
+    Column("name"),
+    Column("count", "number"),
+    Column("leader_epoch", "id"),
+    Column("replicas"),
+    Column("at", "time"),
+    Column("note", wide=True),
+)
+ROWS: list[dict[str, Any]] = [
+    {
+        "name": "orders",
+        "count": 1204331,
+        "leader_epoch": 7,
+        "replicas": [1, 2],
+        "at": 1795255200250,
+        "note": "a, b",
+    },
+    {"name": "x\ty\x1b", "count": None, "leader_epoch": None, "replicas": [], "at": None, "note": ""},
+]
+
+
+@pytest.fixture(autouse=True)
+def _fixed_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(envelope, "wall_ms", lambda: 1795255200000)
+
+
+def printed(kind: str | None, rows: list[dict[str, Any]] = ROWS, **settings: Any) -> str:
+    stream = io.BytesIO()
+    out = Output(stream, kind=kind, **settings)
+    with out.rows("ThingList", "Thing", COLUMNS, cluster="Qx3", warnings=["w"]) as lines:
+        for row in rows:
+            lines.add(row)
+    return stream.getvalue().decode()
+
+
+def test_plain() -> None:
+    assert printed("plain") == (
+        "NAME        COUNT  LEADER-EPOCH  REPLICAS  AT\n"
+        "orders    1204331             7  1,2       2026-11-21T10:00:00.250Z\n"
+        "x\\ty\\x1b        -             -  -         -\n"
+    )
+
+
+def test_a_pipe_is_plain_and_a_terminal_gets_a_table() -> None:
+    assert printed(None, isatty=False) == printed("plain")
+    assert printed(None, isatty=True, width=80) == printed("table", isatty=True, width=80)
+
+
+def test_no_headers() -> None:
+    assert printed("plain", headers=False).splitlines()[0].startswith("orders ")
+    assert printed("csv", headers=False).splitlines()[0].startswith("orders,")
+    assert printed("plain", [], headers=False) == ""
+
+
+def test_table_groups_digits_and_stays_a_table_in_a_pipe() -> None:
+    lines = printed("table").splitlines()
+    assert lines[0].split() == ["NAME", "COUNT", "LEADER-EPOCH", "REPLICAS", "AT"]
+    assert set(lines[1]) <= {"─", " "}
+    assert "1,204,331" in lines[2]
+    assert "\x1b" not in "".join(lines)
+
+
+def test_table_is_cut_at_the_edge_and_wide_is_not() -> None:
+    assert max(map(len, printed("table", isatty=True, width=40).splitlines())) <= 40
+    assert "…" in printed("table", isatty=True, width=40)
+    assert "…" not in printed("wide", isatty=True, width=40)
+    assert "NOTE" in printed("wide")
+    assert "NOTE" not in printed("table")
+
+
+def test_table_takes_colour_where_asked() -> None:
+    assert "\x1b[1m" in printed("table", color="always")
+
+
+def test_markup_in_data_is_literal() -> None:
+    text = printed("table", [{"name": "[red]x[/red]"}])
+    assert "[red]x[/red]" in text
+
+
+def test_tsv() -> None:
+    assert printed("tsv") == (
+        "name\tcount\tleader_epoch\treplicas\tat\tnote\n"
+        "orders\t1204331\t7\t1,2\t2026-11-21T10:00:00.250Z\ta, b\n"
+        "x\\ty\x1b\t\t\t\t\t\n"
+    )
+
+
+def test_csv_is_read_back() -> None:
+    lines = list(csv.reader(io.StringIO(printed("csv"))))
+    assert lines[1] == ["orders", "1204331", "7", "1,2", "2026-11-21T10:00:00.250Z", "a, b"]
+
+
+def test_name() -> None:
+    assert printed("name") == "orders\nx\ty\x1b\n"
+    assert "\x1b" not in printed("name", isatty=True)
+
+
+def test_json_document() -> None:
+    document = json.loads(printed("json"))
+    assert list(document) == ["kind", "api", "cluster", "at", "items", "warnings"]
+    assert document["kind"] == "ThingList"
+    assert document["api"] == "kcli/v1"
+    assert document["at"] == "2026-11-21T10:00:00.000Z"
+    assert document["warnings"] == ["w"]
+    assert document["items"][0] == ROWS[0] | {"at": "2026-11-21T10:00:00.250Z"}
+    assert document["items"][1]["count"] is None
+
+
+def test_json_has_keys_beyond_the_columns() -> None:
+    assert json.loads(printed("json", [{"name": "a", "more": {"x": 1}}]))["items"][0]["more"] == {"x": 1}
+
+
+def test_ndjson_items_have_their_kind() -> None:
+    items = [json.loads(line) for line in printed("ndjson").splitlines()]
+    assert [item["kind"] for item in items] == ["Thing", "Thing"]
+
+
+@pytest.mark.parametrize("kind", ["json", "yaml", "plain", "csv", "table", "ndjson", "name", "tsv"])
+def test_empty_lists(kind: str) -> None:
+    text = printed(kind, [])
+    if kind == "json":
+        assert json.loads(text)["items"] == []
+    elif kind == "yaml":
+        assert "items: []\n" in text
+    elif kind in ("ndjson", "name"):
+        assert text == ""
+    else:
+        assert text.lower().startswith("name")
+
+
+def test_yaml() -> None:
+    row = {"name": "true", "count": 1, "replicas": [1, 2], "note": "a: b", "more": [{"x": 1, "z": None}]}
+    assert printed("yaml", [row]) == (
+        'kind: ThingList\napi: kcli/v1\ncluster: Qx3\nat: "2026-11-21T10:00:00.000Z"\nitems:\n'
+        '- name: "true"\n  count: 1\n  leader_epoch: null\n  replicas: [1, 2]\n  at: null\n  note: "a: b"\n'
+        "  more:\n  - x: 1\n    z: null\nwarnings: [w]\n"
+    )
+
+
+class Interrupted(BaseException):
+    """Stands for whatever ends a loop."""
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_a_document_that_is_interrupted_is_closed_validly(rows: int) -> None:
+    stream = io.BytesIO()
+
+    def interrupted() -> None:
+        with Output(stream, kind="json").rows("ThingList", "Thing", COLUMNS) as lines:
+            for row in ROWS[:rows]:
+                lines.add(row)
+            raise Interrupted
+
+    with pytest.raises(Interrupted):
+        interrupted()
+    assert len(json.loads(stream.getvalue())["items"]) == rows
+
+
+@pytest.mark.parametrize("kind", ["json", "yaml", "plain", "table", "csv"])
+def test_an_error_before_the_first_row_leaves_stdout_empty(kind: str) -> None:
+    stream = io.BytesIO()
+    with pytest.raises(Interrupted), Output(stream, kind=kind).rows("ThingList", "Thing", COLUMNS):
+        raise Interrupted
+    assert stream.getvalue() == b""
+
+
+def test_a_closed_stdout_is_an_os_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout", None)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        Output().write(b"x")
+
+
+TEXT = st.text(st.characters(exclude_categories=()), max_size=20)
+
+
+@given(TEXT)
+def test_json_forms_lose_nothing(text: str) -> None:
+    row = {"name": text}
+    assert json.loads(printed("ndjson", [row]))["name"] == text
+    assert json.loads(printed("json", [row]))["items"][0]["name"] == text
+
+
+@given(st.text(st.characters(exclude_categories=("Cs",)), max_size=20))
+def test_csv_and_tsv_lose_nothing(text: str) -> None:
+    row = {"name": text, "note": "end"}
+    assert next(csv.reader(io.StringIO(printed("csv", [row], headers=False), newline=""))) == [
+        text,
+        "",
+        "",
+        "",
+        "",
+        "end",
+    ]
+    line = printed("tsv", [row], headers=False)
+    first = line.removesuffix("\n").split("\t")[0]
+    assert "\n" not in first
+    plain = (
+        first.replace("\\\\", "\0\0")
+        .replace("\\t", "\t")
+        .replace("\\n", "\n")
+        .replace("\\r", "\r")
+        .replace("\0\0", "\\")
+    )
+    assert plain == text or "\0" in text
+
+
+@given(TEXT)
+def test_yaml_scalars_are_one_line_and_json_where_not_bare(text: str) -> None:
+    line = next(line for line in printed("yaml", [{"name": text}]).split("\n") if line.startswith("- name: "))
+    said = line.removeprefix("- name: ")
+    assert (json.loads(said) if said.startswith('"') else said) == text

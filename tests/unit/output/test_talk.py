@@ -1,0 +1,148 @@
+"""stderr: colour decisions, quiet and verbose, the forms of progress."""
+
+import io
+import itertools
+import json
+
+import pytest
+
+from kcli.output.colour import wants_colour
+from kcli.output.progress import Progress, progress_style, size_text
+from kcli.output.talk import Talk
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("terminal", "environ", "choice", "wanted"),
+    [
+        (True, {}, None, True),
+        (False, {}, None, False),
+        (True, {"NO_COLOR": "1"}, None, False),
+        (True, {"NO_COLOR": ""}, None, True),
+        (False, {"FORCE_COLOR": "1"}, None, True),
+        (False, {"FORCE_COLOR": "0"}, None, False),
+        (True, {"TERM": "dumb"}, None, False),
+        (True, {"NO_COLOR": "1", "FORCE_COLOR": "1"}, None, False),
+        (False, {"NO_COLOR": "1"}, "always", True),
+        (True, {"FORCE_COLOR": "1"}, "never", False),
+        (True, {"NO_COLOR": "1"}, "auto", False),
+    ],
+)
+def test_colour(terminal: bool, environ: dict[str, str], choice: str | None, wanted: bool) -> None:
+    assert wants_colour(Terminal() if terminal else io.StringIO(), environ, choice) is wanted
+
+
+def test_a_closed_stream_takes_no_colour() -> None:
+    stream = Terminal()
+    stream.close()
+    assert wants_colour(None, {}, None) is False
+    assert Talk(stream).isatty is True
+
+
+def said(*, quiet: bool = False, verbose: int = 0) -> str:
+    talk = Talk(io.StringIO(), quiet=quiet, verbose=verbose)
+    talk.note("note")
+    talk.warn("warn")
+    talk.detail("detail")
+    talk.detail("more", level=2)
+    talk.plain("plan")
+    assert talk.warnings == ["warn"]
+    stream = talk.stream
+    assert isinstance(stream, io.StringIO)
+    return stream.getvalue()
+
+
+def test_quiet_and_verbose() -> None:
+    assert said() == "note\nwarning: warn\nplan\n"
+    assert said(quiet=True) == "warning: warn\nplan\n"
+    assert said(verbose=1) == "note\nwarning: warn\ndetail\nplan\n"
+    assert said(verbose=2) == "note\nwarning: warn\ndetail\nmore\nplan\n"
+
+
+def test_what_is_said_is_sanitised_and_a_closed_stderr_is_no_error() -> None:
+    stream = io.StringIO()
+    Talk(stream).warn("topic \x1b[2J")
+    assert "\x1b" not in stream.getvalue()
+    stream.close()
+    Talk(stream).warn("x")
+
+
+def progress(style: str, *, total: int | None = None, step: float = 1.0) -> str:
+    """What 25 updates, ``step`` seconds apart, show."""
+    ticks = itertools.count(0, step)
+    stream = io.StringIO()
+    with Progress(
+        Talk(stream), "produced", style=style, total=total, clock=lambda: float(next(ticks)), width=lambda: 60
+    ) as bar:
+        for done in range(1, 26):
+            bar.update(done * 1000, done * 10_000, failed=done // 20)
+    return stream.getvalue()
+
+
+def test_off_a_terminal_a_line_per_ten_seconds_without_control_characters() -> None:
+    lines = progress("line").splitlines()
+    assert len(lines) == 2
+    assert lines[0] == "produced 10,000 records, 100.0 kB (10.0 kB/s), 1,000 records/s"
+    assert "failed 1" in lines[1]
+    assert "\r" not in progress("line")
+
+
+def test_a_bar_fits_the_terminal_and_goes_away() -> None:
+    text = progress("bar", total=25_000)
+    assert text.endswith("\r\x1b[K")
+    assert "█" in text
+    assert max(len(part) for part in text.replace("\x1b[K", "").split("\r")) < 60
+
+
+def test_json_progress_is_ndjson_and_ends_with_the_total() -> None:
+    items = [json.loads(line) for line in progress("json", total=25_000).splitlines()]
+    assert {item["kind"] for item in items} == {"Progress"}
+    assert (items[-1]["done"], items[-1]["bytes"], items[-1]["failed"]) == (25_000, 250_000, 1)
+
+
+def test_none_is_silent() -> None:
+    assert progress("none") == ""
+
+
+def test_a_warning_steps_in_front_of_the_bar() -> None:
+    stream = io.StringIO()
+    talk = Talk(stream)
+    ticks = itertools.count(0, 1.0)
+    with Progress(talk, "x", style="bar", clock=lambda: float(next(ticks)), width=lambda: 60) as bar:
+        bar.update(1)
+        talk.warn("careful")
+    assert "\r\x1b[Kwarning: careful\n" in stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("choice", "terminal", "quiet", "style"),
+    [
+        (None, True, False, "bar"),
+        (None, False, False, "line"),
+        (None, True, True, "none"),
+        ("none", True, False, "none"),
+        ("json", True, True, "json"),
+        ("bar", False, False, "line"),
+        ("bar", True, True, "bar"),
+        ("auto", True, False, "bar"),
+    ],
+)
+def test_which_progress(choice: str | None, terminal: bool, quiet: bool, style: str) -> None:
+    talk = Talk(Terminal() if terminal else io.StringIO(), quiet=quiet)
+    assert progress_style(choice, talk) == style
+    if style == "bar":
+        assert progress_style(choice, talk, dumb=True) == "line"
+
+
+def test_sizes() -> None:
+    assert [size_text(n) for n in (0, 999, 1000, 1_234_567, 5e12)] == [
+        "0 B",
+        "999 B",
+        "1.0 kB",
+        "1.2 MB",
+        "5.0 TB",
+    ]

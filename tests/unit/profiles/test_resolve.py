@@ -1,0 +1,151 @@
+"""Who wins, what is said, what is refused. Every neighbouring pair of sources is tried."""
+
+import itertools
+from typing import Any
+
+import pytest
+
+from kcli.core.errors import ConfigError
+from kcli.core.options import ClientOptions, ConsumerOptions, ProducerOptions
+from kcli.profiles.resolve import Resolved, Sources, origin_lines, resolve
+
+SAYERS: list[tuple[str, dict[str, Any]]] = [
+    ("a flag", {"flags": {"bootstrap.servers": "flag:1"}}),
+    ("-X", {"properties": ["bootstrap.servers=x:1"]}),
+    ("f:1", {"files": ["f"]}),
+    ("KCLI_BOOTSTRAP_SERVER", {"environ": {"KCLI_BOOTSTRAP_SERVER": "kcli:1"}}),
+    ("KAFKA_BOOTSTRAP_SERVERS", {"environ": {"KAFKA_BOOTSTRAP_SERVERS": "kafka:1"}}),
+    ("a running sandbox", {"find_sandbox": lambda: "sandbox:1"}),
+]
+VALUES = ["flag:1", "x:1", "file:1", "kcli:1", "kafka:1", "sandbox:1"]
+
+
+def resolved(*sayers: dict[str, Any]) -> Resolved:
+    merged: dict[str, Any] = {"read_file": {"f": "bootstrap.servers=file:1"}.__getitem__}
+    for sayer in sayers:
+        for key, value in sayer.items():
+            merged[key] = {**merged.get(key, {}), **value} if isinstance(value, dict) else value
+    return resolve(Sources(**merged))
+
+
+@pytest.mark.parametrize(("strong", "weak"), list(itertools.combinations(range(len(SAYERS)), 2)))
+def test_the_stronger_source_wins_and_is_remembered(strong: int, weak: int) -> None:
+    found = resolved(SAYERS[weak][1], SAYERS[strong][1])
+    assert found.values["bootstrap_servers"] == VALUES[strong]
+    assert found.origins["bootstrap_servers"] == SAYERS[strong][0]
+
+
+@pytest.mark.parametrize("index", range(len(SAYERS)))
+def test_each_source_alone(index: int) -> None:
+    assert resolved(SAYERS[index][1]).values["bootstrap_servers"] == VALUES[index]
+
+
+def test_without_any_broker_the_error_shows_the_ways() -> None:
+    with pytest.raises(ConfigError, match="no broker is named") as caught:
+        resolved()
+    for way in ("-b HOST:PORT", "KCLI_BOOTSTRAP_SERVER", "-F", "kcli sandbox up"):
+        assert way in caught.value.do
+    assert resolve(Sources(), need_broker=False).values == {}
+
+
+def test_a_finder_of_sandboxes_may_refuse_and_is_not_asked_in_vain() -> None:
+    def several() -> str | None:
+        raise ConfigError("several sandboxes run", why="a, b", do="-b")
+
+    with pytest.raises(ConfigError, match="several sandboxes"):
+        resolved({"find_sandbox": several})
+    assert resolved(SAYERS[4][1], {"find_sandbox": several}).values["bootstrap_servers"] == "kafka:1"
+
+
+def test_the_last_x_and_the_last_file_win_and_spellings_are_one_option() -> None:
+    files = {"f": "metadata.broker.list=f:1", "g": "bootstrap.servers=g:1\nlinger.ms=7"}
+    found = resolve(
+        Sources(
+            files=["f", "g"],
+            read_file=files.__getitem__,
+            properties=["linger.ms=1", "queue.buffering.max.ms=2"],
+        )
+    )
+    assert found.values == {"bootstrap_servers": "g:1", "linger_ms": 2.0}
+    assert found.origins == {"bootstrap_servers": "g:1", "linger_ms": "-X"}
+
+
+def test_kcli_x_variables() -> None:
+    found = resolve(
+        Sources(environ={"KCLI_X_LINGER_MS": "9", "KCLI_BOOTSTRAP_SERVER": "h:1", "KCLI_CLIENT_ID": "me"})
+    )
+    assert (found.values["linger_ms"], found.values["client_id"]) == (9.0, "me")
+    assert found.origins["linger_ms"] == "KCLI_X_LINGER_MS"
+
+
+@pytest.mark.parametrize(
+    ("sources", "where", "near"),
+    [
+        ({"properties": ["linger.mss=1"]}, "-X", "linger.ms"),
+        ({"files": ["f"], "read_file": lambda _path: "\nacks2=1"}, "f:2", "acks"),
+        ({"environ": {"KCLI_X_CLIENT_IDD": "1"}}, "KCLI_X_CLIENT_IDD", "client.id"),
+    ],
+)
+def test_unknown_keys_name_the_place_and_the_nearest(sources: dict[str, Any], where: str, near: str) -> None:
+    with pytest.raises(ConfigError, match="unknown option") as caught:
+        resolve(Sources(**sources))
+    assert where in caught.value.what
+    assert near in caught.value.do
+    assert caught.value.exit_code == 2
+
+
+def test_illegal_values_name_their_origin() -> None:
+    with pytest.raises(ConfigError, match="from f:1"):
+        resolve(Sources(files=["f"], read_file=lambda _path: "acks=2"))
+
+
+def test_java_only_keys_are_kept_apart() -> None:
+    text = "key.serializer=x\ninterceptor.classes=y\nbootstrap.servers=h:1"
+    found = resolve(Sources(files=["f"], read_file=lambda _path: text))
+    assert found.ignored == (("key.serializer", "f:1"), ("interceptor.classes", "f:2"))
+    assert set(found.values) == {"bootstrap_servers"}
+
+
+def test_kafka_variables_are_said_when_used_and_only_then() -> None:
+    environ = {"KAFKA_BOOTSTRAP_SERVERS": "k:1", "KAFKA_SECURITY_PROTOCOL": "SSL"}
+    said = resolve(Sources(environ=environ)).notes
+    assert said == ("using KAFKA_BOOTSTRAP_SERVERS, KAFKA_SECURITY_PROTOCOL from the environment",)
+    flags = {"bootstrap.servers": "h:1"}
+    said = resolve(Sources(environ=environ, flags=flags)).notes
+    assert said == ("using KAFKA_SECURITY_PROTOCOL from the environment",)
+
+
+def test_kafka_variables_of_others_are_no_error() -> None:
+    environ = {"KAFKA_HEAP_OPTS": "-Xmx1G", "KAFKA_SSL_NONSENSE": "x", "KAFKA_BOOTSTRAP_SERVERS": "k:1"}
+    found = resolve(Sources(environ=environ))
+    assert found.values == {"bootstrap_servers": "k:1"}
+    assert len(found.details) == 1
+    assert "KAFKA_SSL_NONSENSE" in found.details[0]
+
+
+def test_empty_variables_are_unset() -> None:
+    environ = {"KCLI_BOOTSTRAP_SERVER": "", "KAFKA_BOOTSTRAP_SERVERS": "k:1", "KCLI_X_LINGER_MS": ""}
+    assert resolve(Sources(environ=environ)).values == {"bootstrap_servers": "k:1"}
+
+
+def test_stray_kcli_variables_are_warned_of() -> None:
+    found = resolve(
+        Sources(environ={"KCLI_BOOTSTRAP": "h:1", "KCLI_IMPL": "pure"}, flags={"bootstrap.servers": "h:1"})
+    )
+    assert len(found.warnings) == 1
+    assert "KCLI_BOOTSTRAP means nothing" in found.warnings[0]
+
+
+def test_options_of_each_client_and_own_flags() -> None:
+    found = resolve(Sources(properties=["bootstrap.servers=h:1", "linger.ms=3", "client.rack=r"]))
+    assert found.options(ProducerOptions).linger_ms == 3.0
+    assert found.options(ConsumerOptions).client_rack == "r"
+    assert found.options(ClientOptions).bootstrap_servers == "h:1"
+    assert found.options(ProducerOptions, {"acks": "1", "linger_ms": None}) == ProducerOptions(
+        bootstrap_servers="h:1", linger_ms=3.0, acks="1"
+    )
+
+
+def test_every_value_has_an_origin() -> None:
+    found = resolve(Sources(properties=["linger.ms=3"], flags={"bootstrap.servers": "h:1"}))
+    assert origin_lines(found) == ["bootstrap.servers = h:1 (a flag)", "linger.ms = 3.0 (-X)"]

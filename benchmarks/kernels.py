@@ -1,4 +1,4 @@
-"""Throughput of the record kernels, checksum and codecs in CPU time: ``python benchmarks/kernels.py``.
+"""Throughput of the record kernels, checksum and codecs in CPU time: ``python -m benchmarks kernels``.
 
 Medians of five rounds, in one process; ``KCLI_IMPL`` chooses the implementation. No broker and no socket.
 """
@@ -102,7 +102,12 @@ def bytes_per_second(seeded: random.Random) -> None:
         show(f"{name} out", mega, "MB/s", lambda codec=codec, packed=packed: decompress(codec, packed))
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """All figures, one a line."""
     print(f"kernels: {kernels.IMPLEMENTATION}")
     records(random.Random(1))
     bytes_per_second(random.Random(2))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,31 +1,32 @@
 """The run of one command: what the global options mean, the clients' options, stdout, stderr, questions.
 
-``@pass_invocation`` gives a command its ``Invocation``. Loaded when a command runs, never for ``--help``.
+``@pass_invocation`` gives a command its ``Invocation``. Every command module imports this, also for its
+``--help``, so what only a running command needs is imported where it is used.
 """
+
+from __future__ import annotations
 
 import functools
 import os
 import sys
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
-from kcli.commands._exit import describe, print_error, worst
 from kcli.commands._options import GlobalValues, environment
-from kcli.core.errors import KcliError
-from kcli.core.hooks import Hooks
-from kcli.core.options import ClientOptions
-from kcli.output.progress import Progress, progress_style
-from kcli.output.stdout import Output
-from kcli.output.talk import Talk
-from kcli.profiles.resolve import Resolved, Sources, origin_lines, resolve
+
+if TYPE_CHECKING:
+    from kcli.core.errors import KcliError
+    from kcli.core.hooks import Hooks
+    from kcli.core.options import ClientOptions
+    from kcli.output.progress import Progress
+    from kcli.profiles.resolve import Resolved, Sources
 
 P = ParamSpec("P")
 R = TypeVar("R")
-O = TypeVar("O", bound=ClientOptions)  # noqa: E741
+O = TypeVar("O", bound="ClientOptions")  # noqa: E741
 
 TIMEOUT = 10.0
 FIRST_WAIT = 0.5
@@ -39,6 +40,9 @@ class Invocation:
     """
 
     def __init__(self, values: GlobalValues) -> None:
+        from kcli.output.stdout import Output
+        from kcli.output.talk import Talk
+
         self.values = values
         self.color = values.color or environment("color")
         self.out = Output(
@@ -60,6 +64,8 @@ class Invocation:
     def resolved(self) -> Resolved:
         """The client options of all sources, resolved once; what is to be said about them is said then."""
         if self._resolved is None:
+            from kcli.profiles.resolve import resolve
+
             self._resolved = resolve(self._sources())
             self._say(self._resolved)
         return self._resolved
@@ -80,18 +86,24 @@ class Invocation:
 
     def failed(self, error: KcliError) -> None:
         """Reports one failure of several and goes on; ``finish`` makes the exit status of it."""
+        from kcli.commands._exit import describe, print_error
+
         code, what, why, do = describe(error)
         self._codes.append(code)
         print_error(code, what, why, do, self.values)
 
     def finish(self, *, done: bool, also: Iterable[int] = ()) -> int:
         """The exit status, after the failures so far; ``done`` says whether anything was confirmed."""
+        from kcli.commands._exit import worst
+
         return worst((*self._codes, *also), done=done)
 
     # progress and waiting
 
     def progress(self, title: str, *, total: int | None = None, unit: str = "records") -> Progress:
         """``with inv.progress("produced") as bar: bar.update(records, bytes, failed=3)``."""
+        from kcli.output.progress import Progress, progress_style
+
         choice = self.values.progress or environment("progress")
         style = progress_style(choice, self.talk, dumb=os.environ.get("TERM") == "dumb")
         return Progress(self.talk, title, style=style, total=total, unit=unit)
@@ -99,6 +111,8 @@ class Invocation:
     @contextmanager
     def first_contact(self, where: str) -> Iterator[None]:
         """Says on stderr that it waits for ``where`` when the block takes longer than half a second."""
+        import threading
+
         timer = threading.Timer(FIRST_WAIT, lambda: self.talk.note(f"waiting for {where} …"))
         timer.daemon = True
         timer.start()
@@ -121,6 +135,8 @@ class Invocation:
     # internals
 
     def _sources(self) -> Sources:
+        from kcli.profiles.resolve import Sources
+
         values = self.values
         files = values.command_config or tuple(filter(None, [environment("command_config")]))
         return Sources(
@@ -152,10 +168,14 @@ class Invocation:
             keys = ", ".join(sorted({key for key, _origin in resolved.ignored}))
             self.talk.detail(f"options of Java clients that mean nothing here: {keys}")
         if "conf" in self.areas:
+            from kcli.profiles.resolve import origin_lines
+
             for text in origin_lines(resolved):
                 self.talk.debug(f"conf  {text}")
 
     def _hooks(self) -> Hooks:
+        from kcli.core.hooks import Hooks
+
         return Hooks(log=self._log, wire=self._wire if "proto" in self.areas else None)
 
     def _log(self, level: str, area: str, message: str) -> None:

@@ -12,7 +12,6 @@ import click
 
 from kcli.commands._types import DURATION, ParamType
 from kcli.core.clock import wall_ms
-from kcli.core.positions import parse_instant, parse_offset, parse_range
 
 __all__ = (
     "CODEC", "DELIMITER", "DURATION", "HEADER", "INSTANT", "OFFSET", "OFFSET_RANGE", "PARTITIONS", "RATE",
@@ -166,6 +165,24 @@ def raw_bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
+def _offset(text: str) -> Any:
+    from kcli.core.positions import parse_offset
+
+    return parse_offset(text, wall_ms())
+
+
+def _range(text: str) -> Any:
+    from kcli.core.positions import parse_range
+
+    return parse_range(text, wall_ms())
+
+
+def _instant(text: str) -> Any:
+    from kcli.core.positions import parse_instant
+
+    return parse_instant(text, wall_ms())
+
+
 PLACES = ("earliest", "latest", "stored")
 """Words that completions offer where an offset is due."""
 
@@ -177,6 +194,6 @@ HEADER = Word("header", parse_header)
 CODEC = Word("codec", parse_codec, CODECS)
 DELIMITER = Word("delimiter", parse_delimiter)
 SERVERS = Word("servers", parse_servers)
-OFFSET = Word("offset", lambda text: parse_offset(text, wall_ms()), PLACES[:2])
-OFFSET_RANGE = Word("range", lambda text: parse_range(text, wall_ms()), PLACES)
-INSTANT = Word("time", lambda text: parse_instant(text, wall_ms()))
+OFFSET = Word("offset", _offset, PLACES[:2])
+OFFSET_RANGE = Word("range", _range, PLACES)
+INSTANT = Word("time", _instant)

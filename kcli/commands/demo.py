@@ -48,11 +48,14 @@ def demo(inv: Invocation, /, records: int, record_size: int, kafka_version: str 
     if inv.dry_run:
         inv.talk.note(f"would start a throw-away Kafka and send {records:,} records through it")
         return 0
-    with Stop() as stop, tempfile.TemporaryDirectory(prefix="kcli-demo-") as folder:
-        with _throw_away_kafka(inv, kafka_version) as bootstrap:
-            digests = _round_trip(inv, bootstrap, Path(folder), records, record_size, stop)
+    with (
+        tempfile.TemporaryDirectory(prefix="kcli-demo-") as folder,
+        _throw_away_kafka(inv, kafka_version) as bootstrap,
+        Stop() as stop,
+    ):
+        digests = _round_trip(inv, bootstrap, Path(folder), records, record_size, stop)
         if stop:
-            inv.talk.note("stopped; everything was cleaned up")
+            inv.talk.note("stopped; everything is being cleaned up")
             return stop.exit_code
     inv.out.text(f"sent      {digests[0]}\nreceived  {digests[1]}\n")
     if digests[0] != digests[1]:
@@ -68,13 +71,13 @@ def _throw_away_kafka(inv: Invocation, version: str | None) -> Iterator[str]:
     """A sandbox of its own that dies with this process and leaves nothing behind."""
     import os
 
-    from kcli.commands.sandbox import Download
+    from kcli.commands.sandbox import Download, orderly_end
     from kcli.sandbox.sandbox import Sandbox
     from kcli.sandbox.settings import Settings
 
     sandbox = Sandbox(f"demo-{os.getpid()}")
     settings = Settings(version=version, brokers=1, port=0, ephemeral=True, die_with_parent=True)
-    with Download(inv) as download:
+    with orderly_end(), Download(inv) as download:
         status = sandbox.up(settings, on_progress=download.show)
     try:
         inv.out.text(f"Apache Kafka {status.kafka_version} answers at {status.bootstrap}\n")

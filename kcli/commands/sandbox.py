@@ -120,7 +120,7 @@ def up(
         return 0
     began = time.monotonic()
     try:
-        with _orderly_end(), _Download(inv) as download:
+        with orderly_end(), Download(inv) as download:
             status = wanted.up(settings, on_progress=download.show)
     except StartError as error:
         if inv.out.kind not in ("json", "ndjson"):
@@ -262,14 +262,14 @@ def _missing(name: str) -> Exception:
     )
 
 
-class _Download:
+class Download:
     """Shows the download, from its first report on; a start from the cache shows nothing."""
 
     def __init__(self, inv: Invocation) -> None:
         self._inv = inv
         self._bar: Any = None
 
-    def __enter__(self) -> "_Download":
+    def __enter__(self) -> "Download":
         return self
 
     def __exit__(self, *_error: object) -> None:
@@ -302,7 +302,7 @@ class _Download:
 
 
 @contextmanager
-def _orderly_end() -> Iterator[None]:
+def orderly_end() -> Iterator[None]:
     """SIGTERM and SIGHUP end the block as Ctrl-C does, so that a half-started cluster is taken down."""
 
     def leave(signum: int, _frame: object) -> None:

@@ -6,21 +6,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from kcli.commands import _topic_rows as view
 from kcli.commands._command import group
 from kcli.commands._context import Invocation, pass_invocation
-from kcli.commands._exit import usage
 from kcli.commands._params import OFFSET
-from kcli.core.errors import BrokerError, KcliError
-from kcli.core.options import ClientOptions
-from kcli.core.positions import OffsetSpec
-from kcli.core.types import TopicPartition, TopicSpec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from kcli.commands import _topic_rows as view
     from kcli.core.admin.admin import Admin
     from kcli.core.admin.topics import TopicInfo
+    from kcli.core.errors import KcliError
+    from kcli.core.positions import OffsetSpec
+    from kcli.core.types import TopicPartition
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -51,6 +49,8 @@ def list_topics(inv: Invocation, match: str | None, internal: bool) -> int:
 
     UNDER-REPLICATED counts partitions with fewer replicas in sync than they should have.
     """
+    from kcli.commands import _topic_rows as view
+
     with _admin(inv) as admin:
         cluster = _connect(inv, admin)
         found = [topic for topic in admin.list_topics() if _wanted(topic, match, internal)]
@@ -78,6 +78,8 @@ def describe_topics(inv: Invocation, names: tuple[str, ...]) -> int:
     A line per partition; LOG-START and END are its first offset and the one that the next record gets. The
     configuration is what was set on the topic itself, where it differs from the brokers' defaults.
     """
+    from kcli.commands import _topic_rows as view
+
     names = _unique(names)
     with _admin(inv) as admin:
         cluster = _connect(inv, admin)
@@ -109,6 +111,8 @@ def topic_offsets(inv: Invocation, names: tuple[str, ...], when: OffsetSpec | No
 
     Without a TOPIC: of all topics but the cluster's own.
     """
+    from kcli.commands import _topic_rows as view
+
     query = _query(when)
     names = _unique(names)
     with _admin(inv) as admin:
@@ -161,6 +165,9 @@ def create_topics(
 
     All TOPICs get the same number of partitions and the same configuration. Exit code 7 where one exists.
     """
+    from kcli.core.errors import BrokerError
+    from kcli.core.types import TopicSpec
+
     settings = _config_pairs(configs)
     specs = [TopicSpec(name, partitions or -1, replication_factor or -1, settings) for name in _unique(names)]
     done = False
@@ -211,17 +218,22 @@ def delete_topics(inv: Invocation, names: tuple[str, ...]) -> int:
 
 
 def _with_remedy(error: KcliError) -> KcliError:
+    from kcli.core.errors import BrokerError
+
     if isinstance(error, BrokerError) and error.code == TOPIC_ALREADY_EXISTS and not error.do:
         error.do = "with --if-not-exists that is fine; `kcli topics describe` shows the topic"
     return error
 
 
 def _agreed(inv: Invocation, topic: TopicInfo, ends: view.Ends) -> bool:
+    from kcli.commands import _topic_rows as view
+
     return inv.confirm(view.deletion_plan(topic, ends), f"Delete topic {topic.name}?", name=topic.name)
 
 
 def _admin(inv: Invocation) -> Admin:
     from kcli.core.admin.admin import Admin
+    from kcli.core.options import ClientOptions
 
     return Admin(inv.client_options(ClientOptions), inv.hooks, timeout=inv.timeout)
 
@@ -244,6 +256,8 @@ def _unique(names: Sequence[str]) -> tuple[str, ...]:
 
 def _without_errors(inv: Invocation, found: Mapping[K, T | KcliError]) -> dict[K, T]:
     """What was found; the rest is reported and counts for the exit code."""
+    from kcli.core.errors import KcliError
+
     good: dict[K, T] = {}
     for key, value in found.items():
         if isinstance(value, KcliError):
@@ -254,6 +268,8 @@ def _without_errors(inv: Invocation, found: Mapping[K, T | KcliError]) -> dict[K
 
 
 def _places(found: Iterable[TopicInfo]) -> list[TopicPartition]:
+    from kcli.core.types import TopicPartition
+
     return [TopicPartition(topic.name, part.partition) for topic in found for part in topic.partitions]
 
 
@@ -268,6 +284,8 @@ def _ends(inv: Invocation, admin: Admin, found: Iterable[TopicInfo]) -> view.End
 
 
 def _offset(inv: Invocation, answers: Mapping[TopicPartition, Any], place: TopicPartition) -> int | None:
+    from kcli.core.errors import KcliError
+
     answer = answers.get(place)
     if answer is None or isinstance(answer, KcliError):
         inv.talk.warn(f"offsets of {place} are unknown: {answer or 'no answer'}")
@@ -283,6 +301,8 @@ def _query(when: OffsetSpec | None) -> int | None:
         return when.value
     if when.kind in ("earliest", "latest"):
         return EARLIEST if when.kind == "earliest" else LATEST
+    from kcli.commands._exit import usage
+
     raise usage(
         "topics offsets: --time takes earliest, latest or a time",
         why="an offset cannot be looked up by an offset",
@@ -291,6 +311,8 @@ def _query(when: OffsetSpec | None) -> int | None:
 
 
 def _config_pairs(configs: Iterable[str]) -> dict[str, str]:
+    from kcli.commands._exit import usage
+
     pairs = {}
     for text in configs:
         key, sign, value = text.partition("=")

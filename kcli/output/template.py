@@ -163,13 +163,10 @@ def _strftime(argument: str, said: str) -> Piece:
     def render(source: Source) -> bytes:
         stamp = source.record.timestamp
         try:
-            return (
-                (epoch + timedelta(milliseconds=stamp)).strftime(pattern).encode("utf-8", "surrogateescape")
-                if stamp >= 0
-                else b""
-            )
+            text = (epoch + timedelta(milliseconds=stamp)).strftime(pattern) if stamp >= 0 else ""
         except (OverflowError, ValueError):
             return _number(stamp)  # a time that no calendar has: the number itself
+        return text.encode("utf-8", "surrogateescape")
 
     return render
 

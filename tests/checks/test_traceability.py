@@ -33,7 +33,7 @@ _LINK = re.compile(r"\[([^]]*)\]\(([^)]*)\)")
 _FEATURE = re.compile(r"(S[0-4])-([1-9]\d*)")
 _CASES_OF_NAME = re.compile(r"test_((?:[a-z]\d+_)+)")
 _IDS = r"[A-Z]\d+(?:(?:, | and )[A-Z]\d+)*"
-_CASES_OF_DOCSTRING = re.compile(rf"^({_IDS}):|\(({_IDS})\)")
+_CASES_OF_DOCSTRING = re.compile(rf"^({_IDS})[:.]|\(({_IDS})\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +224,7 @@ def cases_of(test: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
 
 
 def cases_of_docstring(node: ast.Module | ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
-    """Ids at its beginning, ``N9: …``, or in parentheses, ``… (N9, N10)``."""
+    """Ids at its beginning, ``N9: …`` or ``N9.``, or in parentheses, ``… (N9, N10)``."""
     found = _CASES_OF_DOCSTRING.findall(ast.get_docstring(node) or "")
     return ALL_CASES & frozenset(re.findall(r"[A-Z]\d+", " ".join(a + b for a, b in found)))
 

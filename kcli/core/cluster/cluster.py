@@ -308,6 +308,12 @@ def bootstrap_nodes(servers: str) -> list[Node]:
     nodes: list[Node] = []
     for text in filter(None, (part.strip() for part in servers.split(","))):
         address = text.split("://", 1)[-1]
+        if address.count(":") > 1 and "]" not in address:
+            raise ConfigError(
+                f"{text!r} is not the address of a broker",
+                why="an IPv6 address stands in brackets",
+                do=f"write [{address}]:9092",
+            )
         host, colon, port = address.rpartition(":")
         if not colon or "]" in port:
             host, port = address, "9092"

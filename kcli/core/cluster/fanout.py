@@ -84,10 +84,13 @@ def _round(
     if requests:
         cluster.poll(max(0.0, deadline - cluster.loop.now()), *(future for _, future in requests))
     for group, future in requests:
-        error = future.error if future.done else TimedOutError(f"{what}: no answer in time")
-        if error is not None:
+        if not future.done:
+            for where, _ in group:  # an earlier error tells more than the deadline
+                errors.setdefault(where, TimedOutError(f"{what}: no answer in time"))
+            continue
+        if future.error is not None:
             for where, _ in group:
-                _note(where, error, results, errors)
+                _note(where, future.error, results, errors)
             continue
         for where, code, answer in read(future.value):
             if code == NONE:

@@ -7,6 +7,7 @@ from kcli.core.error_codes import NOT_CONTROLLER, error_code
 from kcli.core.errors import BrokerError, ConnectError
 
 JITTER = 0.2
+_ENOUGH = 32  # doublings, after which no wait grows any more
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Backoff:
 
     def next(self) -> float:
         """Seconds to wait before the next try; counts a failure."""
-        wait = min(self._first * 2.0**self.failures, self._longest)
+        wait = min(self._first * 2.0 ** min(self.failures, _ENOUGH), self._longest)
         self.failures += 1
         return wait * self._random.uniform(1 - JITTER, 1 + JITTER)
 

@@ -12,6 +12,7 @@ from kcli.core.errors import ConnectError, ProtocolError
 _SIZE = struct.Struct(">i")
 SCRATCH_BYTES = 65_536
 _ROUND = 1 << 20
+_FIRST_MAX = 16 << 20
 
 _FOREIGN = (
     (b"HTTP", "HTTP", "this is a web server's port"),
@@ -75,7 +76,7 @@ class FrameReader:
         self._large: bytearray | None = None
         self._large_size = 0
         self._large_filled = 0
-        self.received_any = False
+        self._spoke_kafka = False
 
     def writable(self) -> memoryview:
         """The room that the next bytes must be written to; never empty."""
@@ -85,7 +86,6 @@ class FrameReader:
 
     def received(self, count: int) -> list[Frame]:
         """Takes note of ``count`` new bytes; ProtocolError or ConnectError when they cannot be Kafka's."""
-        self.received_any = True
         if self._large is not None:
             self._large_filled += count
             if self._large_filled < self._large_size:
@@ -123,7 +123,9 @@ class FrameReader:
 
     def _frame_size(self, pos: int) -> int:
         (size,) = _SIZE.unpack_from(self._scratch, pos)
-        if 4 <= size <= self._max:
+        # The first answer of a connection is never as large as the first bytes of other protocols would have it.
+        if 4 <= size <= (self._max if self._spoke_kafka else min(self._max, _FIRST_MAX)):
+            self._spoke_kafka = True
             return int(size)
         head = bytes(self._view[pos : pos + 4])
         for magic, name, hint in _FOREIGN:

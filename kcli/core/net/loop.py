@@ -90,11 +90,13 @@ class Loop:
         if self._closed:
             return
         self._closed = True
-        for channel in list(self._channels):
-            channel.close()
-        self._run_completions()
-        self._selector.close()
-        self._wakeup.close()
+        try:
+            for channel in list(self._channels):
+                channel.close()
+            self._run_completions()
+        finally:
+            self._selector.close()
+            self._wakeup.close()
 
     # --- for any thread ----------------------------------------------------------------------------
 

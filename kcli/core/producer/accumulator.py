@@ -92,6 +92,8 @@ class Accumulator:
                     )
             finally:
                 self._waiters -= 1
+            if self._interrupted and self._used >= self._memory:
+                raise ClosedError("stopped while waiting for memory", why="records waited to be confirmed")
             self._refuse_if_closed()
 
     def interrupt(self) -> None:
@@ -289,8 +291,6 @@ class Accumulator:
         return self._used < self._memory or self._closed is not None or self._interrupted
 
     def _refuse_if_closed(self) -> None:
-        if self._interrupted and self._used >= self._memory:
-            raise ClosedError("stopped while waiting for memory", why="records waited for their confirmation")
         if self._closed is not None:
             raise ClosedError(self._closed.what, why=self._closed.why, do=self._closed.do)
 

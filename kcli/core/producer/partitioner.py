@@ -25,8 +25,9 @@ def partitioner(name: str) -> ByKey:
 
 
 def _murmur2(keys: Sequence[bytes | None], partitions: int) -> list[int]:
-    if None not in keys:
-        return kernels.partition_keys(keys, partitions)
+    present = [key for key in keys if key is not None]
+    if len(present) == len(keys):
+        return kernels.partition_keys(present, partitions)
     murmur2 = kernels.murmur2
     return [ANYWHERE if key is None else (murmur2(key) & 0x7FFFFFFF) % partitions for key in keys]
 

@@ -287,7 +287,7 @@ class Producer:
                 place()
         except KcliError:
             with self._completed:
-                self._outstanding -= count
+                self._outstanding -= count  # refused before anything was placed
             raise
         self._cluster.loop.wakeup()
 

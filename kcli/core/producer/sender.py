@@ -284,10 +284,8 @@ class Sender:
     ) -> None:
         """The broker misses a batch before this one: it comes again, or the producer starts a new epoch."""
         first = self._accumulator.peek(batch.where)
-        flying = self._in_flight.get(batch.where, [])
-        earlier = [
-            b for b in (*flying, *([first] if first else [])) if b.numbered and b.created < batch.created
-        ]
+        others = [*self._in_flight.get(batch.where, []), *([first] if first else [])]
+        earlier = any(other.numbered and other.goes_before(batch) for other in others)
         if error.code != OUT_OF_ORDER_SEQUENCE_NUMBER or not earlier:
             numbers.request_bump(batch.where, str(error))
         self._retry(batch, error, now)

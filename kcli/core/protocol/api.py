@@ -116,7 +116,12 @@ def decode_response(request: type[Request], version: int, frame: memoryview) -> 
     flexible = version >= request.flexible
     pos = 4
     if flexible and request.api_key != API_VERSIONS:
-        pos = codec.skip_tagged(frame, pos)
+        try:
+            pos = codec.skip_tagged(frame, pos)
+        except IndexError:
+            raise ProtocolError(
+                f"malformed answer: {request.api_name} v{version} ends in its header"
+            ) from None
     answer, end = compiler.decode(request.response, frame, pos, version, flexible=flexible)
     if end != len(frame):
         raise ProtocolError(

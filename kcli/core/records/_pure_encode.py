@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from operator import add
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from kcli.core.records.varint import (
     INT64_MAX,
@@ -27,6 +27,7 @@ Row = tuple[bytes | None, bytes | None, bytes, int]
 """Key, value, header block, timestamp in ms."""
 
 _CHUNK = 8192  # records looked at in one step: bounds what is measured in vain when a batch is full
+_FEW = 8  # so many lines are encoded one by one: the tables are for many
 _CACHED_LENGTH = 2048  # longer values get no table entry: one cold lookup is nothing beside their copy
 _BORDERS = tuple(1 << bits for bits in (6, 13, 20, 27, 34))  # first delta of a longer varint
 
@@ -56,11 +57,14 @@ def encode_lines(
     ``first_delta`` is the offset delta of the first of them; the others follow densely. Returns the encoded
     records, how many lines were taken and the size in bytes.
     """
+    total = len(lines) - start
+    if total <= _FEW:
+        rows = [(key, line, headers, timestamp_delta) for line in lines[start:]]
+        return encode_rows(rows, 0, first_delta, 0, room)
     timestamp = cached_varint(timestamp_delta)
     key_part = b"\x01" if key is None else cached_varint(len(key)) + key
     pieces: list[bytes] = []
     taken = size = 0
-    total = len(lines) - start
     while taken < total:
         delta = first_delta + taken
         width = varint_size(delta)
@@ -152,9 +156,10 @@ class _LineShape:
     def __init__(self, timestamp: bytes, width: int, key_part: bytes, headers: bytes) -> None:
         fixed = 1 + len(timestamp) + width + len(key_part) + len(headers)
         constant = b"\x00" + timestamp
-        self.sizes = _Table(lambda length: _whole(fixed + _part(length)))
-        self.heads = _Table(lambda length: headers + encode_varint(fixed + _part(length)) + constant)
-        self.tails = _Table(lambda length: key_part + encode_varint(length))
+        varints = _record_lengths(fixed)
+        self.sizes = _record_sizes(fixed)
+        self.heads = _Table(lambda length: headers + varints[length] + constant)
+        self.tails = _line_tails(key_part)
         self.headers = headers
 
     def add(self, pieces: list[bytes], values: Sequence[bytes], delta: int, room: int) -> tuple[int, int]:
@@ -238,6 +243,24 @@ _line_shape = lru_cache(maxsize=16)(_LineShape)
 _keyed_shape = lru_cache(maxsize=16)(_KeyedShape)
 
 
+@lru_cache(maxsize=16)
+def _record_sizes(fixed: int) -> "_Table[int]":
+    """Length of a value -> size of its record. Shared by all timestamps, which change with every chunk of input."""
+    return _Table(lambda length: _whole(fixed + _part(length)))
+
+
+@lru_cache(maxsize=16)
+def _record_lengths(fixed: int) -> "_Table[bytes]":
+    """Length of a value -> the varint in front of its record."""
+    return _Table(lambda length: encode_varint(fixed + _part(length)))
+
+
+@lru_cache(maxsize=16)
+def _line_tails(key_part: bytes) -> "_Table[bytes]":
+    """Length of a value -> the key and that length."""
+    return _Table(lambda length: key_part + encode_varint(length))
+
+
 def _part(length: int) -> int:
     """The size of a key or value with its length in front."""
     return varint_size(length) + max(0, length)
@@ -257,7 +280,7 @@ def _fitting(sizes: list[int], room: int) -> tuple[int, int]:
     return count, ends[count - 1] if count else 0
 
 
-class _Table(dict[int, _T]):
+class _Table(dict[int, _T], Generic[_T]):
     """A function of a length, remembered for the usual lengths."""
 
     def __init__(self, make: Callable[[int], _T]) -> None:

@@ -70,6 +70,7 @@ class FakeChannel:
         self.wants_write = wants_write
         self.deadline = deadline
         self.is_open = True
+        self.attempt = 1
         self.events: list[str] = []
         self.forget: Any = lambda _channel: None
         self.on_event: Any = lambda _name: None

@@ -179,7 +179,7 @@ def test_a_channel_whose_socket_changed_while_it_read_is_not_written_to(
     def next_address(name: str) -> None:
         if name == "read":
             channel.forget(channel)
-            channel.fd = 10_007
+            channel.fd, channel.attempt = 10_007, 2
 
     channel.on_event = next_address
     selector.ready = [(10_000, READ | WRITE)]

@@ -1,0 +1,275 @@
+"""Connections by (node, purpose): made on demand, one at a time, again after a pause (N2, N11, N14)."""
+
+from typing import Any
+
+import pytest
+
+from kcli.core.cluster import brokers as module
+from kcli.core.cluster.brokers import CONTROL, FETCH, Brokers, is_final
+from kcli.core.connection.state import State
+from kcli.core.errors import AuthError, ConnectError, KcliError, OutcomeUnknownError
+from kcli.core.future import Future
+from kcli.core.hooks import NO_HOOKS
+from kcli.core.net.loop import Loop
+from kcli.core.net.resolve import Address
+from kcli.core.options import ClientOptions
+from kcli.core.protocol.messages.metadata import MetadataRequest
+from kcli.core.types import Node
+from tests.unit.core.connection.wire import metadata, offers
+from tests.unit.core.net.fakes import Clock, FakeSelector, loop_on
+
+NODE = Node(1, "127.0.0.1", 9092)
+OTHER = Node(2, "127.0.0.1", 9093)
+
+
+class ScriptedChannel:
+    """A Channel without a socket: a test connects it, feeds it and ends it."""
+
+    made: list["ScriptedChannel"] = []  # noqa: RUF012 - emptied by the fixture
+
+    def __init__(self, connection: Any, **_: Any) -> None:
+        self.connection = connection
+        self.node = connection.node
+        self.failure: KcliError | None = None
+        self.clock: Any = float
+        self.closed_at, self.closed_idle, self.last_used, self.attempt = 0.0, False, 0.0, 0
+        self.forget: Any = lambda _channel: None
+        self.addresses: list[Address] | None = None
+        self.wants_write = False
+        self.made.append(self)
+
+    @property
+    def is_open(self) -> bool:
+        return self.connection.state is not State.CLOSED
+
+    def fileno(self) -> int:
+        return -1
+
+    def start_setup(self, now: float) -> None:
+        self.last_used = now
+
+    def open(self, addresses: list[Address]) -> None:
+        self.addresses = addresses
+
+    def next_deadline(self) -> float:
+        return self.connection.next_deadline()  # type: ignore[no-any-return]
+
+    def check_deadlines(self, now: float) -> None:
+        self.connection.check_deadlines(now)
+
+    def close(self, error: KcliError | None = None) -> None:
+        if self.is_open:
+            self.failure = error or ConnectError("closed")
+            self.closed_at = self.clock()
+            self.closed_idle = self.connection.state is State.READY and self.connection.pending == 0
+            self.connection.close(error)
+
+    def make_ready(self) -> None:
+        self.connection.connected(0.0, 1e9)
+        self.feed(offers())
+
+    def feed(self, data: bytes) -> None:
+        self.connection.writable()[: len(data)] = data
+        self.connection.received(len(data), 0.0, 1e9)
+
+
+class Rig:
+    def __init__(self, loop: Loop, clock: Clock, **values: Any) -> None:
+        self.loop, self.clock = loop, clock
+        options = ClientOptions(bootstrap_servers="x", **values)
+        self.lookups: list[str] = []
+        self.found: Any = [Address(2, ("10.0.0.1", 9092))]
+        self.brokers = Brokers(loop, options, NO_HOOKS, resolve=self.resolve)
+
+    def resolve(self, host: str, port: int) -> list[Address]:
+        self.lookups.append(host)
+        if isinstance(self.found, KcliError):
+            raise self.found
+        return list(self.found)
+
+    def ask(self, node: Node = NODE, purpose: str = CONTROL) -> Future[Any]:
+        future: Future[Any] = Future()
+        self.brokers.send(node, purpose, MetadataRequest(topics=[]), future, self.clock() + 30)
+        return future
+
+    def turn(self, seconds: float = 0.0) -> None:
+        end = self.clock() + seconds
+        self.loop.poll(0)
+        while self.clock() < end:
+            self.loop.poll(end - self.clock())
+
+    def fail(self, error: KcliError | None = None) -> None:
+        ScriptedChannel.made[-1].close(error or ConnectError("cannot connect: refused"))
+        self.turn()
+
+
+@pytest.fixture
+def rig(monkeypatch: pytest.MonkeyPatch) -> Rig:
+    ScriptedChannel.made = []
+    monkeypatch.setattr(module, "Channel", ScriptedChannel)
+    clock = Clock()
+    return Rig(loop_on(FakeSelector(clock), monkeypatch), clock)
+
+
+def made() -> list[ScriptedChannel]:
+    return ScriptedChannel.made
+
+
+def test_many_requests_share_one_connection(rig: Rig) -> None:
+    futures = [rig.ask() for _ in range(200)]
+    assert len(made()) == 1
+    made()[0].make_ready()
+    for number in range(1, 201):
+        made()[0].feed(metadata(number))
+    rig.turn()
+    assert all(f.done and f.error is None for f in futures)
+
+
+def test_each_node_and_each_purpose_has_its_own(rig: Rig) -> None:
+    for node in (NODE, OTHER):
+        for purpose in (CONTROL, FETCH):
+            rig.ask(node, purpose)
+    assert len(made()) == 4
+
+
+def test_an_address_needs_no_thread_and_no_lookup_of_names(rig: Rig) -> None:
+    rig.ask()
+    assert made()[0].addresses == rig.found
+
+
+def test_a_failure_ends_in_the_future(rig: Rig) -> None:
+    future = rig.ask()
+    rig.fail()
+    assert "refused" in str(future.error)
+    assert not isinstance(future.error, OutcomeUnknownError)
+
+
+def test_during_backoff_nothing_is_tried(rig: Rig) -> None:
+    rig.ask()
+    rig.fail()
+    assert not rig.brokers.available(NODE, CONTROL, rig.clock())
+    future = rig.ask()
+    rig.turn()
+    assert len(made()) == 1
+    assert type(future.error) is ConnectError
+
+
+def test_the_backoff_ends_at_the_time_it_says(rig: Rig) -> None:
+    rig.ask()
+    rig.fail()
+    at = rig.brokers.retry_at(NODE, CONTROL) or rig.clock()
+    rig.brokers.available(NODE, CONTROL, rig.clock())
+    at = rig.brokers.retry_at(NODE, CONTROL)
+    assert rig.clock() < at <= rig.clock() + 0.06
+    assert rig.brokers.available(NODE, CONTROL, at)
+
+
+def test_a_dead_broker_is_tried_at_most_twelve_times_in_ten_seconds(rig: Rig) -> None:
+    end = rig.clock() + 10
+    while rig.clock() < end:
+        if rig.brokers.available(NODE, CONTROL, rig.clock()):
+            rig.ask()
+            rig.fail()
+        rig.turn(0.01)
+    assert 4 <= len(made()) <= 12
+
+
+def test_a_connection_that_was_ready_starts_the_backoff_over(rig: Rig) -> None:
+    for _ in range(6):
+        rig.ask()
+        rig.fail()
+        rig.brokers.available(NODE, CONTROL, rig.clock())
+        rig.turn(2)
+    rig.ask()
+    made()[-1].make_ready()
+    rig.ask()
+    rig.fail(OutcomeUnknownError("reset"))
+    assert rig.brokers.retry_at(NODE, CONTROL) - rig.clock() < 0.07
+
+
+def test_a_connection_closed_while_idle_is_made_again_silently(rig: Rig) -> None:
+    rig.ask()
+    made()[0].make_ready()
+    made()[0].feed(metadata(1))
+    rig.turn(100)
+    made()[0].close(OutcomeUnknownError("the broker closed the connection"))
+    rig.turn(100)
+    assert rig.brokers.available(NODE, CONTROL, rig.clock())
+    assert rig.brokers.failure(NODE, CONTROL) is None
+    future = rig.ask()
+    assert len(made()) == 2
+    made()[1].make_ready()
+    made()[1].feed(metadata(1, "again"))
+    rig.turn()
+    assert future.value.cluster_id == "again"
+
+
+def test_the_backoff_counts_from_the_end_and_not_from_the_next_look(rig: Rig) -> None:
+    rig.ask()
+    made()[0].close(ConnectError("refused"))
+    rig.turn(100)
+    assert rig.brokers.available(NODE, CONTROL, rig.clock())
+
+
+def test_what_the_broker_offers_is_known_once_it_is_ready(rig: Rig) -> None:
+    rig.ask()
+    assert rig.brokers.offer(NODE, CONTROL) is None
+    assert rig.brokers.pending(NODE, CONTROL) == 1
+    made()[0].make_ready()
+    assert rig.brokers.offer(NODE, CONTROL).apis[3] == (0, 12)
+    assert rig.brokers.offer(OTHER, CONTROL) is None
+    assert rig.brokers.pending(OTHER, CONTROL) == 0
+
+
+def test_the_reason_of_a_failure_is_kept_until_the_next_try(rig: Rig) -> None:
+    rig.ask()
+    rig.fail(ConnectError("cannot connect: refused"))
+    assert "refused" in str(rig.brokers.failure(NODE, CONTROL))
+    rig.turn(5)
+    rig.ask()
+    assert rig.brokers.failure(NODE, CONTROL) is None
+
+
+@pytest.mark.parametrize(("idle", "closed"), [(539, False), (541, True)])
+def test_idle_connections_are_closed(rig: Rig, idle: float, *, closed: bool) -> None:
+    rig.ask()
+    made()[0].make_ready()
+    made()[0].feed(metadata(1))
+    rig.brokers.close_idle(rig.clock() + idle)
+    assert made()[0].is_open is not closed
+
+
+def test_a_connection_with_a_request_in_flight_is_not_idle(rig: Rig) -> None:
+    rig.ask()
+    made()[0].make_ready()
+    rig.brokers.close_idle(rig.clock() + 10_000)
+    assert made()[0].is_open
+
+
+def test_names_are_looked_up_on_a_thread(rig: Rig) -> None:
+    rig.ask(Node(3, "broker.example", 9092))
+    while made()[0].addresses is None:
+        rig.loop.poll(0)
+    assert rig.lookups == ["broker.example"]
+
+
+def test_a_name_that_does_not_resolve_fails_its_requests(rig: Rig) -> None:
+    rig.found = ConnectError("cannot resolve broker.example")
+    future = rig.ask(Node(3, "broker.example", 9092))
+    while not future.done:
+        rig.loop.poll(0)
+    assert "cannot resolve" in str(future.error)
+
+
+@pytest.mark.parametrize(
+    ("error", "final"),
+    [
+        (AuthError("certificate"), True),
+        (ConnectError("broker:9092 does not speak Kafka here"), True),
+        (ConnectError("cannot connect"), False),
+        (OutcomeUnknownError("reset"), False),
+        (None, False),
+    ],
+)
+def test_what_connecting_again_cannot_help(error: KcliError | None, *, final: bool) -> None:
+    assert is_final(error) is final

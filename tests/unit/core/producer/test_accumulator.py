@@ -1,0 +1,379 @@
+"""Queues of batches: order, lingering, memory, the parked queue, expiry."""
+
+import threading
+from typing import Any
+
+import pytest
+
+from kcli.core.errors import BufferFullError, ClosedError, KcliError
+from kcli.core.producer.batch import BatchEvent, BatchState
+from tests.unit.core.net.fakes import Clock
+from tests.unit.core.producer.batches import (
+    P0,
+    P1,
+    accumulator,
+    lines,
+    open_batch,
+    parked,
+    put,
+    record,
+    retried,
+    sent,
+    values_of,
+)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def take(where: Any, partition: Any, clock: Clock) -> list[bytes] | None:
+    batch = where.take(partition, clock())
+    return None if batch is None else values_of(batch)
+
+
+# --- order and lingering ------------------------------------------------------------------------------------
+
+
+def test_records_keep_their_order_over_batches(clock: Clock) -> None:
+    acc = accumulator(clock, batch_size=200)
+    values = [b"%03d" % n + b"x" * 30 for n in range(20)]
+    put(acc, P0, *values)
+    found: list[bytes] = []
+    while (batch := acc.take(P0, clock())) is not None:
+        found += values_of(batch)
+    assert found == values
+
+
+def test_a_chunk_of_lines_fills_batch_after_batch(clock: Clock) -> None:
+    acc = accumulator(clock, batch_size=300)
+    rest = [b"%03d" % n + b"x" * 30 for n in range(20)]
+    while rest:
+        taken = acc.append(P0, lines(*rest))
+        assert taken >= 1
+        rest = rest[taken:]
+    assert len(list(acc.queued())) >= 3
+
+
+def test_an_open_batch_waits_for_more_and_a_full_one_does_not(clock: Clock) -> None:
+    acc = accumulator(clock, batch_size=100)
+    put(acc, P0, b"a")
+    assert acc.ready(clock()) == ([], clock() + 0.5)
+    assert acc.ready(clock() + 0.5)[0] == [P0]
+    put(acc, P0, b"x" * 90)
+    assert acc.ready(clock())[0] == [P0]
+
+
+def test_the_next_wake_is_the_earliest(clock: Clock) -> None:
+    acc = accumulator(clock)
+    put(acc, P0, b"a")
+    clock.time += 0.2
+    put(acc, P1, b"b")
+    assert acc.ready(clock()) == ([], clock() + pytest.approx(0.3))
+
+
+def test_a_flush_ends_the_lingering_of_what_is_there_and_not_of_what_comes(clock: Clock) -> None:
+    acc = accumulator(clock)
+    put(acc, P0, b"a")
+    acc.flush()
+    assert acc.ready(clock())[0] == [P0]
+    acc.take(P0, clock())
+    clock.time += 0.1
+    put(acc, P0, b"b")
+    assert acc.ready(clock())[0] == []
+
+
+def test_a_batch_that_is_taken_takes_no_more_records(clock: Clock) -> None:
+    acc = accumulator(clock)
+    put(acc, P0, b"a")
+    batch = acc.take(P0, clock())
+    put(acc, P0, b"b")
+    assert batch is not None
+    assert (batch.state, values_of(batch)) == (BatchState.QUEUED, [b"a"])
+    assert take(acc, P0, clock) == [b"b"]
+
+
+def test_peek_leaves_the_batch_open(clock: Clock) -> None:
+    acc = accumulator(clock)
+    put(acc, P0, b"a")
+    first = acc.peek(P0)
+    put(acc, P0, b"b")
+    assert first is acc.take(P0, clock())
+    assert acc.peek(P0) is None
+    assert acc.peek(P1) is None
+
+
+def test_partitions_do_not_wait_for_each_other(clock: Clock) -> None:
+    acc = accumulator(clock)
+    put(acc, P0, b"a")
+    batch = sent(acc.take(P0, clock()))
+    batch.not_before = clock() + 100
+    acc.put_back(retried(batch))
+    put(acc, P1, b"b")
+    assert acc.ready(clock() + 1)[0] == [P1]
+
+
+# --- again ------------------------------------------------------------------------------------------------------
+
+
+def test_a_batch_in_its_pause_holds_back_those_behind_it(clock: Clock) -> None:
+    acc = accumulator(clock, batch_size=100)
+    put(acc, P0, b"1" * 50)
+    batch = sent(acc.take(P0, clock()))
+    put(acc, P0, b"2" * 50, b"3" * 50)
+    batch.not_before = clock() + 2
+    acc.put_back(retried(batch))
+    assert acc.ready(clock() + 1) == ([], clock() + 2)
+    assert take(acc, P0, clock) is None
+    clock.time += 2
+    assert acc.ready(clock())[0] == [P0]
+    assert [take(acc, P0, clock) for _ in range(3)] == [[b"1" * 50], [b"2" * 50], [b"3" * 50]]
+
+
+@pytest.mark.parametrize("base", [0, 2**31 - 3])
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 2, 1, 0), (2, 0, 3, 1), (1, 3, 0, 2)])
+def test_batches_come_back_in_the_order_of_their_numbers(clock: Clock, base: int, order: tuple[int, ...]) -> None:
+    acc = accumulator(clock, batch_size=80)
+    put(acc, P0, *(b"%d" % n * 30 for n in range(6)))
+    flying = [sent(acc.take(P0, clock()), (base + n) % 2**31) for n in range(4)]
+    for n in order:
+        acc.put_back(retried(flying[n]))
+    found = [take(acc, P0, clock) for _ in range(6)]
+    assert found == [[b"%d" % n * 30] for n in range(6)]
+
+
+def test_without_numbers_a_batch_comes_back_in_front(clock: Clock) -> None:
+    acc = accumulator(clock, batch_size=80)
+    put(acc, P0, b"1" * 30, b"2" * 30)
+    acc.put_back(retried(sent(acc.take(P0, clock()))))
+    assert [take(acc, P0, clock) for _ in range(2)] == [[b"1" * 30], [b"2" * 30]]
+
+
+def test_parts_take_the_place_and_the_memory_of_their_batch(clock: Clock) -> None:
+    acc = accumulator(clock, memory=10_000)
+    put(acc, P0, b"1", b"2")
+    batch = sent(acc.take(P0, clock()))
+    put(acc, P0, b"3")
+    parts = [open_batch(clock, P0, b"1"), open_batch(clock, P0, b"2")]
+    for part in parts:
+        part.cell.apply(BatchEvent.CLOSE)
+    batch.split_into(parts)
+    acc.replace(batch, parts)
+    assert [take(acc, P0, clock) for _ in range(3)] == [[b"1"], [b"2"], [b"3"]]
+    assert acc._used == sum(p.builder.size for p in parts) + open_batch(clock, P0, b"3").builder.size
+
+
+# --- memory -----------------------------------------------------------------------------------------------------
+
+
+def test_memory_is_counted_until_a_batch_is_settled(clock: Clock) -> None:
+    acc = accumulator(clock, memory=500, batch_size=10_000)
+    acc.wait_for_memory()
+    put(acc, P0, b"x" * 600)
+    batch = sent(acc.take(P0, clock()))
+    with pytest.raises(BufferFullError, match="buffer.memory"):
+        acc.wait_for_memory()
+    batch.confirm(0, -1)
+    acc.settled(batch)
+    acc.wait_for_memory()
+    assert acc._used == 0
+
+
+def test_a_full_memory_ends_the_lingering(clock: Clock) -> None:
+    acc = accumulator(clock, memory=500, batch_size=10_000)
+    put(acc, P0, b"x" * 600)
+    assert acc.ready(clock())[0] == [P0]
+
+
+def waiting(acc: Any) -> tuple[threading.Thread, list[object]]:
+    """A caller that waits for memory; returns when it does."""
+    outcome: list[object] = []
+
+    def wait() -> None:
+        try:
+            acc.wait_for_memory()
+            outcome.append("room")
+        except KcliError as error:
+            outcome.append(type(error))
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    while acc._waiters == 0 and thread.is_alive():
+        thread.join(0.001)
+    return thread, outcome
+
+
+@pytest.mark.parametrize("event", ["settled", "closed", "taken", "expired", "interrupted"])
+def test_a_waiting_caller_is_let_go(clock: Clock, event: str) -> None:
+    acc = accumulator(clock, memory=500, batch_size=10_000, max_block=60.0)
+    log: list[str] = []
+    if event in ("taken", "expired"):
+        acc.park("u", parked(log, "p", size=600, deadline=clock() + 1))
+        batch = None
+    else:
+        put(acc, P0, b"x" * 600)
+        batch = sent(acc.take(P0, clock()))
+    thread, outcome = waiting(acc)
+    if event == "settled":
+        assert batch is not None
+        batch.confirm(0, -1)
+        acc.settled(batch)
+    elif event == "closed":
+        acc.close(KcliError("the sender has died"))
+    elif event == "taken":
+        acc.take_all()
+    elif event == "expired":
+        acc.expired(clock() + 2)
+    else:
+        acc.interrupt()
+    thread.join(10)
+    assert outcome == [ClosedError if event in ("closed", "interrupted") else "room"]
+
+
+# --- parked -----------------------------------------------------------------------------------------------------
+
+
+def test_parked_records_are_placed_in_order_when_the_partitions_are_known(clock: Clock) -> None:
+    acc, log = accumulator(clock), list[str]()
+    for name in ("a", "b", "c"):
+        acc.park("t", parked(log, name))
+    assert acc.parked_topics() == ["t"]
+    assert acc.is_parked("t")
+    assert not acc.is_parked("u")
+    acc.unpark("t")
+    assert log == ["place a", "place b", "place c"]
+    assert not acc.is_parked("t")
+    assert acc._used == 0
+
+
+def test_what_is_parked_during_the_placing_is_placed_behind(clock: Clock) -> None:
+    acc, log = accumulator(clock), list[str]()
+
+    def place_and_park() -> None:
+        log.append("place a")
+        assert acc.is_parked("t")
+        acc.park("t", parked(log, "late"))
+
+    acc.park("t", parked(log, "a", place=place_and_park))
+    acc.park("t", parked(log, "b"))
+    acc.unpark("t")
+    assert log == ["place a", "place b", "place late"]
+
+
+def test_parked_records_take_memory(clock: Clock) -> None:
+    acc, log = accumulator(clock, memory=500), list[str]()
+    acc.park("t", parked(log, "a", size=600))
+    with pytest.raises(BufferFullError):
+        acc.wait_for_memory()
+    acc.unpark("t")
+    acc.wait_for_memory()
+
+
+def test_parked_records_that_are_placed_after_the_close_still_go(clock: Clock) -> None:
+    """close() flushes: what was sent before it must not be refused because the topic was unknown till now."""
+    acc = accumulator(clock)
+    acc.park("t", parked([], "a", place=lambda: put(acc, P0, b"a")))
+    acc.close(ClosedError("the producer is closed"))
+    acc.unpark("t")
+    assert take(acc, P0, clock) == [b"a"]
+
+
+def test_a_closed_accumulator_takes_no_new_records(clock: Clock) -> None:
+    acc = accumulator(clock)
+    acc.close(ClosedError("the producer is closed"))
+    with pytest.raises(ClosedError):
+        acc.wait_for_memory()
+    with pytest.raises(ClosedError):
+        acc.park("t", parked([], "a"))
+
+
+def test_a_close_ends_the_lingering(clock: Clock) -> None:
+    acc = accumulator(clock)
+    put(acc, P0, b"a")
+    acc.close(ClosedError("closed"))
+    assert acc.ready(clock())[0] == [P0]
+
+
+# --- expiry and the end ---------------------------------------------------------------------------------------------
+
+
+def test_what_is_past_its_delivery_timeout_is_taken_out(clock: Clock) -> None:
+    acc = accumulator(clock, delivery_timeout=10, batch_size=80)
+    put(acc, P0, b"1" * 30)
+    clock.time += 5
+    put(acc, P0, b"2" * 30)
+    batches, waiting_ones, wake = acc.expired(clock())
+    assert (batches, waiting_ones, wake) == ([], [], clock() + 5)
+    clock.time += 5
+    [late], _, wake = acc.expired(clock())
+    assert values_of(late) == [b"1" * 30]
+    assert wake == clock() + 5
+    assert take(acc, P0, clock) == [b"2" * 30]
+
+
+def test_an_open_batch_that_expires_takes_no_more_records(clock: Clock) -> None:
+    acc = accumulator(clock, delivery_timeout=10)
+    put(acc, P0, b"a")
+    clock.time += 10
+    [late], _, _ = acc.expired(clock())
+    late.fail(KcliError("late"))
+    put(acc, P0, b"b")
+    assert take(acc, P0, clock) == [b"b"]
+
+
+def test_parked_records_expire_by_their_own_deadline(clock: Clock) -> None:
+    acc, log = accumulator(clock), list[str]()
+    acc.park("t", parked(log, "a", deadline=clock() + 1))
+    acc.park("t", parked(log, "b", deadline=clock() + 3))
+    _, late, wake = acc.expired(clock() + 2)
+    assert len(late) == 1
+    assert wake == clock() + 3
+    _, late, wake = acc.expired(clock() + 3)
+    assert len(late) == 1
+    assert wake == float("inf")
+    assert acc.parked_topics() == []
+    assert acc._used == 0
+
+
+def test_everything_can_be_taken_at_once(clock: Clock) -> None:
+    acc = accumulator(clock)
+    put(acc, P0, b"a")
+    put(acc, P1, b"b")
+    acc.park("u", parked([], "p"))
+    batches, waiting_ones = acc.take_all()
+    assert sorted(values_of(b)[0] for b in batches) == [b"a", b"b"]
+    assert len(waiting_ones) == 1
+    assert acc.empty
+
+
+def test_a_batch_that_comes_back_after_everything_was_taken_is_queued(clock: Clock) -> None:
+    acc = accumulator(clock)
+    put(acc, P0, b"a")
+    flying = sent(acc.take(P0, clock()))
+    acc.take_all()
+    acc.put_back(retried(flying))
+    assert acc.take(P0, clock()) is flying
+
+
+def test_empty_means_that_nothing_waits(clock: Clock) -> None:
+    acc = accumulator(clock)
+    assert acc.empty
+    put(acc, P0, b"a")
+    assert not acc.empty
+    acc.take(P0, clock())
+    assert acc.empty
+    acc.park("t", parked([], "a"))
+    assert not acc.empty
+
+
+def test_a_record_that_cannot_be_encoded_leaves_no_empty_batch_behind(clock: Clock) -> None:
+    acc = accumulator(clock)
+
+    def bad(_batch: Any) -> int:
+        raise ValueError("cannot be encoded")
+
+    with pytest.raises(ValueError, match="cannot be encoded"):
+        acc.append(P0, bad)
+    assert acc.empty
+    assert acc.append(P0, record(b"fine")) == 1

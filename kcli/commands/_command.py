@@ -112,7 +112,8 @@ class Group(WithGlobals, click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Runs the subcommand, or shows the help where none is named."""
-        if not (getattr(ctx, "_protected_args", None) or ctx.args):
+        named = getattr(ctx, "_protected_args", None)  # before click 8.2 without the underscore
+        if not (ctx.args or (ctx.protected_args if named is None else named)):
             from kcli.commands._help import show_help
 
             show_help(ctx)

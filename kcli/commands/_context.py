@@ -189,7 +189,8 @@ class Invocation:
     def _wire(
         self, direction: str, node: Any, correlation_id: int, api: str, version: int, size: int
     ) -> None:
-        where = f"{node.id}@{node.host}:{node.port}" if hasattr(node, "host") else str(node)
+        name = "bootstrap" if node.id < 0 else str(node.id)
+        where = f"{name}@{node.host}:{node.port}"
         self.talk.debug(f"{direction} {where} #{correlation_id} {api} v{version} {size} bytes")
 
 

@@ -85,6 +85,7 @@ def print_descriptions(
 ) -> None:
     """A line per partition for people, cut and csv; an item per topic in JSON and YAML."""
     form = inv.out.list_kind()
+    columns: tuple[Column, ...]
     if form in ("json", "ndjson", "yaml", "name"):
         columns, rows = DESCRIPTION, [description(t, ends, configs.get(t.name)) for t in found.values()]
     else:

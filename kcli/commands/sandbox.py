@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kcli.commands._command import Command, group
+from kcli.commands._command import group
 from kcli.commands._context import Invocation, pass_invocation
 from kcli.output.tables import Column
 
@@ -39,18 +39,6 @@ _POLL = 0.2
 _NAME = click.argument("name", required=False, metavar="[NAME]")
 
 
-class OwnOptionsWin(Command):
-    """A command whose own ``--brokers`` is a number of brokers; elsewhere that is a hidden ``-b``."""
-
-    def make_parser(self, ctx: click.Context) -> Any:
-        """The parser, with the own options registered last."""
-        parser = super().make_parser(ctx)
-        for param in self.params:
-            if isinstance(param, click.Option):
-                param.add_to_parser(parser, ctx)
-        return parser
-
-
 @group(
     "sandbox",
     examples=(
@@ -69,7 +57,6 @@ def sandbox() -> None:
 
 @sandbox.command(
     "up",
-    cls=OwnOptionsWin,
     examples=(
         ("kcli sandbox up", "starts default, or is content with the one that runs"),
         ("kcli sandbox up old --kafka-version 2.8.2", "an old broker, with its ZooKeeper"),

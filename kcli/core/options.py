@@ -174,6 +174,9 @@ class ConsumerOptions(ClientOptions):
         aliases=("fetch.message.max.bytes",),
         low=1,
     )
+    max_decompressed_batch_bytes: int = option(
+        268_435_456, "a batch that decompresses to more than this is refused", low=1_024
+    )
     check_crcs: bool = option(True, "verify the checksum of every batch", aliases=("check.crcs",))
     isolation_level: str = option(
         "read_committed",

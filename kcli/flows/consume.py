@@ -59,6 +59,7 @@ def consume(
             if left == 0:
                 break
             records += sink.batch(fetched, left)
+            fetched.batch.forget_payload()
             size += fetched.batch.size
         if batches:
             sink.flush()

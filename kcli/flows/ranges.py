@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.consumer.consumer import Consumer
-from kcli.core.consumer.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import ConfigError, DataLossError, KcliError, NotFoundError
 from kcli.core.positions import OffsetSpec, RangeSpec

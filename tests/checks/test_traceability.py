@@ -33,7 +33,7 @@ _LINK = re.compile(r"\[([^]]*)\]\(([^)]*)\)")
 _FEATURE = re.compile(r"(S[0-4])-([1-9]\d*)")
 _CASES_OF_NAME = re.compile(r"test_((?:[a-z]\d+_)+)")
 _IDS = r"[A-Z]\d+(?:(?:, | and )[A-Z]\d+)*"
-_CASES_OF_DOCSTRING = re.compile(rf"^({_IDS})[:.]|\(({_IDS})\)")
+_CASES_OF_DOCSTRING = re.compile(rf"^(?:(?:Kafka )?[Cc]ases? )?({_IDS})[:.]|\(({_IDS})\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,6 +341,7 @@ def test_checker_follows_the_link(link, tree):
         ('def test_http():\n    """N4: names it."""', {"N4"}),
         ('def test_http():\n    """N4, N9 and N10: names them."""', {"N4", "N9", "N10"}),
         ('def test_http():\n    """Names it, and goes on (N4, N9)."""', {"N4", "N9"}),
+        ('def test_http():\n    """Kafka cases N4 and N9: names them."""', {"N4", "N9"}),
         ('def test_escapes():\n    """C1 controls are made visible: see there."""', set()),
         ('@pytest.mark.case("N4", "N9")\nasync def test_http(): ...', {"N4", "N9"}),
         ('@pytest.mark.parametrize("N4", [])\ndef test_http(): ...', set()),

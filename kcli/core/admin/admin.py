@@ -10,7 +10,7 @@ from kcli.core.admin.configs import ConfigEntry, describe_topic_configs
 from kcli.core.admin.topics import Outcome, TopicInfo
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.metadata import ClusterView
-from kcli.core.consumer.offsets import OffsetInfo, list_offsets
+from kcli.core.cluster.offsets import OffsetInfo, list_offsets
 from kcli.core.errors import KcliError
 from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.options import ClientOptions, build

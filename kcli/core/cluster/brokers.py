@@ -76,6 +76,15 @@ class Brokers:
             channel = self._connect(node, route, now)
         channel.connection.request(request, future, now, deadline)
 
+    def rename(self, bootstrap: Node, node: Node) -> None:
+        """The bootstrap address turned out to be ``node``: its connection serves for it from now on."""
+        old, new = (bootstrap.id, CONTROL), (node.id, CONTROL)
+        route = self._routes.get(old)
+        if route is not None and new not in self._routes and self._usable(route) is not None:
+            self._routes[new] = self._routes.pop(old)
+            assert route.channel is not None
+            route.channel.node = route.channel.connection.node = node
+
     def available(self, node: Node, purpose: str, now: float) -> bool:
         """False while the node is in backoff after a failure."""
         route = self._routes.get((node.id, purpose))

@@ -242,6 +242,10 @@ class Cluster:
         self._refresh_failures = 0
         self.view = apply_answer(self.view, answer.value, names)
         self._refreshed_at = now
+        for address in self._bootstrap:
+            for node in self.view.nodes.values():
+                if (node.host, node.port) == (address.host, address.port):
+                    self.brokers.rename(address, node)
         incomplete = any(
             self.view.topics[n].error or any(p.leader < 0 for p in self.view.topics[n].partitions)
             for n in names

@@ -10,8 +10,8 @@ from typing import Any
 
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.metadata import ClusterView
+from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo, list_offsets, raise_first_error
 from kcli.core.consumer.fetcher import Arrived, FetchedBatch, Fetcher, OutOfRangeError
-from kcli.core.consumer.offsets import EARLIEST, LATEST, OffsetInfo, list_offsets, raise_first_error
 from kcli.core.consumer.subscription import PartitionState, Span, Subscription
 from kcli.core.errors import DataLossError, KcliError
 from kcli.core.hooks import NO_HOOKS, Hooks
@@ -123,6 +123,7 @@ class Consumer:
             for record in fetched.batch.records(*fetched.where):
                 if fetched.first <= record.offset < fetched.stop:
                     yield record
+            fetched.batch.forget_payload()
 
     def wakeup(self) -> None:
         """Ends the current or the next poll; for other threads and signal handlers."""

@@ -248,9 +248,10 @@ class Fetcher:
         return wanted, position
 
     def _checked(self, where: TopicPartition, batches: Iterable[BatchView]) -> Iterable[BatchView]:
-        check = self._options.check_crcs
+        check, limit = self._options.check_crcs, self._options.max_decompressed_batch_bytes
         try:
             for batch in batches:
+                batch.limit = limit
                 if check:
                     batch.verify()
                 yield batch

@@ -54,6 +54,7 @@ class RecordBatch(BatchView):
             self.base_sequence,
             self.count,
         ) = HEADER.unpack_from(raw)
+        self.limit = DEFAULT_LIMIT
         self._payload: memoryview | None = None
 
     def __repr__(self) -> str:
@@ -82,7 +83,7 @@ class RecordBatch(BatchView):
         if self.codec == Codec.NONE and count > room // SMALLEST_RECORD:
             self._refuse(f"{count} records cannot stand in {room} bytes")
 
-    def payload(self, limit: int = DEFAULT_LIMIT) -> memoryview:
+    def payload(self, limit: int | None = None) -> memoryview:
         """See BatchView."""
         if self._payload is None:
             self.check()
@@ -90,10 +91,18 @@ class RecordBatch(BatchView):
             if not self.count and self.codec:
                 body = body[:0]  # an empty batch that was kept for its sequence numbers
             try:
-                self._payload = memoryview(decompress(self.codec, body, limit)) if body else body
+                self._payload = (
+                    memoryview(decompress(self.codec, body, self.limit if limit is None else limit))
+                    if body
+                    else body
+                )
             except CorruptRecordsError as error:
                 raise self._about(error) from error
         return self._payload
+
+    def forget_payload(self) -> None:
+        """See BatchView."""
+        self._payload = None
 
     def values(
         self,
@@ -101,7 +110,7 @@ class RecordBatch(BatchView):
         last_offset: int,
         delimiter: bytes,
         null: bytes,
-        limit: int = DEFAULT_LIMIT,
+        limit: int | None = None,
     ) -> tuple[bytes, int]:
         """See BatchView; straight through the kernel, without columns."""
         first, last = first_offset - self.base_offset, last_offset - self.base_offset
@@ -111,7 +120,7 @@ class RecordBatch(BatchView):
         except CorruptRecordsError as error:
             raise self._about(error) from error
 
-    def _decode(self, limit: int) -> Columns:
+    def _decode(self, limit: int | None) -> Columns:
         payload = self.payload(limit)
         try:
             return decode_columns(payload, self.count)

@@ -57,6 +57,7 @@ class LegacyBatch(BatchView):
         self.leader_epoch = self.producer_id = self.producer_epoch = self.base_sequence = -1
         self._message = message
         self._last_offset = message.offset
+        self.limit = DEFAULT_LIMIT
         self._payload: memoryview | None = None
         self._columns: Columns | None = None
         if self.attributes & 0x07 == Codec.NONE:
@@ -94,7 +95,7 @@ class LegacyBatch(BatchView):
         if self.codec not in _LEGACY_CODECS:
             _refuse(self._last_offset, f"{codec_name(self.codec)}, which magic {self.magic} does not have")
 
-    def payload(self, limit: int = DEFAULT_LIMIT) -> memoryview:
+    def payload(self, limit: int | None = None) -> memoryview:
         """The message, or what a wrapper holds, decompressed; see BatchView."""
         if self._payload is None:
             self.check()
@@ -102,19 +103,24 @@ class LegacyBatch(BatchView):
         assert self._payload is not None
         return self._payload
 
-    def _decode(self, limit: int) -> Columns:
+    def forget_payload(self) -> None:
+        """See BatchView. What was told of a wrapper's content is known from then on."""
+        if self.codec != Codec.NONE:
+            self._payload = self._columns = None
+
+    def _decode(self, limit: int | None) -> Columns:
         self.payload(limit)
         assert self._columns is not None
         return self._columns
 
-    def _open(self, limit: int) -> None:
+    def _open(self, limit: int | None) -> None:
         wrapper = self._message
         if wrapper.value < 0:
             _refuse(wrapper.offset, "a compressed message without value")
         packed: bytes | memoryview = self.raw[wrapper.value : wrapper.value_end]
         if self.codec == Codec.LZ4 and not self.magic:
             packed = _mend_lz4_header(bytes(packed))
-        data = memoryview(decompress(self.codec, packed, limit))
+        data = memoryview(decompress(self.codec, packed, self.limit if limit is None else limit))
         messages = _parse_set(data, wrapper)
         # Magic 1 counts offsets from the start of the set (KIP-31); the wrapper has the offset of the last.
         base = wrapper.offset - messages[-1].offset if self.magic else 0

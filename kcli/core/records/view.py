@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from operator import lt
 
 from kcli.core.errors import CorruptRecordsError
-from kcli.core.records.compression import DEFAULT_LIMIT
 from kcli.core.records.kernels import Columns, decode_headers
 from kcli.core.records.varint import INT64_MAX, INT64_MIN
 from kcli.core.types import Record
@@ -23,7 +22,8 @@ class BatchView(ABC):
     """A batch in a buffer that must live as long as the view does.
 
     ``size`` is that of the whole batch in bytes, ``raw`` are these bytes. Offsets and timestamps in columns are
-    relative to ``base_offset`` and ``base_timestamp``. Undefined attribute bits are ignored, as Java does.
+    relative to ``base_offset`` and ``base_timestamp``. Undefined attribute bits are
+    ignored, as Java does. ``limit`` caps what it may decompress to.
     """
 
     __slots__ = (
@@ -35,6 +35,7 @@ class BatchView(ABC):
         "crc",
         "last_offset_delta",
         "leader_epoch",
+        "limit",
         "magic",
         "max_timestamp",
         "producer_epoch",
@@ -43,6 +44,7 @@ class BatchView(ABC):
         "size",
     )
 
+    limit: int
     raw: memoryview
     base_offset: int
     size: int
@@ -99,13 +101,17 @@ class BatchView(ABC):
         """Raise CorruptRecordsError when fields of the header contradict one another or the bytes that are there."""
 
     @abstractmethod
-    def payload(self, limit: int = DEFAULT_LIMIT) -> memoryview:
-        """The records, decompressed under ``limit`` bytes. Kept for the next call."""
+    def payload(self, limit: int | None = None) -> memoryview:
+        """The records, decompressed under ``limit`` bytes (the view's own limit). Kept for the next call."""
 
     @abstractmethod
-    def _decode(self, limit: int) -> Columns: ...
+    def forget_payload(self) -> None:
+        """Lets go of the decompressed records: many batches may wait in one answer, few need be open."""
 
-    def columns(self, limit: int = DEFAULT_LIMIT) -> Columns:
+    @abstractmethod
+    def _decode(self, limit: int | None) -> Columns: ...
+
+    def columns(self, limit: int | None = None) -> Columns:
         """Positions of all fields in :meth:`payload`, checked against it and against the header."""
         columns = self._decode(limit)
         deltas = columns.offset_deltas
@@ -128,7 +134,7 @@ class BatchView(ABC):
         last_offset: int,
         delimiter: bytes,
         null: bytes,
-        limit: int = DEFAULT_LIMIT,
+        limit: int | None = None,
     ) -> tuple[bytes, int]:
         """Values of the records at ``first_offset`` to ``last_offset``, each followed by ``delimiter``, and how many.
 
@@ -147,7 +153,7 @@ class BatchView(ABC):
         pieces.append(b"")
         return (delimiter.join(pieces), count) if count else (b"", 0)
 
-    def records(self, topic: str = "", partition: int = -1, limit: int = DEFAULT_LIMIT) -> Iterator[Record]:
+    def records(self, topic: str = "", partition: int = -1, limit: int | None = None) -> Iterator[Record]:
         """One value object per record: convenient, and a tenth as fast as columns."""
         columns = self.columns(limit)
         data = self.payload(limit)

@@ -1,0 +1,65 @@
+"""Runs kcli as users do, in a process of its own. Not a test."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+KCLI = [sys.executable, "-m", "kcli"]
+
+
+def environment(bootstrap: str = "", **more: str) -> dict[str, str]:
+    """The environment without anybody's kcli settings; ``bootstrap`` goes into KCLI_BOOTSTRAP_SERVER."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("KCLI_", "KAFKA_"))}
+    kept = {k: v for k, v in kept.items() if k not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS")}
+    impl = {"KCLI_IMPL": os.environ["KCLI_IMPL"]} if "KCLI_IMPL" in os.environ else {}
+    named = {"KCLI_BOOTSTRAP_SERVER": bootstrap} if bootstrap else {}
+    return {**kept, "PYTHONPATH": str(ROOT), **impl, **named, **more}
+
+
+def kcli(
+    *arguments: str, bootstrap: str = "", stdin: bytes = b"", timeout: float = 120
+) -> subprocess.CompletedProcess[bytes]:
+    """Runs one command to its end."""
+    return subprocess.run(
+        [*KCLI, *arguments],
+        input=stdin,
+        capture_output=True,
+        timeout=timeout,
+        env=environment(bootstrap),
+        check=False,
+    )
+
+
+def start(*arguments: str, bootstrap: str = "", **settings: object) -> "subprocess.Popen[bytes]":
+    """Starts a command with pipes; SIGINT is delivered even when the tests run in the background."""
+    return subprocess.Popen(  # type: ignore[call-overload,no-any-return]
+        [*KCLI, *arguments],
+        stdin=settings.pop("stdin", subprocess.PIPE),
+        stdout=settings.pop("stdout", subprocess.PIPE),
+        stderr=settings.pop("stderr", subprocess.PIPE),
+        env=environment(bootstrap),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509
+        **settings,
+    )
+
+
+def shell(line: str, *, bootstrap: str = "", timeout: float = 120) -> subprocess.CompletedProcess[bytes]:
+    """Runs a line of bash in which ``kcli`` is this kcli."""
+    define = f'kcli() {{ "{sys.executable}" -m kcli "$@"; }}; '
+    return subprocess.run(
+        ["bash", "-c", define + line],
+        capture_output=True,
+        timeout=timeout,
+        env=environment(bootstrap),
+        check=False,
+    )
+
+
+def ok(done: "subprocess.CompletedProcess[bytes]", codes: Sequence[int] = (0,)) -> bytes:
+    """stdout of a command that had to end with one of ``codes``."""
+    assert done.returncode in codes, (done.returncode, done.stderr.decode(errors="replace")[-2000:])
+    return bytes(done.stdout)

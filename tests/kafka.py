@@ -54,7 +54,8 @@ class Kafka:
         from confluent_kafka.admin import AdminClient, NewTopic
 
         name = self.unused_name(hint)
-        topic = NewTopic(name, partitions, replicas or -1, config=dict(config or {}))
+        kept = {"retention.ms": "-1", **(config or {})}  # tests write records of all ages
+        topic = NewTopic(name, partitions, replicas or -1, config=kept)
         admin = AdminClient({"bootstrap.servers": self.bootstrap})
         admin.create_topics([topic], operation_timeout=30, request_timeout=30)[name].result(30)
         return name

@@ -204,7 +204,7 @@ class Accumulator:
     def put_back(self, batch: ProducerBatch) -> None:
         """Queues a batch that must be sent again: in front, in the order of the sequence numbers."""
         with self._changed:
-            batches = self._queues[batch.where].batches
+            batches = self._queues.setdefault(batch.where, PartitionQueue()).batches
             place = 0
             while place < len(batches) and _goes_before(batches[place], batch):
                 place += 1
@@ -217,7 +217,8 @@ class Accumulator:
             for part in parts:
                 part.size = part.builder.size
                 self._used += part.size
-            self._queues[batch.where].batches.extendleft(reversed(parts))
+            queue = self._queues.setdefault(batch.where, PartitionQueue())
+            queue.batches.extendleft(reversed(parts))
 
     def settled(self, batch: ProducerBatch) -> None:
         """The batch is done or failed: its memory is free."""

@@ -58,7 +58,7 @@ def chunk(*lines: bytes, first: int = 1, more: bool = False) -> Chunk:
 
 def run(producer: StandIn, chunks: Any, how: LineFormat | None = None, stop: Stop | None = None, seen: Any = None) -> Any:
     progress = (lambda *now: seen.append(now)) if seen is not None else (lambda *_: None)
-    return produce(producer, "t", chunks, how or LineFormat(), stop=stop or Stop(), progress=progress)  # type: ignore[arg-type]
+    return produce(producer, "t", chunks, how or LineFormat(), stop=Stop() if stop is None else stop, progress=progress)  # type: ignore[arg-type]
 
 
 @pytest.fixture(autouse=True)

@@ -209,6 +209,7 @@ def test_a_half_line_is_not_sent_after_a_stop(stop: Stop) -> None:
 
 @pytest.mark.parametrize("kind", ["directory", "closed"])
 def test_input_that_cannot_be_read_is_named(stop: Stop, tmp_path: Path, kind: str) -> None:
+    stop.fileno()  # its pipe must not get the number of the closed one
     fd = os.open(tmp_path, os.O_RDONLY)
     if kind == "closed":
         os.close(fd)

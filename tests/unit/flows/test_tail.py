@@ -45,7 +45,7 @@ class Log:
 def last(log: Log, count: int, stop: Stop | None = None) -> list[tuple[int, int]]:
     starts = {where: (records[0].offset if records else 0) for where, records in log.log.items()}
     ends = {where: (records[-1].offset + 1 if records else 0) for where, records in log.log.items()}
-    found = tail(log, Bounds(starts, ends), count, stop or Stop())  # type: ignore[arg-type]
+    found = tail(log, Bounds(starts, ends), count, Stop() if stop is None else stop)  # type: ignore[arg-type]
     return [(r.partition, r.offset) for r in found]
 
 

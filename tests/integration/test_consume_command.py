@@ -1,0 +1,266 @@
+"""``kcli consume`` as a user runs it: real processes, a real broker."""
+
+import base64
+import json
+import os
+import pty
+import signal
+import time
+
+import pytest
+
+from kcli.core import Producer
+from kcli.core.types import ProducerRecord
+from tests.command import KCLI, environment, kcli, ok, shell, start
+from tests.kafka import Kafka
+
+pytestmark = pytest.mark.integration
+
+STAMP = 1_700_000_000_000
+
+
+@pytest.fixture(scope="module")
+def numbers(kafka: Kafka) -> str:
+    """Three partitions of 100 records; record i stands in partition i % 3, one second after the one before."""
+    topic = kafka.topic("numbers", partitions=3)
+    with Producer(bootstrap_servers=kafka.bootstrap) as producer:
+        for i in range(300):
+            producer.send(ProducerRecord(topic, b"%d" % i, partition=i % 3, timestamp=STAMP + i * 1000))
+    return topic
+
+
+def consume(kafka: Kafka, *arguments: str) -> list[str]:
+    return ok(kcli("consume", *arguments, bootstrap=kafka.bootstrap)).decode().splitlines()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["-p", "0", "--offset", "97"], ["291", "294", "297"]),
+        (["-p", "0", "--offset", "-2"], ["294", "297"]),
+        (["-p", "0", "--offset", "+98"], ["294", "297"]),
+        (["-p", "0", "--offset", "2:4"], ["6", "9"]),
+        (["-p", "0", "--offset", "2..4"], ["6", "9"]),
+        (["-p", "1", "--offset", ":2"], ["1", "4"]),
+        (["-p", "0,2", "--offset", "99"], ["297", "299"]),
+        (["-p", "0-1", "--offset", "99:"], ["297", "298"]),
+        (["-p", "0", "--offset", f"@{STAMP + 294_000}"], ["294", "297"]),
+        (["--offset", f"@{STAMP}:{STAMP + 3_000}"], ["0", "1", "2"]),
+        (["--offset", f"@{STAMP}..@{STAMP + 3_000}"], ["0", "1", "2"]),
+        (["--since", str(STAMP + 298_000)], ["298", "299"]),
+        (["--since", str(STAMP), "--until", str(STAMP + 2_000)], ["0", "1"]),
+        (["--offset", "latest"], []),
+        (["-p", "2", "--from-beginning", "-n", "3"], ["2", "5", "8"]),
+        (["--tail", "4"], ["296", "297", "298", "299"]),
+        (["-p", "1", "--tail", "2"], ["295", "298"]),
+    ],
+    ids=" ".join,
+)
+def test_ranges(kafka: Kafka, numbers: str, arguments: list[str], expected: list[str]) -> None:
+    assert sorted(consume(kafka, numbers, "-e", *arguments)) == sorted(expected)
+
+
+def test_everything_is_the_default(kafka: Kafka, numbers: str) -> None:
+    assert sorted(map(int, consume(kafka, numbers, "-e"))) == list(range(300))
+
+
+def test_tail_is_in_order_of_time(kafka: Kafka, numbers: str) -> None:
+    assert consume(kafka, numbers, "--tail", "7") == [str(i) for i in range(293, 300)]
+
+
+def test_several_topics(kafka: Kafka, numbers: str) -> None:
+    other = kafka.topic("other")
+    ok(kcli("produce", other, bootstrap=kafka.bootstrap, stdin=b"x\n"))
+    assert len(consume(kafka, numbers, "-t", other, "-e")) == 301
+
+
+def test_ndjson_tells_all_of_a_record(kafka: Kafka) -> None:
+    topic = kafka.topic("ndjson")
+    with Producer(bootstrap_servers=kafka.bootstrap) as producer:
+        producer.send(ProducerRecord(topic, b"v\xff", None, (("a", b"1"), ("a", None)), timestamp=STAMP))
+        producer.send(ProducerRecord(topic, None, b"", timestamp=STAMP))
+    first, second = (json.loads(line) for line in consume(kafka, topic, "-e", "-o", "ndjson"))
+    assert first == {
+        "topic": topic,
+        "partition": 0,
+        "offset": 0,
+        "timestamp": STAMP,
+        "timestamp_type": "CreateTime",
+        "time": "2023-11-14T22:13:20.000Z",
+        "key": None,
+        "value": base64.b64encode(b"v\xff").decode(),
+        "value_encoding": "base64",
+        "headers": [["a", "1"], ["a", None]],
+        "leader_epoch": 0,
+    }
+    assert (second["key"], second["value"]) == ("", None)
+
+
+def test_json_is_one_document(kafka: Kafka, numbers: str) -> None:
+    out = ok(kcli("consume", numbers, "-e", "-o", "json", bootstrap=kafka.bootstrap))
+    document = json.loads(out)
+    assert (document["kind"], document["api"], len(document["items"])) == ("RecordList", "kcli/v1", 300)
+
+
+def test_json_is_closed_when_a_signal_ends_it(kafka: Kafka, numbers: str) -> None:
+    with start("consume", numbers, "-o", "json", bootstrap=kafka.bootstrap) as process:
+        time.sleep(2)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert len(json.loads(out)["items"]) == 300
+
+
+def test_a_table_has_headings_and_a_row_per_record(kafka: Kafka, numbers: str) -> None:
+    lines = consume(kafka, numbers, "-p", "0", "--offset", "0:2", "-o", "table")
+    assert lines[0].split() == ["TIME", "PARTITION", "OFFSET", "KEY", "VALUE", "HEADERS"]
+    assert lines[1].split() == ["2023-11-14T22:13:20.000Z", "0", "0", "∅", "0"]
+    assert len(lines) == 3
+
+
+def test_a_format_of_ones_own(kafka: Kafka, numbers: str) -> None:
+    lines = consume(
+        kafka, numbers, "-p", "1", "--offset", "0:1", "-f", "%t %p %o %k %s %T %d{strftime[%H:%M]}\\n"
+    )
+    assert lines == [f"{numbers} 1 0  1 {STAMP + 1000} 22:13"]
+
+
+def test_an_unknown_verb_is_refused_before_any_network_use() -> None:
+    done = kcli("consume", "t", "-f", "%q", bootstrap="127.0.0.1:1")
+    assert done.returncode == 2
+    assert b"%q" in done.stderr
+
+
+def test_a_reader_that_leaves_ends_it_by_sigpipe(kafka: Kafka) -> None:
+    """C1: `consume | head -1` is 141, without a word."""
+    topic = kafka.topic("pipe")
+    ok(kcli("produce", topic, bootstrap=kafka.bootstrap, stdin=b"line of some length\n" * 200_000))
+    done = shell(f"kcli consume {topic} | head -1; echo ${{PIPESTATUS[0]}}", bootstrap=kafka.bootstrap)
+    assert done.stdout == b"line of some length\n141\n"
+    assert done.stderr == b""
+
+
+def test_a_full_disk_is_named(kafka: Kafka, numbers: str) -> None:
+    """C2."""
+    done = shell(f"kcli consume {numbers} -e > /dev/full", bootstrap=kafka.bootstrap)
+    assert done.returncode == 1
+    assert b"cannot write output: No space left on device" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_signals_end_it_in_order(kafka: Kafka, numbers: str, number: signal.Signals, code: int) -> None:
+    """C3."""
+    with start("consume", numbers, bootstrap=kafka.bootstrap) as process:
+        time.sleep(2)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=20)
+    assert process.returncode == code
+    assert len(out.splitlines()) == 300
+    assert b"300 records" in err
+
+
+def test_an_idle_timeout_ends_it_with_0(kafka: Kafka, numbers: str) -> None:
+    assert len(consume(kafka, numbers, "--idle-timeout", "2s")) == 300
+
+
+def test_new_records_appear_at_once(kafka: Kafka) -> None:
+    topic = kafka.topic("follow")
+    with start("consume", topic, "-n", "2", bootstrap=kafka.bootstrap) as process:
+        time.sleep(1.5)
+        ok(kcli("produce", topic, bootstrap=kafka.bootstrap, stdin=b"a\nb\n"))
+        out, _ = process.communicate(timeout=20)
+    assert (process.returncode, out) == (0, b"a\nb\n")
+
+
+def test_an_unknown_topic_is_named_and_exits_1(kafka: Kafka, numbers: str) -> None:
+    done = kcli("consume", numbers + "x", bootstrap=kafka.bootstrap)
+    assert done.returncode == 1
+    assert f"topic {numbers}x does not exist".encode() in done.stderr
+    assert numbers.encode() in done.stderr.split(b"do:")[1]
+
+
+def test_an_unknown_partition_is_named_and_exits_1(kafka: Kafka, numbers: str) -> None:
+    done = kcli("consume", numbers, "-p", "7", bootstrap=kafka.bootstrap)
+    assert done.returncode == 1
+    assert b"has no partition 7" in done.stderr
+
+
+@pytest.mark.parametrize("more", [[], ["-e"]], ids=["following", "to the end"])
+def test_a_start_beyond_the_end_is_out_of_range(kafka: Kafka, numbers: str, more: list[str]) -> None:
+    done = kcli("consume", numbers, "-p", "0", "--offset", "1000", *more, bootstrap=kafka.bootstrap)
+    assert done.returncode == 5
+    assert b"offset 1000 is out of range" in done.stderr
+    assert b"from 0 to 100" in done.stderr
+
+
+def test_a_wrong_port_is_3_within_seconds() -> None:
+    began = time.monotonic()
+    done = kcli("consume", "t", bootstrap="127.0.0.1:1")
+    assert (done.returncode, time.monotonic() - began < 8) == (3, True)
+    assert b"cannot connect to 127.0.0.1:1" in done.stderr
+
+
+def test_kcats_habit_is_explained() -> None:
+    done = kcli("consume", "t", "-o", "beginning", bootstrap="127.0.0.1:1")
+    assert done.returncode == 2
+    assert b"--from-beginning" in done.stderr
+
+
+def test_debug_proto_shows_pipelined_requests(kafka: Kafka, numbers: str) -> None:
+    """The next fetch goes out before the answer to the last one is printed."""
+    done = kcli("consume", numbers, "-e", "--debug=proto", bootstrap=kafka.bootstrap)
+    trace = [line.split()[1:5] for line in done.stderr.decode().splitlines() if "→" in line or "←" in line]
+    assert ["→", "bootstrap@" + kafka.bootstrap, "#0", "ApiVersions"] in trace
+    fetches = [line for line in trace if line[3] == "Fetch"]
+    assert fetches[0][0] == "→"
+
+
+def test_compacted_topics_end(kafka: Kafka) -> None:
+    """Positions go past gaps: --exit comes to an end where offsets are missing."""
+    topic = kafka.topic(
+        "compact",
+        config={
+            "cleanup.policy": "compact",
+            "segment.ms": "100",
+            "min.cleanable.dirty.ratio": "0.01",
+            "max.compaction.lag.ms": "100",
+        },
+    )
+    with Producer(bootstrap_servers=kafka.bootstrap) as producer:
+        for i in range(300):
+            producer.send(ProducerRecord(topic, b"%d" % i, b"%d" % (i % 3)))
+            if i % 100 == 99:
+                producer.flush()
+                time.sleep(0.3)
+    assert consume(kafka, topic, "-e")[-1] == "299"
+    assert consume(kafka, topic, "--tail", "2") == ["298", "299"]
+
+
+def test_bytes_of_records_cannot_reach_a_terminal(kafka: Kafka) -> None:
+    """C13: escapes are made visible, in values too, unless --raw asks for them."""
+    topic = kafka.topic("hostile")
+    with Producer(bootstrap_servers=kafka.bootstrap) as producer:
+        producer.send(ProducerRecord(topic, b"\x1b]0;owned\x07\x9b31m"))
+    shown = {}
+    for flag in ("", "--raw"):
+        pid, fd = pty.fork()
+        if pid == 0:
+            os.execve(
+                KCLI[0],
+                [*KCLI, "consume", topic, "-e", *filter(None, [flag])],
+                environment(kafka.bootstrap),
+            )
+        out = b""
+        try:
+            while data := os.read(fd, 65_536):
+                out += data
+        except OSError:
+            pass
+        os.waitpid(pid, 0)
+        shown[flag] = out
+    assert b"\x1b]0;owned" not in shown[""]
+    assert b"owned" in shown[""]
+    assert b"\x1b]0;owned" in shown["--raw"]

@@ -164,9 +164,9 @@ def _strftime(argument: str, said: str) -> Piece:
         stamp = source.record.timestamp
         try:
             text = (epoch + timedelta(milliseconds=stamp)).strftime(pattern) if stamp >= 0 else ""
+            return text.encode()
         except (OverflowError, ValueError):
-            return _number(stamp)  # a time that no calendar has: the number itself
-        return text.encode("utf-8", "surrogateescape")
+            return _number(stamp)  # a time or a text that no calendar can write: the number itself
 
     return render
 

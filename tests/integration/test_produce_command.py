@@ -221,7 +221,7 @@ def test_a_dry_run_sends_nothing(kafka: Kafka) -> None:
 
 @pytest.mark.timeout(240)
 def test_memory_stays_flat(kafka: Kafka) -> None:
-    """300 MB in and out; the full 5 GB run is `make bench-memory`."""
+    """300 MB in and out; the full 5 GB run is `python -m benchmarks memory`."""
     topic = kafka.topic("memory", partitions=3)
     line = "x" * 99
     measure = (

@@ -53,7 +53,9 @@ def test_the_length_in_front_is_that_of_the_frame(request_type: type) -> None:
 
 def produce(*buffers: object) -> ProduceRequest:
     data = PartitionProduceData(index=3, records=list(buffers))  # type: ignore[arg-type]
-    return ProduceRequest(acks=-1, timeout_ms=5, topic_data=[TopicProduceData(name="t", partition_data=[data])])
+    return ProduceRequest(
+        acks=-1, timeout_ms=5, topic_data=[TopicProduceData(name="t", partition_data=[data])]
+    )
 
 
 @pytest.mark.parametrize("version", [3, 8, 9, 13])
@@ -69,7 +71,9 @@ def test_record_buffers_are_spliced_in_and_not_copied(version: int) -> None:
 
 def test_several_partitions_keep_their_records_apart() -> None:
     partitions = [PartitionProduceData(index=n, records=[bytes([n]) * 5]) for n in (1, 2, 3)]
-    request = ProduceRequest(acks=1, timeout_ms=1, topic_data=[TopicProduceData(name="t", partition_data=partitions)])
+    request = ProduceRequest(
+        acks=1, timeout_ms=1, topic_data=[TopicProduceData(name="t", partition_data=partitions)]
+    )
     whole = b"".join(encode_request(request, 9, 1, "kcli"))
     begin = len(whole) - len(body_of_produce(whole))
     back, _ = compiler.decode(ProduceRequest, memoryview(whole), begin, 9, flexible=True)

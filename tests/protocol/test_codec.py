@@ -56,14 +56,20 @@ def test_a_varint_of_six_bytes_is_refused(data: str) -> None:
 
 @given(st.text(max_size=300))
 def test_strings_round_trip(text: str) -> None:
-    for write, read in ((codec.write_string, codec.read_string), (codec.write_compact_string, codec.read_compact_string)):
+    for write, read in (
+        (codec.write_string, codec.read_string),
+        (codec.write_compact_string, codec.read_compact_string),
+    ):
         data = written(write, text)
         assert read(data, 4) == (text, len(data))
 
 
 @given(st.binary(max_size=300))
 def test_bytes_round_trip(value: bytes) -> None:
-    for write, read in ((codec.write_bytes, codec.read_bytes), (codec.write_compact_bytes, codec.read_compact_bytes)):
+    for write, read in (
+        (codec.write_bytes, codec.read_bytes),
+        (codec.write_compact_bytes, codec.read_compact_bytes),
+    ):
         data = written(write, value)
         assert read(data, 4) == (value, len(data))
 
@@ -118,9 +124,14 @@ def test_bytes_are_views_and_not_copies() -> None:
     assert value == b"xyz"
 
 
-@pytest.mark.parametrize(("count", "minimum", "fine"), [(3, 4, True), (4, 4, False), (12, 1, True), (13, 1, False)])
+@pytest.mark.parametrize(
+    ("count", "minimum", "fine"), [(3, 4, True), (4, 4, False), (12, 1, True), (13, 1, False)]
+)
 def test_a_count_is_checked_against_the_bytes_that_are_left(count: int, minimum: int, *, fine: bool) -> None:
-    for write, read in ((codec.write_count, codec.read_count), (codec.write_compact_count, codec.read_compact_count)):
+    for write, read in (
+        (codec.write_count, codec.read_count),
+        (codec.write_compact_count, codec.read_compact_count),
+    ):
         data = memoryview(bytes(written(write, count)) + bytes(12))
         if fine:
             assert read(data, 4, minimum) == (count, len(data) - 12)

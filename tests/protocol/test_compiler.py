@@ -170,7 +170,9 @@ def one_by_one(data: bytes, version: int, *, flexible: bool) -> list[Any]:
 def test_the_fast_path_reads_what_the_slow_one_reads(
     version: int, count: int, tagged_at: int | None, *, flexible: bool
 ) -> None:
-    rows = [Fixed(number=n, flag=version == 0 or n % 2 == 0, late=-1 if version < 2 else n) for n in range(count)]
+    rows = [
+        Fixed(number=n, flag=version == 0 or n % 2 == 0, late=-1 if version < 2 else n) for n in range(count)
+    ]
     if flexible and tagged_at is not None and tagged_at < count:
         rows[tagged_at].tagged = 9
     data = encoded(Holder(before=1, rows=rows, after=2), version, flexible=flexible)
@@ -244,7 +246,9 @@ def test_an_unknown_tag_is_stepped_over() -> None:
         pytest.param("01 00 01 0261", id="shorter than its content"),
     ],
 )
-@pytest.mark.xfail(strict=True, reason="defect 32: the size of a known tagged field is not compared with its content")
+@pytest.mark.xfail(
+    strict=True, reason="defect 32: the size of a known tagged field is not compared with its content"
+)
 def test_a_tagged_field_whose_size_is_wrong_is_refused(data: str) -> None:
     with pytest.raises(ProtocolError):
         decoded(Tagged, bytes.fromhex(data), 0, flexible=True)
@@ -259,7 +263,11 @@ class Nullable(Struct):
 @pytest.mark.parametrize("flexible", [False, True])
 @pytest.mark.parametrize(
     "value",
-    [Nullable(), Nullable(part=Inner(number=3), rows=[], name=""), Nullable(rows=[Inner(number=1)], name="x")],
+    [
+        Nullable(),
+        Nullable(part=Inner(number=3), rows=[], name=""),
+        Nullable(rows=[Inner(number=1)], name="x"),
+    ],
 )
 def test_nullable_fields_round_trip(value: Nullable, *, flexible: bool) -> None:
     back = decoded(Nullable, encoded(value, 1, flexible=flexible), 1, flexible=flexible)
@@ -281,7 +289,9 @@ class Scalars(Struct):
 
 @pytest.mark.parametrize("flexible", [False, True])
 def test_arrays_of_scalars_round_trip(*, flexible: bool) -> None:
-    value = Scalars(numbers=[1, -1, 1 << 62], ids=[bytes(range(16)), bytes(16)], names=["a", "", "ü"], blobs=[b"", b"b"])
+    value = Scalars(
+        numbers=[1, -1, 1 << 62], ids=[bytes(range(16)), bytes(16)], names=["a", "", "ü"], blobs=[b"", b"b"]
+    )
     assert plain(decoded(Scalars, encoded(value, 0, flexible=flexible), 0, flexible=flexible)) == plain(value)
 
 

@@ -7,7 +7,9 @@ import pytest
 from kcli.core import error_codes
 from kcli.core.error_codes import CODES, error_code
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # kafka-python reads its files the old way
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning"
+)  # kafka-python reads its files the old way
 
 RENAMED_IN_KAFKA_PYTHON = {
     -1: "UNKNOWN",

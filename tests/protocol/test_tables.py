@@ -8,7 +8,7 @@ from kcli.core.protocol.api import Request, Response
 from kcli.core.protocol.schema import INT16, INT32, STRING, Array, Struct, field
 from tests.protocol.compare import differences, shared_versions, struct_differences
 from tests.protocol.kafka_json import NEWEST, OLDER, definitions, python_name
-from tests.protocol.tables import requests, case_id
+from tests.protocol.tables import case_id, requests
 
 REQUESTS = requests()
 

@@ -281,6 +281,12 @@ def _null_array(name: str, pos: int) -> ProtocolError:
     return ProtocolError(f"malformed answer: null for {name} at byte {pos}", why="it must not be null here")
 
 
+def _wrong_size(name: str, size: int, pos: int) -> ProtocolError:
+    return ProtocolError(
+        f"malformed answer: the tagged field {name} ends at byte {pos}", why=f"its size is said to be {size}"
+    )
+
+
 def _fixed_shape(cls: type[Struct], version: int, flexible: bool) -> struct.Struct | None:
     """The layout of a struct that is all fixed-size fields (and, if flexible, has no tagged ones set)."""
     plain, _ = _rows(cls, version)
@@ -341,5 +347,6 @@ def _emit_read_tags(src: _Source, tagged: list[Field], version: int) -> None:
     for row in tagged:
         src.add(2, f"{keyword} tag == {row.tag}:")
         _emit_read(src, 3, row, version, True)
+        src.add(3, f"if pos != end: raise {src.name(_wrong_size)}({row.name!r}, size, pos)")
         keyword = "elif"
     src.add(2, "pos = end")

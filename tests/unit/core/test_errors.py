@@ -32,7 +32,20 @@ def test_a_broker_error_shows_name_and_number(code: int) -> None:
 
 @pytest.mark.parametrize(
     ("code", "exit_code"),
-    [(1, 5), (29, 4), (30, 4), (31, 4), (58, 4), (35, 7), (36, 7), (90, 7), (7, 3), (100, 5), (3, 1), (-1, 1)],
+    [
+        (1, 5),
+        (29, 4),
+        (30, 4),
+        (31, 4),
+        (58, 4),
+        (35, 7),
+        (36, 7),
+        (90, 7),
+        (7, 3),
+        (100, 5),
+        (3, 1),
+        (-1, 1),
+    ],
 )
 def test_exit_codes_of_broker_errors(code: int, exit_code: int) -> None:
     assert BrokerError(code, "x").exit_code == exit_code

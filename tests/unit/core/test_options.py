@@ -26,7 +26,11 @@ def parsed(key: str, text: str) -> Any:
     return parse_value(field_of(key), text)
 
 
-@pytest.mark.parametrize(("options", "field"), FIELDS, ids=lambda case: getattr(case, "name", case.__name__ if isinstance(case, type) else ""))
+@pytest.mark.parametrize(
+    ("options", "field"),
+    FIELDS,
+    ids=lambda case: getattr(case, "name", case.__name__ if isinstance(case, type) else ""),
+)
 def test_every_option_has_help_and_a_legal_default(options: type[ClientOptions], field: Any) -> None:
     assert len(field.metadata["doc"]) > 10
     default = getattr(options(), field.name)
@@ -58,7 +62,8 @@ def test_keys_are_kafkas() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "near"), [("linger.mss", "linger.ms"), ("bootstrap.servers ", "bootstrap.servers"), ("ack", "acks")]
+    ("key", "near"),
+    [("linger.mss", "linger.ms"), ("bootstrap.servers ", "bootstrap.servers"), ("ack", "acks")],
 )
 def test_an_unknown_key_names_the_nearest_one(key: str, near: str) -> None:
     with pytest.raises(ConfigError) as error:

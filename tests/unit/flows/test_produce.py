@@ -56,9 +56,13 @@ def chunk(*lines: bytes, first: int = 1, more: bool = False) -> Chunk:
     return Chunk(list(lines), first, sum(map(len, lines)) + len(lines), more)
 
 
-def run(producer: StandIn, chunks: Any, how: LineFormat | None = None, stop: Stop | None = None, seen: Any = None) -> Any:
+def run(
+    producer: StandIn, chunks: Any, how: LineFormat | None = None, stop: Stop | None = None, seen: Any = None
+) -> Any:
     progress = (lambda *now: seen.append(now)) if seen is not None else (lambda *_: None)
-    return produce(producer, "t", chunks, how or LineFormat(), stop=Stop() if stop is None else stop, progress=progress)  # type: ignore[arg-type]
+    return produce(
+        producer, "t", chunks, how or LineFormat(), stop=Stop() if stop is None else stop, progress=progress
+    )  # type: ignore[arg-type]
 
 
 @pytest.fixture(autouse=True)
@@ -199,7 +203,9 @@ def test_a_plain_line_is_a_value() -> None:
         (b"", None, b""),
     ],
 )
-def test_a_key_is_what_stands_before_the_first_delimiter(line: bytes, key: bytes | None, value: bytes) -> None:
+def test_a_key_is_what_stands_before_the_first_delimiter(
+    line: bytes, key: bytes | None, value: bytes
+) -> None:
     assert keyed(LineFormat(key_delimiter=b":"), line) == [(key, value)]
 
 

@@ -1,5 +1,6 @@
 """The last N records over partitions with gaps, by time."""
 
+import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -83,7 +84,7 @@ def test_gaps_make_the_step_longer() -> None:
     assert last(log, 3) == [(0, 4850), (0, 4900), (0, 4950)]
     steps = [spans[P0].stop - spans[P0].start for spans in log.assigned]  # type: ignore[operator]
     assert len(steps) > 2
-    assert all(later > earlier for earlier, later in zip(steps, steps[1:], strict=False))
+    assert all(later > earlier for earlier, later in itertools.pairwise(steps))
 
 
 def test_a_partition_without_enough_records_in_the_step_is_looked_at_again() -> None:

@@ -98,7 +98,9 @@ def topic(
     return MetadataResponseTopic(error_code=error, name=name, topic_id=topic_id, partitions=list(partitions))
 
 
-def answer(*topics: MetadataResponseTopic, brokers: tuple[int, ...] = (1, 2), controller: int = 1) -> MetadataResponse:
+def answer(
+    *topics: MetadataResponseTopic, brokers: tuple[int, ...] = (1, 2), controller: int = 1
+) -> MetadataResponse:
     return MetadataResponse(
         brokers=[broker(n) for n in brokers], topics=list(topics), cluster_id="c", controller_id=controller
     )
@@ -129,4 +131,13 @@ def metadata_of(*topics: MetadataResponseTopic, **values: Any) -> Script:
     return script
 
 
-__all__ = ["CONTROL", "ScriptedBrokers", "answer", "broker", "cluster_on", "metadata_of", "partition", "topic"]
+__all__ = [
+    "CONTROL",
+    "ScriptedBrokers",
+    "answer",
+    "broker",
+    "cluster_on",
+    "metadata_of",
+    "partition",
+    "topic",
+]

@@ -30,7 +30,7 @@ def test_addresses(text: str, expected: list[tuple[str, int]]) -> None:
 def test_a_malformed_address_is_named(text: str) -> None:
     with pytest.raises(ConfigError) as error:
         bootstrap_nodes(text)
-    assert repr(text.split(",")[-1]) in str(error.value)
+    assert repr(text.rsplit(",", maxsplit=1)[-1]) in str(error.value)
     assert error.value.exit_code == 2
 
 

@@ -7,10 +7,21 @@ import pytest
 from kcli.core.cluster.fanout import by_leader
 from kcli.core.error_codes import NOT_LEADER_OR_FOLLOWER, TOPIC_AUTHORIZATION_FAILED
 from kcli.core.errors import BrokerError, ConnectError, KcliError, NotFoundError, TimedOutError
-from kcli.core.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from kcli.core.protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
 from kcli.core.protocol.messages.metadata import MetadataRequest
 from kcli.core.types import TopicPartition
-from tests.unit.core.cluster.scripted import ScriptedBrokers, answer, cluster_on, metadata_of, partition, topic
+from tests.unit.core.cluster.scripted import (
+    ScriptedBrokers,
+    answer,
+    cluster_on,
+    metadata_of,
+    partition,
+    topic,
+)
 from tests.unit.core.net.fakes import Clock
 
 THREE = topic("t", partition(0, 1), partition(1, 2), partition(2, 1))
@@ -26,13 +37,21 @@ def asked_about(request: ListOffsetsRequest) -> list[int]:
 
 
 def results(
-    monkeypatch: pytest.MonkeyPatch, script: Any, numbers: tuple[int, ...], metadata: Any = None, seconds: float = 5.0
+    monkeypatch: pytest.MonkeyPatch,
+    script: Any,
+    numbers: tuple[int, ...],
+    metadata: Any = None,
+    seconds: float = 5.0,
 ) -> tuple[dict[int, Any], ScriptedBrokers, Clock]:
     """``script(node, numbers)`` gives the answer as a list of (number, code, value), or an error."""
     known = metadata or metadata_of(THREE)
 
     def all_of(node: Any, request: Any) -> Any:
-        return known(node, request) if isinstance(request, MetadataRequest) else script(node, asked_about(request))
+        return (
+            known(node, request)
+            if isinstance(request, MetadataRequest)
+            else script(node, asked_about(request))
+        )
 
     cluster, brokers, clock = cluster_on(monkeypatch, all_of)
     cluster.connect(5)
@@ -107,7 +126,9 @@ def test_an_answer_that_never_comes_is_a_timeout(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("number", [3, -1])
-def test_a_partition_that_does_not_exist_says_how_many_there_are(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+def test_a_partition_that_does_not_exist_says_how_many_there_are(
+    monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
     got, _, clock = results(monkeypatch, lambda *_: [], (number,), seconds=30)
     assert isinstance(got[number], NotFoundError)
     assert "3" in str(got[number])

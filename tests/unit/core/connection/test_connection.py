@@ -105,7 +105,7 @@ def test_an_answer_out_of_order_is_refused() -> None:
     peer = Peer().ready()
     peer.ask()
     peer.ask()
-    with pytest.raises(ProtocolError, match="#2.*#1"):
+    with pytest.raises(ProtocolError, match=r"#2.*#1"):
         peer.feed(metadata(2))
 
 
@@ -144,7 +144,7 @@ def test_an_answer_of_the_longest_allowed_size_goes_through_and_one_more_byte_no
     assert len(future.value.cluster_id) == 70_000
     peer = Peer(max_frame=len(whole) - 5).ready()
     peer.ask()
-    with pytest.raises(ProtocolError, match="receive.message.max.bytes"):
+    with pytest.raises(ProtocolError, match=r"receive\.message\.max\.bytes"):
         peer.feed(whole)
 
 
@@ -339,5 +339,5 @@ def test_changes_of_state_are_logged() -> None:
     seen: list[tuple[Any, ...]] = []
     peer = Peer(Hooks(log=lambda *event: seen.append(event)))
     peer.connection.connected(0.0, 10.0)
-    assert ("debug", "proto") == seen[0][:2]
+    assert seen[0][:2] == ("debug", "proto")
     assert "connecting → handshake" in seen[0][2]

@@ -146,10 +146,3 @@ def test_sizes_that_cannot_be_are_refused_before_anything_is_allocated(size: int
 @pytest.mark.parametrize("size", [4, LIMIT])
 def test_sizes_at_the_limits_are_fine(size: int) -> None:
     assert feed(reader(), struct.pack(">i", size)) == []
-
-
-def test_it_is_told_whether_anything_ever_came() -> None:
-    frames = reader()
-    assert not frames.received_any
-    feed(frames, b"\0")
-    assert frames.received_any

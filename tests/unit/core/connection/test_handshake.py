@@ -42,7 +42,9 @@ def test_it_says_who_it_is() -> None:
 
 
 @pytest.mark.parametrize(("highest", "asked"), [(0, 0), (2, 2), (None, 0), (9, 3)])
-def test_a_refused_version_is_asked_again_in_one_that_the_broker_knows(highest: int | None, asked: int) -> None:
+def test_a_refused_version_is_asked_again_in_one_that_the_broker_knows(
+    highest: int | None, asked: int
+) -> None:
     steps = handshake("b")
     next(steps)
     assert steps.send(answer(35, highest)).version == asked

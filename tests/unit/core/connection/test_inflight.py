@@ -38,7 +38,7 @@ def test_an_answer_that_is_not_due_names_both_ids() -> None:
 def test_a_repeated_answer_is_refused() -> None:
     queue = in_flight(sent(1), sent(2))
     queue.take(1, "b")
-    with pytest.raises(ProtocolError, match="#1.*#2"):
+    with pytest.raises(ProtocolError, match=r"#1.*#2"):
         queue.take(1, "b")
 
 

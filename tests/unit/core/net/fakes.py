@@ -48,7 +48,11 @@ class FakeSelector:
         self.during_wait.clear()
         found = [(self.keys[fd], events) for fd, events in self.ready if fd in self.keys]
         self.ready.clear()
-        found += [(key, selectors.EVENT_READ) for key in self.keys.values() if key.data is None and _has_bytes(key.fd)]
+        found += [
+            (key, selectors.EVENT_READ)
+            for key in self.keys.values()
+            if key.data is None and _has_bytes(key.fd)
+        ]
         if not found:
             assert timeout is not None, "the loop would wait for ever"
             self.clock.time += max(0.0, timeout)

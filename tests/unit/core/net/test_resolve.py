@@ -26,7 +26,8 @@ def test_a_literal_is_its_own_address() -> None:
 
 
 @pytest.mark.parametrize(
-    "failure", [socket.gaierror(-2, "Name or service not known"), UnicodeError("label too long"), OSError(5, "I/O")]
+    "failure",
+    [socket.gaierror(-2, "Name or service not known"), UnicodeError("label too long"), OSError(5, "I/O")],
 )
 def test_a_name_that_does_not_resolve_is_named(monkeypatch: pytest.MonkeyPatch, failure: Exception) -> None:
     def fails(*_: object, **__: object) -> None:

@@ -64,7 +64,9 @@ def test_a_certificate_that_was_not_accepted_says_why() -> None:
     assert "broker:9093" in str(error)
 
 
-@pytest.mark.parametrize("cause", [ssl.SSLError(1, "[SSL] wrong version number"), ConnectionResetError(104, "reset")])
+@pytest.mark.parametrize(
+    "cause", [ssl.SSLError(1, "[SSL] wrong version number"), ConnectionResetError(104, "reset")]
+)
 def test_a_failed_handshake_hints_at_the_port(cause: OSError) -> None:
     error = tls_error(cause, "broker:9092")
     assert "TLS handshake failed" in error.what

@@ -57,7 +57,9 @@ def retried(batch: ProducerBatch) -> ProducerBatch:
     return batch
 
 
-def open_batch(clock: Clock, where: TopicPartition = P0, *values: bytes, timeout: float = 120.0) -> ProducerBatch:
+def open_batch(
+    clock: Clock, where: TopicPartition = P0, *values: bytes, timeout: float = 120.0
+) -> ProducerBatch:
     batch = ProducerBatch(where, BatchBuilder(room=1000), clock(), clock() + timeout)
     for value in values or (b"v",):
         batch.builder.append(None, value, (), 1)
@@ -66,5 +68,9 @@ def open_batch(clock: Clock, where: TopicPartition = P0, *values: bytes, timeout
 
 def parked(log: list[str], name: str, *, size: int = 10, deadline: float = 1e9, place: Any = None) -> Parked:
     return Parked(
-        1, size, deadline, place or (lambda: log.append(f"place {name}")), lambda error: log.append(f"fail {name}: {error}")
+        1,
+        size,
+        deadline,
+        place or (lambda: log.append(f"place {name}")),
+        lambda error: log.append(f"fail {name}: {error}"),
     )

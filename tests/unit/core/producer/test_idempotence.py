@@ -45,7 +45,9 @@ def test_a_numbered_batch_keeps_its_number() -> None:
     assert later.sequence == 3
 
 
-@pytest.mark.parametrize(("start", "count", "following"), [(2**31 - 3, 3, 0), (2**31 - 1, 3, 2), (2**31 - 4, 3, 2**31 - 1)])
+@pytest.mark.parametrize(
+    ("start", "count", "following"), [(2**31 - 3, 3, 0), (2**31 - 1, 3, 2), (2**31 - 4, 3, 2**31 - 1)]
+)
 def test_numbers_wrap_to_zero(start: int, count: int, following: int) -> None:
     numbers = ready()
     numbers._next[P0] = start

@@ -11,7 +11,9 @@ from kcli.core.errors import ConfigError
 from kcli.core.options import ProducerOptions
 from kcli.core.producer.partitioner import ANYWHERE, SPREADS_NULLS, java_hash, partitioner
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # kafka-python reads its files the old way
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning"
+)  # kafka-python reads its files the old way
 
 JAVA_MURMUR2 = [  # Kafka's own UtilsTest.testMurmur2
     (b"21", -973932308),

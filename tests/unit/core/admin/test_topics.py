@@ -1,0 +1,143 @@
+"""Topics by name: an outcome for each, and a retry of what can be helped as a whole."""
+
+from typing import Any
+
+import pytest
+
+from kcli.core.admin.topics import create_topics, delete_topics, describe_topics, id_text, unknown_topic
+from kcli.core.errors import BrokerError, ConnectError, KcliError, NotFoundError
+from kcli.core.protocol.messages.create_topics import (
+    CreatableTopicResult,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from kcli.core.protocol.messages.delete_topics import (
+    DeletableTopicResult,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+)
+from kcli.core.protocol.messages.metadata import MetadataRequest
+from kcli.core.types import TopicSpec
+from tests.unit.core.cluster.scripted import (
+    ScriptedBrokers,
+    answer,
+    cluster_on,
+    metadata_of,
+    partition,
+    topic,
+)
+
+ORDERS, PAYMENTS = topic("orders", partition(0)), topic("payments", partition(0))
+
+
+def created(**codes: int) -> CreateTopicsResponse:
+    rows = [
+        CreatableTopicResult(name=n, error_code=c, error_message="said" if c else None)
+        for n, c in codes.items()
+    ]
+    return CreateTopicsResponse(topics=rows)
+
+
+def deleted(**codes: int) -> DeleteTopicsResponse:
+    return DeleteTopicsResponse(
+        responses=[DeletableTopicResult(name=n, error_code=c) for n, c in codes.items()]
+    )
+
+
+def rig(
+    monkeypatch: pytest.MonkeyPatch, *answers: Any, metadata: Any = None
+) -> tuple[Any, ScriptedBrokers, Any]:
+    left = list(answers)
+    known = metadata or metadata_of(ORDERS, PAYMENTS)
+
+    def script(node: Any, request: Any) -> Any:
+        return known(node, request) if isinstance(request, MetadataRequest) else left.pop(0)
+
+    cluster, brokers, clock = cluster_on(monkeypatch, script)
+    cluster.connect(5)
+    return cluster, brokers, clock
+
+
+def create(cluster: Any, clock: Any, *names: str, **how: Any) -> Any:
+    specs = [TopicSpec(name, 3, 2, {"retention.ms": "5"}) for name in names]
+    return create_topics(cluster, specs, clock() + 10, **{"validate_only": False, **how})
+
+
+def test_topics_are_created_by_the_controller(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster, brokers, clock = rig(monkeypatch, created(a=0, b=0))
+    assert create(cluster, clock, "a", "b", validate_only=True) == {"a": None, "b": None}
+    [(_, node, request)] = brokers.asked(CreateTopicsRequest)
+    assert node.id == 1
+    assert [(t.name, t.num_partitions, t.replication_factor) for t in request.topics] == [
+        ("a", 3, 2),
+        ("b", 3, 2),
+    ]  # type: ignore[attr-defined]
+    assert [(c.name, c.value) for c in request.topics[0].configs] == [("retention.ms", "5")]  # type: ignore[attr-defined]
+    assert request.validate_only  # type: ignore[attr-defined]
+    assert 0 < request.timeout_ms <= 10_000  # type: ignore[attr-defined]
+
+
+def test_each_name_has_its_own_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster, _, clock = rig(monkeypatch, created(a=0, b=36, c=17))
+    found = create(cluster, clock, "a", "b", "c")
+    assert found["a"] is None
+    assert (found["b"].code, found["c"].code) == (36, 17)
+    assert "said" in str(found["c"])
+
+
+def test_a_name_that_the_answer_leaves_out_has_not_succeeded(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster, _, clock = rig(monkeypatch, created(a=0))
+    assert isinstance(create(cluster, clock, "a", "b")["b"], BrokerError)
+
+
+def test_when_all_can_be_helped_by_a_retry_all_are_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster, brokers, clock = rig(monkeypatch, created(a=41, b=41), ConnectError("gone"), created(a=0, b=0))
+    assert create(cluster, clock, "a", "b") == {"a": None, "b": None}
+    assert len(brokers.asked(CreateTopicsRequest)) == 3
+
+
+def test_what_was_done_is_not_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster, brokers, clock = rig(monkeypatch, created(a=0, b=7))
+    found = create(cluster, clock, "a", "b")
+    assert found["a"] is None
+    assert isinstance(found["b"], BrokerError)
+    assert len(brokers.asked(CreateTopicsRequest)) == 1
+
+
+def test_topics_are_deleted_by_name_in_every_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster, brokers, clock = rig(monkeypatch, deleted(a=0, b=3, c=29))
+    found = delete_topics(cluster, ["a", "b", "c"], clock() + 10)
+    assert found["a"] is None
+    assert isinstance(found["b"], NotFoundError)
+    assert isinstance(found["c"], BrokerError)
+    assert found["c"].exit_code == 4
+    [(_, _, request)] = brokers.asked(DeleteTopicsRequest)
+    assert request.topic_names == ["a", "b", "c"]  # type: ignore[attr-defined]
+    assert [t.name for t in request.topics] == ["a", "b", "c"]  # type: ignore[attr-defined]
+
+
+def test_described_topics_or_the_nearest_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster, _, clock = rig(monkeypatch)
+    found: Any = describe_topics(cluster, ["orders", "paiments", "zzz"], clock() + 10)
+    assert (found["orders"].name, len(found["orders"].partitions)) == ("orders", 1)
+    assert isinstance(found["paiments"], NotFoundError)
+    assert "payments" in found["paiments"].do
+    assert "topics list" in found["zzz"].do
+
+
+def test_a_topic_that_may_not_be_seen_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = topic("secret", error=29)
+    cluster, _, clock = rig(monkeypatch, metadata=lambda *_: answer(secret))
+    found = describe_topics(cluster, ["secret"], clock() + 10)["secret"]
+    assert isinstance(found, KcliError)
+    assert "TOPIC_AUTHORIZATION_FAILED" in str(found)
+
+
+def test_ids_are_spelled_like_kafka_does() -> None:
+    assert id_text(bytes(16)) == ""
+    assert id_text(bytes(range(16))) == "AAECAwQFBgcICQoLDA0ODw"
+    assert id_text(b"\xff" * 16) == "_____________________w"
+
+
+def test_an_unknown_topic_is_an_ordinary_error() -> None:
+    assert unknown_topic("t", []).exit_code == 1

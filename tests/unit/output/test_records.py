@@ -1,0 +1,212 @@
+"""Records on stdout: the wanted part of a batch, in each form, framed and escaped."""
+
+import io
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from kcli.core.consumer.fetcher import FetchedBatch
+from kcli.core.records.batch import RecordBatch
+from kcli.core.records.builder import BatchBuilder
+from kcli.core.types import Record, TopicPartition
+from kcli.output.records import (
+    Formatter,
+    JsonFormatter,
+    NdjsonFormatter,
+    RecordSink,
+    TableFormatter,
+    TemplateFormatter,
+    ValueFormatter,
+    wanted_records,
+)
+from kcli.output.stdout import Output
+from kcli.output.template import Template
+
+WHERE = TopicPartition("t", 0)
+
+
+def fetched(
+    values: Sequence[bytes | None], base: int = 100, first: int = 0, stop: int | None = None
+) -> FetchedBatch:
+    """A batch at ``base`` of which the offsets from ``first`` up to ``stop`` were asked for."""
+    builder = BatchBuilder(room=1_000_000)
+    for value in values:
+        builder.append(b"k", value, (("h", b"1"),), 1_700_000_000_123)
+    raw = bytearray(b"".join(builder.wire(producer_id=9, producer_epoch=2)))
+    raw[:8] = base.to_bytes(8, "big")
+    batch = RecordBatch(memoryview(bytes(raw)))
+    return FetchedBatch(WHERE, batch, max(base, first), batch.next_offset if stop is None else stop)
+
+
+MAKERS: dict[str, Callable[[], Formatter]] = {
+    "value": lambda: ValueFormatter(b"\n", b""),
+    "template": lambda: TemplateFormatter(Template("%s\\n")),
+    "ndjson": NdjsonFormatter,
+    "json": lambda: JsonFormatter(b"[", lambda: b"]"),
+    "table": lambda: TableFormatter(headers=False, topics=1, width=None),
+}
+FIVE = [b"v%d" % n for n in range(5)]
+
+
+@pytest.mark.parametrize(
+    ("first", "stop", "limit", "offsets"),
+    [
+        (0, None, None, [100, 101, 102, 103, 104]),
+        (102, None, None, [102, 103, 104]),
+        (0, 102, None, [100, 101]),
+        (101, 103, None, [101, 102]),
+        (0, None, 2, [100, 101]),
+        (102, None, 2, [102, 103]),
+        (103, None, 10, [103, 104]),
+        (0, None, 0, []),
+        (102, 102, None, []),
+    ],
+)
+@pytest.mark.parametrize("form", MAKERS)
+def test_only_what_was_asked_for(
+    form: str, first: int, stop: int | None, limit: int | None, offsets: list[int]
+) -> None:
+    batch = fetched(FIVE, 100, first, stop)
+    assert [r.offset for r in wanted_records(batch, limit)] == offsets
+    data, count = MAKERS[form]().batch(batch, limit)
+    assert count == len(offsets)
+    for offset in range(100, 105):
+        assert (b"v%d" % (offset - 100) in data) is (offset in offsets)
+
+
+@pytest.mark.parametrize("form", MAKERS)
+def test_collected_records_look_like_those_of_a_batch(form: str) -> None:
+    batch = fetched(FIVE)
+    assert MAKERS[form]().records(list(wanted_records(batch, None))) == MAKERS[form]().batch(batch, None)[0]
+
+
+@pytest.mark.parametrize("limit", [None, 2, 3])
+def test_values_are_bytes_as_they_are_with_a_delimiter_behind_each(limit: int | None) -> None:
+    batch = fetched([b"a\n\xff", None, b""])
+    expected = [b"a\n\xff\0", b"NULL\0", b"\0"]
+    data, count = ValueFormatter(b"\0", b"NULL").batch(batch, limit)
+    assert data == b"".join(expected[:limit])
+    assert count == (limit or 3)
+
+
+def test_a_template_sees_what_only_the_batch_knows() -> None:
+    data, _ = TemplateFormatter(Template("%o %x %y\\n")).batch(fetched([b"v"]), None)
+    assert data == b"100 9 2\n"
+
+
+def test_ndjson_has_one_object_a_line() -> None:
+    data, _ = NdjsonFormatter().batch(fetched([b"a\nb", b"\xff"]), None)
+    rows = [json.loads(line) for line in data.splitlines()]
+    assert data.endswith(b"\n")
+    assert [(r["offset"], r["value"]) for r in rows] == [(100, "a\nb"), (101, "/w==")]
+
+
+def written(formatter: Formatter, *batches: FetchedBatch, escape: bool = False) -> bytes:
+    stream = io.BytesIO()
+    with RecordSink(Output(stream), formatter, escape=escape) as sink:
+        for batch in batches:
+            sink.batch(batch, None)
+        sink.flush()
+    return stream.getvalue()
+
+
+def test_json_is_one_document_over_batches() -> None:
+    data = written(JsonFormatter(b'{"items":[', lambda: b"]}\n"), fetched([b"a"]), fetched([b"b", b"c"]))
+    assert [r["value"] for r in json.loads(data)["items"]] == ["a", "b", "c"]
+
+
+def test_a_document_without_records_is_complete() -> None:
+    assert json.loads(written(JsonFormatter(b"[", lambda: b"]"))) == []
+
+
+class Broken(io.BytesIO):
+    def write(self, _data: Any) -> int:
+        raise OSError(28, "No space left on device")
+
+
+@pytest.mark.parametrize(
+    ("error", "closed"),
+    [(None, True), (KeyboardInterrupt(), True), (ValueError("x"), True), (OSError(28, "full"), False)],
+)
+def test_the_document_is_closed_unless_the_output_is_broken(
+    error: BaseException | None, *, closed: bool
+) -> None:
+    stream = io.BytesIO()
+    try:
+        with RecordSink(Output(stream), JsonFormatter(b"[", lambda: b"]"), escape=False) as sink:
+            sink.batch(fetched([b"a"]), None)
+            if error is not None:
+                raise error
+    except (KeyboardInterrupt, ValueError, OSError):
+        pass
+    assert stream.getvalue().endswith(b"]") is closed
+
+
+def test_an_error_before_the_first_record_writes_nothing() -> None:
+    stream = io.BytesIO()
+    sink = RecordSink(Output(stream), JsonFormatter(b"[", lambda: b"]"), escape=False)
+    with pytest.raises(ValueError, match="before"), sink:
+        raise ValueError("before anything")
+    assert stream.getvalue() == b""
+
+
+def test_a_full_disk_is_not_hidden() -> None:
+    with (
+        pytest.raises(OSError, match="No space"),
+        RecordSink(Output(Broken()), ValueFormatter(b"\n", b""), escape=False) as sink,
+    ):
+        sink.batch(fetched([b"a"]), None)
+
+
+def test_a_pipe_gets_bytes_and_a_terminal_gets_no_control_characters() -> None:
+    evil = fetched([b"\x1b[31mred\xff\x07"])
+    assert written(ValueFormatter(b"\n", b""), evil) == b"\x1b[31mred\xff\x07\n"
+    shown = written(ValueFormatter(b"\n", b""), evil, escape=True)
+    assert shown == b"\\x1b[31mred\\xff\\x07\n"
+
+
+@pytest.mark.parametrize("escape", [False, True])
+def test_the_table_never_shows_control_characters(*, escape: bool) -> None:
+    data = written(
+        TableFormatter(headers=True, topics=1, width=None), fetched([b"\x1b]0;x\x07\nrow\t"]), escape=escape
+    )
+    assert data.count(b"\n") == 2
+    assert b"\x1b" not in data
+    assert b"\\x1b" in data
+
+
+def table(*records: Record, **how: Any) -> list[str]:
+    formatter = TableFormatter(**{"headers": True, "topics": 1, "width": None, **how})
+    return (formatter.begin() + formatter.records(records)).decode().splitlines()
+
+
+def test_columns_are_aligned_and_grow() -> None:
+    long = Record("t", 0, 123_456_789, 0, 0, b"key", b"value")
+    lines = table(Record("t", 0, 1, 0, 0, None, b"v"), long, Record("t", 0, 2, 0, 0, b"k", None))
+    assert lines[0].split() == ["TIME", "PARTITION", "OFFSET", "KEY", "VALUE", "HEADERS"]
+    assert lines[1].split() == ["1970-01-01T00:00:00.000Z", "0", "1", "∅", "v"]
+    assert lines[3].index("k") == lines[2].index("key")
+    assert not any(line.endswith(" ") for line in lines)
+
+
+def test_the_topic_is_shown_when_there_are_several() -> None:
+    lines = table(Record("orders", 0, 1, 0, 0, None, b"v"), topics=2)
+    assert lines[0].startswith("TOPIC")
+    assert lines[1].startswith("orders")
+
+
+def test_lines_are_cut_to_the_terminal() -> None:
+    lines = table(Record("t", 0, 1, 0, 0, b"k", b"v" * 200), width=60)
+    assert len(lines[1]) == 60
+    assert lines[1].endswith("…")
+
+
+def test_headings_can_be_left_out() -> None:
+    assert len(table(Record("t", 0, 1, 0, 0, b"k", b"v"), headers=False)) == 1
+
+
+@pytest.mark.parametrize("timestamp", [-1, 9_223_372_036_854_775_807])
+def test_a_time_that_no_calendar_has_is_a_number(timestamp: int) -> None:
+    assert table(Record("t", 0, 1, timestamp, 0, b"k", b"v"))[1].startswith(str(timestamp))

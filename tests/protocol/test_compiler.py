@@ -246,9 +246,6 @@ def test_an_unknown_tag_is_stepped_over() -> None:
         pytest.param("01 00 01 0261", id="shorter than its content"),
     ],
 )
-@pytest.mark.xfail(
-    strict=True, reason="defect 32: the size of a known tagged field is not compared with its content"
-)
 def test_a_tagged_field_whose_size_is_wrong_is_refused(data: str) -> None:
     with pytest.raises(ProtocolError):
         decoded(Tagged, bytes.fromhex(data), 0, flexible=True)

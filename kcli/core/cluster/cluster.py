@@ -114,22 +114,25 @@ class Cluster:
         ``check`` raises BrokerError for an answer that carries an error.
         """
         backoff = Backoff(self.options.retry_backoff_ms / 1000, self.options.retry_backoff_max_ms / 1000)
+        last: KcliError | None = None
         while True:
             future = attempt()
             self.poll(max(0.0, deadline - self.loop.now()), future)
             try:
                 if not future.done:
-                    raise TimedOutError(f"{what} did not finish in time", why="no answer yet")
+                    raise last or TimedOutError(f"{what} did not finish in time", why="no answer yet")
                 return check(future.value)
             except KcliError as error:
+                last = error
                 verdict = judge(error)
                 wait = backoff.next()
                 if not verdict.retriable or self.loop.now() + wait >= deadline:
                     raise
-                if verdict.refresh == "metadata" or is_controller_error(error):
-                    self.request_refresh()
+                stale = verdict.refresh == "metadata" or is_controller_error(error)
                 self.hooks.log("debug", "proto", f"{what}: {error}; trying again in {wait * 1000:.0f} ms")
             self.sleep(wait)
+            if stale:
+                self.wait_refreshed(deadline)
 
     def sleep(self, seconds: float) -> None:
         """Turns the loop for so long."""
@@ -194,6 +197,13 @@ class Cluster:
         """The view is known to be stale: ask again as soon as the backoff allows."""
         self._refreshed_at = float("-inf")
         self.maybe_refresh(self.loop.now())
+
+    def wait_refreshed(self, deadline: float) -> None:
+        """Returns when metadata has been asked for again and answered, or at the deadline."""
+        version = self.view.version
+        self.request_refresh()
+        while self.view.version == version and (left := deadline - self.loop.now()) > 0:
+            self.poll(left)
 
     def maybe_refresh(self, now: float) -> None:
         """Starts a metadata request when one is due and none is in flight; in backoff, sets a timer for it."""

@@ -56,8 +56,8 @@ def by_leader(
                 )
                 del open_items[where]
         if open_items:
-            cluster.request_refresh()
             cluster.sleep(min(backoff.next(), max(0.0, deadline - now)))
+            cluster.wait_refreshed(deadline)
     return results
 
 

@@ -86,7 +86,9 @@ def test_a_partition_whose_leader_moved_is_asked_again_alone(monkeypatch: pytest
 
     got, brokers, _ = results(monkeypatch, script, (0, 1), metadata)
     assert got == {0: 2, 1: 2}
-    assert [asked_about(r) for _, _, r in brokers.asked(ListOffsetsRequest)] == [[0], [1], [0]]  # type: ignore[arg-type]
+    asked = [asked_about(r) for _, _, r in brokers.asked(ListOffsetsRequest)]  # type: ignore[arg-type]
+    assert asked[:2] == [[0], [1]]
+    assert asked[2:] in ([[0]], [[0], [0]])  # once more at the old leader, when the news are a moment late
 
 
 def test_an_error_of_one_partition_leaves_the_others_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,7 +29,7 @@ EXPECTED = {
 }
 
 
-@pytest.mark.parametrize(("state", "event"), itertools.product(BatchState, BatchEvent))
+@pytest.mark.parametrize(("state", "event"), list(itertools.product(BatchState, BatchEvent)))
 def test_event_in_state(state: BatchState, event: BatchEvent) -> None:
     expected = EXPECTED[event].get(state)
     assert TABLE.get((state, event)) is expected

@@ -12,7 +12,14 @@ from kcli.core.error_codes import (
     NOT_LEADER_OR_FOLLOWER,
     OUT_OF_ORDER_SEQUENCE_NUMBER,
 )
-from kcli.core.errors import AuthError, BrokerError, ConnectError, KcliError, OutcomeUnknownError, TimedOutError
+from kcli.core.errors import (
+    AuthError,
+    BrokerError,
+    ConnectError,
+    KcliError,
+    OutcomeUnknownError,
+    TimedOutError,
+)
 from kcli.core.options import ProducerOptions
 from kcli.core.producer.accumulator import Accumulator
 from kcli.core.producer.batch import BatchState, ProducerBatch
@@ -71,7 +78,9 @@ class Rig:
                 self.arrived.append((where, epoch, sequence))
                 code = self.answers(where, epoch, sequence)
                 if isinstance(code, int):
-                    parts.append(PartitionProduceResponse(index=data.index, error_code=code, base_offset=sequence))
+                    parts.append(
+                        PartitionProduceResponse(index=data.index, error_code=code, base_offset=sequence)
+                    )
                 elif code != "omit":
                     whole = code
         if whole is not None:
@@ -186,7 +195,9 @@ def test_a_gap_bumps_the_epoch_once_and_only_when_nothing_is_open(monkeypatch: p
 
 
 @pytest.mark.parametrize("code", [6, 7, 19, 20, 2])
-def test_what_a_retry_can_help_is_retried_with_growing_pauses(monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+def test_what_a_retry_can_help_is_retried_with_growing_pauses(
+    monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
     left = [code] * 4
     rig = Rig(monkeypatch, lambda *_: left.pop() if left else 0)
     put(rig.acc, P0, b"v")
@@ -197,14 +208,18 @@ def test_what_a_retry_can_help_is_retried_with_growing_pauses(monkeypatch: pytes
 
 def test_a_broker_that_is_away_for_long_does_no_harm(monkeypatch: pytest.MonkeyPatch) -> None:
     away = ConnectError("refused")
-    rig = Rig(monkeypatch, lambda *_: away if rig.clock() < 1000 + 3000 else 0, delivery_timeout_ms=10_000_000)
+    rig = Rig(
+        monkeypatch, lambda *_: away if rig.clock() < 1000 + 3000 else 0, delivery_timeout_ms=10_000_000
+    )
     put(rig.acc, P0, b"v")
     rig.run(3010)
     assert rig.states() == ["done"]
     assert 1500 < len(rig.arrived) < 5000
 
 
-@pytest.mark.parametrize(("code", "kind"), [(29, BrokerError), (87, BrokerError), (-1, BrokerError), (9999, BrokerError)])
+@pytest.mark.parametrize(
+    ("code", "kind"), [(29, BrokerError), (87, BrokerError), (-1, BrokerError), (9999, BrokerError)]
+)
 def test_what_no_retry_can_help_fails_at_once(monkeypatch: pytest.MonkeyPatch, code: int, kind: type) -> None:
     rig = Rig(monkeypatch, lambda *_: code)
     put(rig.acc, P0, b"v")
@@ -298,10 +313,9 @@ def test_without_idempotence_one_batch_of_a_partition_is_in_flight(monkeypatch: 
 
 
 def test_the_end_settles_everything_once_and_leaves_nothing_open(rig: Rig) -> None:
-    rig.brokers.delay = 60
-    rig.run(0)
-    rig.brokers.delay = 0.01
+    put(rig.acc, P0, b"first")
     rig.run(1)
+    rig.settled.clear()
     rig.brokers.delay = 60
     put(rig.acc, P0, *values(3))
     rig.run(0.5)

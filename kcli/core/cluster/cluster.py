@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from kcli.core.cluster.brokers import CONTROL, Brokers, is_final
 from kcli.core.cluster.metadata import ClusterView, apply_answer
 from kcli.core.cluster.retry import Backoff, is_controller_error, judge
-from kcli.core.errors import ClosedError, ConfigError, ConnectError, KcliError, TimedOutError
+from kcli.core.errors import BrokerError, ClosedError, ConfigError, ConnectError, KcliError, TimedOutError
 from kcli.core.future import Future
 from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.net.loop import Loop
@@ -242,11 +242,16 @@ class Cluster:
         now = self.loop.now()
         self._refreshing = None
         self.brokers.close_idle(now)
-        if isinstance(answer.error, KcliError):
-            self._last_error = answer.error
+        failure = answer.error
+        if failure is None and answer.value.error_code:
+            # e.g. REBOOTSTRAP_REQUIRED (KIP-1102): what is known of the cluster is of no use any more
+            failure = BrokerError(answer.value.error_code, "asking for the cluster's layout")
+            self._refresh_failures += len(self.view.nodes)
+        if isinstance(failure, KcliError):
+            self._last_error = failure
             self._refresh_failures += 1
             self._refresh_not_before = now + self._refresh_backoff.next()
-            done.set_error(answer.error)
+            done.set_error(failure)
             self.maybe_refresh(now)
             return
         self._refresh_failures = 0

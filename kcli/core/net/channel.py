@@ -53,6 +53,8 @@ class Channel:
         self._wants_write_for_tls = True
         self._setup_timeout = setup_timeout
         self._setup_deadline = NEVER
+        self._attempt_deadline = NEVER  # a black-holed address must leave time for the next one
+        self._each = 0.0
         self._buffers = (send_buffer, receive_buffer)
         self._addresses: list[Address] = []
         self._socket: socket.socket | None = None
@@ -90,10 +92,14 @@ class Channel:
         """Begins to connect to the first of ``addresses``; the others are tried when it fails."""
         self._addresses = list(addresses)
         self._connect_next()
+        if self._addresses:
+            now = self.clock()
+            self._each = max(0.0, self._setup_deadline - now) / (len(self._addresses) + 1)
+            self._attempt_deadline = now + self._each
 
     def next_deadline(self) -> float:
         """When something here is overdue at the earliest."""
-        return min(self._setup_deadline, self.connection.next_deadline())
+        return min(self._setup_deadline, self._attempt_deadline, self.connection.next_deadline())
 
     def check_deadlines(self, now: float) -> None:
         """Closes itself when connecting or an answer takes too long."""
@@ -102,6 +108,12 @@ class Channel:
         if now >= self._setup_deadline:
             self.close(self._setup_error())
             return
+        if now >= self._attempt_deadline:
+            trying = self.connection.state is State.CONNECTING and bool(self._addresses)
+            self._attempt_deadline = now + self._each if trying and len(self._addresses) > 1 else NEVER
+            if trying:
+                self._refusals.append("no answer")
+                self._connect_next()  # closes the channel when that was the last one: nothing is overdue then
         try:
             self.connection.check_deadlines(now)
         except KcliError as error:

@@ -14,7 +14,7 @@ from typing import Any
 
 from kcli.core import clock
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.errors import ClosedError, KcliError, NotFoundError
+from kcli.core.errors import ClosedError, ConfigError, KcliError, NotFoundError
 from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.options import ProducerOptions, build
 from kcli.core.producer.accumulator import Accumulator, Parked
@@ -285,7 +285,7 @@ class Producer:
                 self._park(topic, count, size, place, failed)
             else:
                 place()
-        except KcliError:
+        except BaseException:
             with self._completed:
                 self._outstanding -= count  # refused before anything was placed
             raise
@@ -309,6 +309,8 @@ class Producer:
                 place()
             except KcliError as error:
                 fail(error)
+            except (TypeError, ValueError, AttributeError) as error:
+                fail(ConfigError(f"a record for {topic} cannot be encoded", why=str(error)))
 
         deadline = self._cluster.loop.now() + self.options.max_block_ms / 1000
         self._accumulator.park(topic, Parked(count, size, deadline, place_or_fail, fail))

@@ -6,36 +6,24 @@ future; ``on_delivery`` is told of each settled batch, in the sender's thread.
 
 from __future__ import annotations
 
-import random
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from kcli.core import clock
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.errors import ClosedError, ConfigError, KcliError, NotFoundError
+from kcli.core.errors import ClosedError, ConfigError, KcliError
 from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.options import ProducerOptions, build
 from kcli.core.producer.accumulator import Accumulator, Parked
 from kcli.core.producer.batch import ProducerBatch, RecordFuture
-from kcli.core.producer.partitioner import ANYWHERE, SPREADS_NULLS, partitioner
-from kcli.core.producer.sender import Sender
+from kcli.core.producer.placer import Placer
+from kcli.core.producer.report import Report, Totals
+from kcli.core.producer.sender import Sender, topic_error
 from kcli.core.records.builder import BatchBuilder
 from kcli.core.records.codec import CODEC_NAMES
 from kcli.core.records.kernels import NO_HEADERS
 from kcli.core.types import ProducerRecord, TopicPartition
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """A settled batch, or records that never found one. ``base_offset`` −1: not known."""
-
-    where: TopicPartition
-    count: int
-    size: int
-    base_offset: int
-    error: KcliError | None
 
 
 class RecordTooLargeError(KcliError):
@@ -46,16 +34,6 @@ def record_size(record: ProducerRecord) -> int:
     """About how many bytes a record takes in a batch."""
     headers = sum(len(name) + len(value or b"") + 4 for name, value in record.headers)
     return len(record.value or b"") + len(record.key or b"") + headers + 32
-
-
-@dataclass(slots=True)
-class Totals:
-    """What became of all records so far; ``bytes`` before compression, of confirmed records."""
-
-    confirmed: int = 0
-    failed: int = 0
-    bytes: int = 0
-    first_error: KcliError | None = None
 
 
 class Producer:
@@ -71,9 +49,6 @@ class Producer:
     ) -> None:
         self.options = options or build(ProducerOptions, values)
         self._on_delivery = on_delivery
-        self._by_key = partitioner(self.options.partitioner)
-        self._spreads_nulls = self.options.partitioner in SPREADS_NULLS
-        self._sticky: dict[str, int] = {}
         self._cluster = Cluster(self.options, hooks=hooks)
         codec, level = CODEC_NAMES.index(self.options.compression_type), self.options.compression_level
         self._accumulator = Accumulator(
@@ -84,6 +59,12 @@ class Producer:
             delivery_timeout=self.options.delivery_timeout_ms / 1000,
             new_builder=lambda room: BatchBuilder(room=room, codec=codec, level=level),
             now=self._cluster.loop.now,
+        )
+        self._placer = Placer(
+            self.options.partitioner,
+            self._accumulator,
+            lambda: self._cluster.view,
+            self.options.batch_size,
         )
         self._sender = Sender(self._cluster, self.options, self._accumulator, self._batch_settled)
         self._completed = threading.Condition()
@@ -114,8 +95,6 @@ class Producer:
         give_up = cluster.loop.now() + topic_patience
         while missing := [t for t in topics if not cluster.view.topics[t].partitions]:
             if cluster.loop.now() >= give_up:
-                from kcli.core.producer.sender import topic_error
-
                 raise topic_error(cluster.view.topics[missing[0]])
             cluster.request_refresh()
             cluster.sleep(self.options.retry_backoff_ms / 1000)
@@ -143,18 +122,8 @@ class Producer:
                 do="raise max.request.size, and the topic's max.message.bytes with it",
             )
 
-        def fill(batch: ProducerBatch) -> int:
-            index = batch.count
-            if not batch.builder.append(record.key, record.value, record.headers, stamp):
-                return 0
-            future.bind(batch.where, batch.delivery, index, stamp)
-            return 1
-
         def place() -> None:
-            partition = record.partition
-            if partition is None:
-                partition = self._partitions(record.topic, [record.key])[0]
-            self._append(TopicPartition(record.topic, partition), fill)
+            self._placer.record(record, stamp, size, future)
 
         self._submit(record.topic, 1, size, place, future.fail)
         return future
@@ -179,23 +148,7 @@ class Producer:
         stamp = clock.wall_ms() if timestamp is None else timestamp
 
         def place() -> None:
-            start = 0
-            fixed = partition
-            if fixed is None and (key is not None or self._spreads_nulls):
-                if self._spreads_nulls:
-                    self._place_rows(topic, [key] * len(values), values, headers, stamp)
-                    return
-                fixed = self._partitions(topic, [key])[0]
-
-            def fill(batch: ProducerBatch) -> int:
-                return batch.builder.append_lines(values, start, stamp, key=key, headers=headers)
-
-            while start < len(values):
-                to = self._sticky_partition(topic) if fixed is None else fixed
-                taken = self._append(TopicPartition(topic, to), fill)
-                start += taken
-                if fixed is None and start < len(values):
-                    self._sticky.pop(topic, None)
+            self._placer.lines(topic, values, key=key, headers=headers, partition=partition, timestamp=stamp)
 
         self._submit(topic, len(values), sum(map(len, values)) + 8 * len(values), place)
 
@@ -216,10 +169,7 @@ class Producer:
         size = sum(len(k or b"") + len(v or b"") + 8 for k, v in zip(keys, values, strict=True))
 
         def place() -> None:
-            if partition is not None:
-                self._place_group(TopicPartition(topic, partition), keys, values, headers, stamp)
-            else:
-                self._place_rows(topic, keys, values, headers, stamp)
+            self._placer.keyed(topic, keys, values, headers=headers, partition=partition, timestamp=stamp)
 
         self._submit(topic, len(values), size, place)
 
@@ -315,68 +265,6 @@ class Producer:
         deadline = self._cluster.loop.now() + self.options.max_block_ms / 1000
         self._accumulator.park(topic, Parked(count, size, deadline, place_or_fail, fail))
 
-    def _append(self, where: TopicPartition, fill: Callable[[ProducerBatch], int]) -> int:
-        view = self._cluster.view.topics.get(where.topic)
-        if view is not None and view.partition(where.partition) is None:
-            raise NotFoundError(
-                f"topic {where.topic} has no partition {where.partition}",
-                why=f"it has {len(view.partitions)}, numbered from 0",
-            )
-        return self._accumulator.append(where, fill)
-
-    def _place_rows(
-        self,
-        topic: str,
-        keys: Sequence[bytes | None],
-        values: Sequence[bytes | None],
-        headers: bytes,
-        stamp: int,
-    ) -> None:
-        groups: dict[int, list[int]] = {}
-        for index, partition in enumerate(self._partitions(topic, keys)):
-            groups.setdefault(partition, []).append(index)
-        for partition, rows in groups.items():
-            self._place_group(
-                TopicPartition(topic, partition),
-                [keys[i] for i in rows],
-                [values[i] for i in rows],
-                headers,
-                stamp,
-            )
-
-    def _place_group(
-        self,
-        where: TopicPartition,
-        keys: Sequence[bytes | None],
-        values: Sequence[bytes | None],
-        headers: bytes,
-        stamp: int,
-    ) -> None:
-        start = 0
-
-        def fill(batch: ProducerBatch) -> int:
-            return batch.builder.append_keyed(keys, values, start, stamp, headers=headers)
-
-        while start < len(values):
-            start += self._append(where, fill)
-
-    def _partitions(self, topic: str, keys: Sequence[bytes | None]) -> list[int]:
-        chosen = self._by_key(keys, self.partitions_of(topic))
-        if ANYWHERE in chosen:
-            sticky = self._sticky_partition(topic)
-            chosen = [sticky if p == ANYWHERE else p for p in chosen]
-        return chosen
-
-    def _sticky_partition(self, topic: str) -> int:
-        """Where records without a key go at the moment: a partition with a leader, if there is one."""
-        known = self._sticky.get(topic)
-        if known is None:
-            view = self._cluster.view.topics[topic]
-            led = [p.partition for p in view.partitions if p.leader >= 0]
-            known = random.choice(led or [p.partition for p in view.partitions])
-            self._sticky[topic] = known
-        return known
-
     def _batch_settled(self, batch: ProducerBatch) -> None:
         delivery = batch.delivery
         self._account(Report(batch.where, batch.count, batch.size, delivery.base_offset, delivery.error))
@@ -384,12 +272,7 @@ class Producer:
     def _account(self, report: Report) -> None:
         with self._completed:
             self._outstanding -= report.count
-            if report.error is None:
-                self._totals.confirmed += report.count
-                self._totals.bytes += report.size
-            else:
-                self._totals.failed += report.count
-                self._totals.first_error = self._totals.first_error or report.error
+            self._totals.add(report)
             self._completed.notify_all()
         if self._on_delivery is not None:
             self._on_delivery(report)

@@ -1,0 +1,134 @@
+"""Puts records into the open batches of their partitions, whole runs at a time.
+
+Runs in the caller's thread, or in the sender's for records that were parked. Knows the partitions from the
+cluster's view; which partition a key belongs to is the partitioner's decision.
+"""
+
+import random
+from collections.abc import Callable, Sequence
+
+from kcli.core.cluster.metadata import ClusterView
+from kcli.core.errors import NotFoundError
+from kcli.core.producer.accumulator import Accumulator, Fill
+from kcli.core.producer.batch import ProducerBatch, RecordFuture
+from kcli.core.producer.partitioner import ANYWHERE, SPREADS_NULLS, partitioner
+from kcli.core.types import ProducerRecord, TopicPartition
+
+Nullable = Sequence[bytes | None]
+
+
+class Placer:
+    """``view()`` gives the cluster as it is known now; the topic's partitions must be in it."""
+
+    def __init__(
+        self, name: str, accumulator: Accumulator, view: Callable[[], ClusterView], sticky_bytes: int
+    ) -> None:
+        self._by_key = partitioner(name)
+        self._spreads_nulls = name in SPREADS_NULLS
+        self._accumulator = accumulator
+        self._view = view
+        self._sticky_bytes = sticky_bytes
+        self._sticky: dict[str, tuple[int, int]] = {}
+
+    def record(self, record: ProducerRecord, timestamp: int, size: int, future: RecordFuture) -> None:
+        """One record; ``future`` learns where it went."""
+
+        def fill(batch: ProducerBatch) -> int:
+            index = batch.count
+            if not batch.builder.append(record.key, record.value, record.headers, timestamp):
+                return 0
+            future.bind(batch.where, batch.delivery, index, timestamp)
+            return 1
+
+        partition = record.partition
+        if partition is None:
+            partition = self._partitions(record.topic, [record.key], size)[0]
+        self._append(TopicPartition(record.topic, partition), fill)
+
+    def lines(
+        self,
+        topic: str,
+        values: Sequence[bytes],
+        *,
+        key: bytes | None,
+        headers: bytes,
+        partition: int | None,
+        timestamp: int,
+    ) -> None:
+        """Values with one key; without key and partition they fill one partition's batch before the next's."""
+        if partition is None and self._spreads_nulls:
+            self.keyed(
+                topic, [key] * len(values), values, headers=headers, partition=None, timestamp=timestamp
+            )
+            return
+        if partition is None and key is not None:
+            partition = self._partitions(topic, [key], 0)[0]
+        start = 0
+
+        def fill(batch: ProducerBatch) -> int:
+            return batch.builder.append_lines(values, start, timestamp, key=key, headers=headers)
+
+        while start < len(values):
+            to = self._sticky_partition(topic, 0) if partition is None else partition
+            start += self._append(TopicPartition(topic, to), fill)
+            if partition is None and start < len(values):
+                self._sticky.pop(topic, None)  # its batch is full: on to another partition (KIP-794)
+
+    def keyed(
+        self,
+        topic: str,
+        keys: Nullable,
+        values: Nullable,
+        *,
+        headers: bytes,
+        partition: int | None,
+        timestamp: int,
+    ) -> None:
+        """Parallel keys and values, partitioned in one go, in order within each partition."""
+        groups: dict[int, list[int]] = {}
+        if partition is None:
+            size = sum(len(value or b"") for value in values)
+            for index, number in enumerate(self._partitions(topic, keys, size)):
+                groups.setdefault(number, []).append(index)
+        else:
+            groups[partition] = list(range(len(values)))
+        for number, rows in groups.items():
+            own_keys, own_values = [keys[i] for i in rows], [values[i] for i in rows]
+            self._group(TopicPartition(topic, number), own_keys, own_values, headers, timestamp)
+
+    def _group(
+        self, where: TopicPartition, keys: Nullable, values: Nullable, headers: bytes, timestamp: int
+    ) -> None:
+        start = 0
+
+        def fill(batch: ProducerBatch) -> int:
+            return batch.builder.append_keyed(keys, values, start, timestamp, headers=headers)
+
+        while start < len(values):
+            start += self._append(where, fill)
+
+    def _append(self, where: TopicPartition, fill: Fill) -> int:
+        topic = self._view().topics.get(where.topic)
+        if topic is not None and topic.partition(where.partition) is None:
+            raise NotFoundError(
+                f"topic {where.topic} has no partition {where.partition}",
+                why=f"it has {len(topic.partitions)}, numbered from 0",
+            )
+        return self._accumulator.append(where, fill)
+
+    def _partitions(self, topic: str, keys: Nullable, size: int) -> list[int]:
+        chosen = self._by_key(keys, len(self._view().topics[topic].partitions))
+        if ANYWHERE in chosen:
+            sticky = self._sticky_partition(topic, size)
+            chosen = [sticky if number == ANYWHERE else number for number in chosen]
+        return chosen
+
+    def _sticky_partition(self, topic: str, size: int) -> int:
+        """Where records without a key go until a batch's worth of bytes went there: one that has a leader."""
+        partition, sent = self._sticky.get(topic, (-1, 0))
+        if partition < 0 or sent >= self._sticky_bytes:
+            partitions = self._view().topics[topic].partitions
+            led = [p.partition for p in partitions if p.leader >= 0]
+            partition, sent = random.choice(led or [p.partition for p in partitions]), 0
+        self._sticky[topic] = (partition, sent + size)
+        return partition

@@ -1,0 +1,36 @@
+"""What became of records: per settled batch, and in all."""
+
+from dataclasses import dataclass
+
+from kcli.core.errors import KcliError
+from kcli.core.types import TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A settled batch, or records that never found one (partition −1). ``base_offset`` −1: not known."""
+
+    where: TopicPartition
+    count: int
+    size: int
+    base_offset: int
+    error: KcliError | None
+
+
+@dataclass(slots=True)
+class Totals:
+    """All records so far; ``bytes`` are those of confirmed records before compression."""
+
+    confirmed: int = 0
+    failed: int = 0
+    bytes: int = 0
+    first_error: KcliError | None = None
+
+    def add(self, report: Report) -> None:
+        """Counts one report."""
+        if report.error is None:
+            self.confirmed += report.count
+            self.bytes += report.size
+        else:
+            self.failed += report.count
+            self.first_error = self.first_error or report.error

@@ -154,7 +154,11 @@ def print_error(code: int, what: str, why: str, do: str, values: GlobalValues | 
     if values is not None and values.output in ("json", "ndjson"):
         text = error_document(code, what, why, do)
     else:
-        lines = [f"kcli: {what}", f"  why: {why}" if why else "", f"  do: {do}" if do else ""]
+        lines = [
+            f"kcli: {what.removeprefix('kcli ')}",
+            f"  why: {why}" if why else "",
+            f"  do: {do}" if do else "",
+        ]
         text = "\n".join(visible(line).replace("\n", " ") for line in lines if line)
     with contextlib.suppress(OSError, ValueError):
         click.echo(text, err=True)

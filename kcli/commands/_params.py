@@ -12,6 +12,7 @@ import click
 
 from kcli.commands._types import DURATION, ParamType
 from kcli.core.clock import wall_ms
+from kcli.core.errors import ConfigError
 
 __all__ = (
     "CODEC", "DELIMITER", "DURATION", "HEADER", "INSTANT", "OFFSET", "OFFSET_RANGE", "PARTITIONS", "RATE",
@@ -125,6 +126,12 @@ def parse_codec(text: str) -> Codec:
         raise ValueError(f"the level in {text!r} is not a number")
     if name in ("none", "snappy"):
         raise ValueError(f"{name} has no levels")
+    from kcli.core.records.codec import check_level, codec_by_name
+
+    try:
+        check_level(codec_by_name(name), int(level))
+    except ConfigError as error:
+        raise ValueError(error.why) from None
     return Codec(name, int(level))
 
 

@@ -78,12 +78,13 @@ def consume(inv: Invocation, /, topics: tuple[str, ...], **flags: Any) -> int:
     names = list(dict.fromkeys((*topics, *flags["more_topics"])))
     _check(names, flags, inv)
     asked = _asked(flags)
-    formatter = _formatter(inv, names, flags)
+    cluster: dict[str, str | None] = {}
+    formatter = _formatter(inv, names, flags, cluster)
     options = inv.client_options(ConsumerOptions, isolation_level=flags["isolation_level"])
     with Stop() as stop, Consumer(options, hooks=inv.hooks) as consumer:
         stop.wake(consumer.wakeup)
         with inv.first_contact(options.bootstrap_servers):
-            consumer.connect(inv.timeout)
+            cluster["id"] = consumer.connect(inv.timeout).cluster_id
         _name_unknown(inv, consumer, names)
         escape = inv.out.isatty and not flags["raw"]
         with RecordSink(inv.out, formatter, escape=escape) as sink:
@@ -130,7 +131,10 @@ def _asked(flags: dict[str, Any]) -> Any:
     return RangeSpec(start or OffsetSpec("earliest"), stop)
 
 
-def _formatter(inv: Invocation, names: list[str], flags: dict[str, Any]) -> Any:
+def _formatter(
+    inv: Invocation, names: list[str], flags: dict[str, Any], cluster: dict[str, str | None]
+) -> Any:
+    """Made before any network use, so that a bad format is told first; ``cluster`` is filled in later."""
     from kcli.output import records
 
     marker = flags["null_marker"]
@@ -154,7 +158,7 @@ def _formatter(inv: Invocation, names: list[str], flags: dict[str, Any]) -> Any:
     if kind == "json":
         from kcli.output.envelope import record_document
 
-        return records.JsonFormatter(*record_document(inv.talk.warnings))
+        return records.JsonFormatter(*record_document(lambda: cluster.get("id"), inv.talk.warnings))
     return records.TableFormatter(headers=inv.out.headers, topics=len(names), width=inv.out.width)
 
 
@@ -205,14 +209,14 @@ def _run(
 
 
 def _sum_up(inv: Invocation, result: Any, stop: Any) -> None:
-    from kcli.output.progress import size_text
+    from kcli.output.progress import counted, size_text
 
     rate = (
         f" in {result.seconds:.1f} s: {result.records / result.seconds:,.0f} records/s"
         if result.seconds
         else ""
     )
-    text = f"{result.records:,} records ({size_text(result.bytes)} fetched){rate}"
+    text = f"{counted(result.records, 'record')} ({size_text(result.bytes)} fetched){rate}"
     if stop:
         inv.talk.note(f"stopped: {text}")
     else:

@@ -1,6 +1,8 @@
 """``kcli produce``: lines of stdin or of files become records. Parses, runs the flow, says what became of them."""
 
+import errno
 import os
+import stat
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -97,13 +99,13 @@ def produce(inv: Invocation, /, topic: str, files: tuple[str, ...], **flags: Any
     how = _line_format(flags)
     options = inv.client_options(ProducerOptions, **_own_options(flags))
     if inv.dry_run:
-        return _dry_run(inv, options, topic, files)
+        return _dry_run(inv, options, topic, files, how.partition)
     total = _total_size(files)
     with _open_all(files) as inputs, Stop() as stop, Producer(options, hooks=inv.hooks) as producer:
         stop.unconfirmed = lambda: (
             f"{producer.totals.confirmed:,} records confirmed, {producer.outstanding:,} not known"
         )
-        _connect(inv, producer, options.bootstrap_servers, topic)
+        _connect(inv, producer, options.bootstrap_servers, topic, how.partition)
         if not files and stdin_is_terminal():
             inv.talk.note("reading records from the keyboard, one a line; Ctrl-D ends")
         chunks = _chunks(inputs, stop, flags["delimiter"], options.max_request_size)
@@ -158,24 +160,30 @@ def _own_options(flags: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _connect(inv: Invocation, producer: Any, where: str, topic: str) -> None:
+def _connect(inv: Invocation, producer: Any, where: str, topic: str, partition: int | None) -> None:
     """First contact, before any input is read; an unknown topic is named with the nearest ones."""
     from kcli.core.admin.topics import unknown_topic
     from kcli.core.errors import NotFoundError
 
     with inv.first_contact(where):
-        try:
-            producer.connect([topic], inv.timeout, TOPIC_PATIENCE)
-        except NotFoundError:
-            raise unknown_topic(topic, producer.known_topics(inv.timeout)) from None
+        producer.connect([], inv.timeout)
+    try:
+        producer.connect([topic], inv.timeout, TOPIC_PATIENCE)
+    except NotFoundError:
+        raise unknown_topic(topic, producer.known_topics(inv.timeout)) from None
+    count = producer.partitions_of(topic)
+    if partition is not None and partition >= count:
+        raise NotFoundError(
+            f"topic {topic} has no partition {partition}", why=f"it has {count}, numbered from 0"
+        )
 
 
-def _dry_run(inv: Invocation, options: Any, topic: str, files: Sequence[str]) -> int:
+def _dry_run(inv: Invocation, options: Any, topic: str, files: Sequence[str], partition: int | None) -> int:
     """Every check that needs no record: files, brokers, topic."""
     from kcli.core.producer.producer import Producer
 
     with _open_all(files), Producer(options, hooks=inv.hooks) as producer:
-        _connect(inv, producer, options.bootstrap_servers, topic)
+        _connect(inv, producer, options.bootstrap_servers, topic, partition)
         inv.talk.note(f"topic {topic} takes records in {producer.partitions_of(topic)} partitions")
     return 0
 
@@ -192,6 +200,9 @@ def _open_all(files: Sequence[str]) -> Iterator[list[tuple[str, int]]]:
                 continue
             try:
                 descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
+                if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+                    os.close(descriptor)
+                    raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
             except OSError as error:
                 raise usage(
                     f"kcli produce: cannot read {name}",
@@ -221,8 +232,6 @@ def _stdin() -> int:
 
 def _total_size(files: Sequence[str]) -> int | None:
     """Bytes of all inputs, None when that cannot be known."""
-    import stat
-
     total = 0
     for name in files or ("-",):
         try:
@@ -245,18 +254,18 @@ def _chunks(inputs: list[tuple[str, int]], stop: Any, delimiter: bytes, longest:
 def _report(inv: Invocation, topic: str, result: Any, stop: Any, acks: str) -> int:
     """The summary, and the exit status that it deserves."""
     from kcli.core.errors import KcliError, PartlyFailedError
-    from kcli.output.progress import size_text
+    from kcli.output.progress import counted, size_text
 
     if inv.values.output in ("json", "ndjson"):
         _document(inv, topic, result)
     sure = "sent, not confirmed (acks=0)" if acks == "0" else "confirmed"
     rate = result.confirmed / result.seconds if result.seconds else 0
     parts = [
-        f"{result.confirmed:,} records {sure} ({size_text(result.bytes)}) in {result.seconds:.1f} s: "
+        f"{counted(result.confirmed, 'record')} {sure} ({size_text(result.bytes)}) in {result.seconds:.1f} s: "
         f"{rate:,.0f} records/s"
     ]
     if result.failed or result.unknown or stop:
-        parts.append(f"{result.lines:,} lines read")
+        parts.append(f"{counted(result.lines, 'line')} read")
         parts.append(f"{result.failed:,} failed")
         parts.append(f"{result.unknown:,} not known")
     inv.talk.note(", ".join(parts))

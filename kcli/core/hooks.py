@@ -19,7 +19,7 @@ class Hooks:
     """Callables that the clients call, from the thread that runs their loop; they must not block.
 
     ``log(level, area, message)``: level is ``"warning"``, ``"info"`` or ``"debug"``; area one of
-    ``proto``, ``auth``, ``fetch``, ``group``, ``conf``, ``produce``.
+    ``proto``, ``auth``, ``fetch``, ``group``, ``conf``.
     ``wire(direction, node, correlation_id, api, version, size)``: one call per request (``"→"``) and
     answer (``"←"``), for ``--debug=proto``; size in bytes, without the 4 bytes of the frame's length.
     """

@@ -39,7 +39,8 @@ class LineFormat:
 
 @dataclass(frozen=True, slots=True)
 class ProduceResult:
-    """``unknown`` records were neither confirmed nor refused when the run ended; ``lines`` were read."""
+    """``lines`` were read. ``failed`` records were refused or never sent; of ``unknown`` ones the brokers had
+    not said anything when the run ended."""
 
     lines: int
     confirmed: int
@@ -92,8 +93,8 @@ def produce(
     return ProduceResult(
         lines,
         totals.confirmed,
-        totals.failed,
-        lines - totals.confirmed - totals.failed,
+        lines - totals.confirmed - producer.outstanding,
+        producer.outstanding,
         totals.bytes,
         time.monotonic() - started,
         totals.first_error,

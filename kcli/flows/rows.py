@@ -104,12 +104,17 @@ def _leading_good(lines: list[bytes], longest: int) -> int:
 
 def _read(fd: int, stop: Stop, name: str) -> bytes | None:
     """What is there, at most a chunk; empty at the end, None when a stop came first."""
+    poller = select.poll()  # unlike select(), it takes descriptors above 1023
+    poller.register(fd, select.POLLIN)
+    poller.register(stop.fileno(), select.POLLIN)
     try:
-        ready, _, _ = select.select([fd, stop.fileno()], [], [])
+        ready = dict(poller.poll())
         return os.read(fd, CHUNK_BYTES) if fd in ready else None
     except OSError as error:
         raise InputError(f"cannot read {name}", why=error.strerror or str(error)) from None
 
 
 def _readable(fd: int) -> bool:
-    return bool(select.select([fd], [], [], 0)[0])
+    poller = select.poll()
+    poller.register(fd, select.POLLIN)
+    return bool(poller.poll(0))

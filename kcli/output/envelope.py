@@ -96,13 +96,19 @@ def document(
     return (JsonDocument if form == "json" else YamlDocument)(out, columns, head, warnings)
 
 
-def record_document(warnings: Sequence[str]) -> tuple[bytes, Callable[[], bytes]]:
-    """Head and tail of a RecordList, for items that are encoded elsewhere; the tail reads the warnings late."""
-    head = {"kind": "RecordList", "api": API, "cluster": None, "at": time_text(wall_ms())}
-    return (
-        (compact(head)[:-1] + ',"items":[').encode(),
-        lambda: f'\n],"warnings":{compact(list(warnings))}}}\n'.encode(),  # noqa: PLW0108 - late
-    )
+def record_document(
+    cluster: Callable[[], str | None], warnings: Sequence[str]
+) -> tuple[Callable[[], bytes], Callable[[], bytes]]:
+    """Head and tail of a RecordList, for items that are encoded elsewhere; both look when they are written."""
+
+    def head() -> bytes:
+        fields = {"kind": "RecordList", "api": API, "cluster": cluster(), "at": time_text(wall_ms())}
+        return (compact(fields)[:-1] + ',"items":[').encode()
+
+    def tail() -> bytes:
+        return f'\n],"warnings":{compact(list(warnings))}}}\n'.encode()
+
+    return head, tail
 
 
 def item_of(columns: Sequence[Column], row: Row) -> dict[str, Any]:

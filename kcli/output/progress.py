@@ -137,6 +137,11 @@ def progress_style(choice: str | None, talk: Talk, *, dumb: bool = False) -> str
     return "bar" if talk.isatty and not dumb else "line"
 
 
+def counted(number: int, noun: str) -> str:
+    """``1 record``, ``2,000 records``."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def size_text(size: float) -> str:
     """``1.2 MB``: powers of ten, as disks and networks are sold."""
     for unit in ("B", "kB", "MB", "GB"):

@@ -167,13 +167,13 @@ class NdjsonFormatter(_RecordByRecord):
 class JsonFormatter(_RecordByRecord):
     """``-o json``: one document, closed also when a signal ends the reading."""
 
-    def __init__(self, head: bytes, tail: "Callable[[], bytes]") -> None:
+    def __init__(self, head: "Callable[[], bytes]", tail: "Callable[[], bytes]") -> None:
         self._encode = json_encoder()
         self._head, self._tail = head, tail
         self._comma = b""
 
     def begin(self) -> bytes:
-        return self._head
+        return self._head()
 
     def end(self) -> bytes:
         return self._tail()

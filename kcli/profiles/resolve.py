@@ -75,6 +75,12 @@ def resolve(sources: Sources, *, need_broker: bool = True) -> Resolved:
     values = parse_pairs(pairs)
     origins = {field_of(key).name: origin for key, _text, origin in pairs if key not in IGNORED_KEYS}
     notes = _said(origins, kafka)
+    if sources.flags.get("bootstrap.servers") == "":
+        raise ConfigError(
+            "-b names no broker",
+            why="its value is empty: an unset variable, perhaps",
+            do="give HOST:PORT, or leave -b out to use what else is configured",
+        )
     if need_broker and not values.get("bootstrap_servers"):
         values["bootstrap_servers"] = _sandbox(sources.find_sandbox)
         origins["bootstrap_servers"] = "a running sandbox"

@@ -164,5 +164,5 @@ class Consumer:
         return DataLossError(
             f"{where}: offset {error.offset} is out of range",
             why=f"the log goes from {start.offset} to {end.offset}{gap}",
-            do="choose another --offset, or let --on-out-of-range=earliest or latest choose",
+            do="choose an offset in that range",
         )

@@ -118,7 +118,7 @@ class Fetcher:
             else:
                 by_leader.setdefault(leader, []).append((where, state))
         for leader, partitions in by_leader.items():
-            if leader.id in self._in_flight or len(self._arrived) > len(by_leader):
+            if leader.id in self._in_flight or len(self._arrived) >= len(by_leader):
                 continue
             if not self._cluster.brokers.available(leader, FETCH, now):
                 self.wake_at = min(self.wake_at, self._cluster.brokers.retry_at(leader, FETCH))
@@ -259,7 +259,7 @@ class Fetcher:
             raise CorruptRecordsError(
                 f"{where}: {error.what}",
                 why=error.why,
-                do="the broker's copy is damaged: read another replica, or skip it with --on-corrupt=skip",
+                do="the broker's copy of the log is damaged: restore it from another replica, or read behind it",
             ) from None
 
     def _partition_error(self, where: TopicPartition, state: PartitionState, code: int, now: float) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from kcli.core.connection.connection import Connection
 from kcli.core.connection.state import State
-from kcli.core.errors import ConnectError, KcliError, OutcomeUnknownError
+from kcli.core.errors import ConnectError, KcliError, OutcomeUnknownError, ProtocolError
 from kcli.core.net.resolve import Address
 
 if TYPE_CHECKING:
@@ -269,11 +269,21 @@ class Channel:
         try:
             self.connection.received(count, now, self._setup_deadline)
         except KcliError as error:
-            self.close(error)
+            self.close(self._not_kafka(error) if isinstance(error, ProtocolError) else error)
             return False
         if self.connection.state is State.READY:
             self._setup_deadline = NEVER
         return count == len(room) or self._tls is not None
+
+    def _not_kafka(self, error: ProtocolError) -> KcliError:
+        """Nonsense in the handshake means another kind of server; later it is a defect of the peer."""
+        if self.connection.state is State.READY:
+            return error
+        return ConnectError(
+            f"{self.node} does not speak Kafka here",
+            why=f"its answer to ApiVersions makes no sense ({error.what.removeprefix(f'{self.node}: ')})",
+            do="check the port and security.protocol",
+        )
 
     def _drop_socket(self) -> None:
         if self._socket is not None:

@@ -88,7 +88,7 @@ class Accumulator:
                     raise BufferFullError(
                         f"no room for more records after {self._max_block:g} s",
                         why=f"{self._used:,} bytes wait for their confirmation (buffer.memory)",
-                        do="check that the brokers answer; --debug=produce shows what they say",
+                        do="check that the brokers answer; --debug=proto shows what they say",
                     )
             finally:
                 self._waiters -= 1

@@ -30,20 +30,17 @@ from kcli.core.options import ProducerOptions
 from kcli.core.producer.accumulator import Accumulator
 from kcli.core.producer.batch import BatchEvent, ProducerBatch
 from kcli.core.producer.idempotence import SEQUENCES, Idempotence
+from kcli.core.producer.requests import answers, produce_request
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from kcli.core.protocol.messages.produce import (
-    PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,
-    TopicProduceData,
 )
-from kcli.core.protocol.schema import NO_UUID
 from kcli.core.types import Node, TopicPartition
 
 _REQUEST_BYTES = 4_000_000
 _LONGEST_WAIT = 1.0  # seconds between two looks at everything, whatever happens or does not
-_LAST_VERSION_BY_NAME = 12
 _LOST_NUMBERS = frozenset({OUT_OF_ORDER_SEQUENCE_NUMBER, UNKNOWN_PRODUCER_ID, INVALID_PRODUCER_EPOCH})
 _ACKS = {"all": -1, "-1": -1, "1": 1, "0": 0}
 
@@ -53,8 +50,8 @@ class _Delivery:
     """One produce request on its way."""
 
     node: Node
+    request: ProduceRequest
     batches: dict[TopicPartition, ProducerBatch]
-    topic_ids: dict[bytes, str]
 
 
 class Sender:
@@ -193,25 +190,13 @@ class Sender:
         return self._idempotence.may_send(first)
 
     def _send(self, leader: Node, batches: dict[TopicPartition, ProducerBatch]) -> None:
-        topics: dict[str, TopicProduceData] = {}
-        ids: dict[bytes, str] = {}
+        request = produce_request(batches, self._cluster.view, self._acks, self._options.request_timeout_ms)
         for where, batch in batches.items():
             batch.cell.apply(BatchEvent.SEND)
             batch.attempts += 1
             self._in_flight.setdefault(where, []).append(batch)
-            if where.topic not in topics:
-                view = self._cluster.view.topics[where.topic]
-                ids[view.id] = where.topic
-                topics[where.topic] = TopicProduceData(name=where.topic, topic_id=view.id, partition_data=[])
-            data = PartitionProduceData(index=where.partition, records=batch.wire())
-            topics[where.topic].partition_data.append(data)
-        request = ProduceRequest(
-            acks=self._acks, timeout_ms=self._options.request_timeout_ms, topic_data=list(topics.values())
-        )
-        if NO_UUID in ids:
-            request.cap_version(_LAST_VERSION_BY_NAME)
         self._requests_to[leader.id] = self._requests_to.get(leader.id, 0) + 1
-        delivery = _Delivery(leader, batches, ids)
+        delivery = _Delivery(leader, request, batches)
         answer = self._cluster.send(request, leader.id, purpose=PRODUCE)
         answer.on_done(lambda future: self._answered(delivery, future))
 
@@ -250,12 +235,10 @@ class Sender:
 
     def _settle(self, delivery: _Delivery, answer: ProduceResponse, now: float) -> None:
         unanswered = dict(delivery.batches)
-        for topic in answer.responses:
-            name = topic.name or delivery.topic_ids.get(topic.topic_id, "")
-            for part in topic.partition_responses:
-                batch = unanswered.pop(TopicPartition(name, part.index), None)
-                if batch is not None:
-                    self._settle_one(batch, part, now)
+        for where, part in answers(delivery.request, answer):
+            batch = unanswered.pop(where, None)
+            if batch is not None:
+                self._settle_one(batch, part, now)
         for batch in unanswered.values():  # never success by default
             batch.outcome_unknown = True
             what = f"{delivery.node} left {batch.where} out of its answer to Produce"
@@ -301,7 +284,7 @@ class Sender:
         batch.last_error = error
         batch.cell.apply(BatchEvent.RETRY, str(error))
         self._accumulator.put_back(batch)
-        self._cluster.hooks.log("debug", "produce", f"{batch.where}: {error}; trying again")
+        self._cluster.hooks.log("debug", "proto", f"{batch.where}: {error}; trying again")
 
     def _split(self, batch: ProducerBatch) -> None:
         """The broker finds the batch too large: it goes again in parts, which share its sequence numbers."""
@@ -370,7 +353,8 @@ class Sender:
         for one in parked:
             one.fail(error)
         for batch in batches:
-            batch.fail(error)
+            unknown = OutcomeUnknownError(f"{batch.where}: {error.what}", why="it may be stored all the same")
+            batch.fail(unknown if batch.outcome_unknown else error)
             self._done(batch)
 
     # --- time and the end ----------------------------------------------------------------------------

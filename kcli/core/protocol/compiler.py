@@ -39,7 +39,8 @@ def decode(cls: type[S], buf: memoryview, pos: int, version: int, *, flexible: b
         raise ProtocolError(error.what, why=error.why or f"while reading {cls.__name__} v{version}") from None
     except (struct.error, IndexError, UnicodeDecodeError, MemoryError, OverflowError) as error:
         raise ProtocolError(
-            f"malformed answer: {cls.__name__} v{version} cannot be read", why=str(error)
+            f"malformed answer: {cls.__name__} v{version} cannot be read",
+            why=str(error) if isinstance(error, UnicodeDecodeError) else "it ends too early",
         ) from None
 
 

@@ -44,7 +44,7 @@ MAKERS: dict[str, Callable[[], Formatter]] = {
     "value": lambda: ValueFormatter(b"\n", b""),
     "template": lambda: TemplateFormatter(Template("%s\\n")),
     "ndjson": NdjsonFormatter,
-    "json": lambda: JsonFormatter(b"[", lambda: b"]"),
+    "json": lambda: JsonFormatter(lambda: b"[", lambda: b"]"),
     "table": lambda: TableFormatter(headers=False, topics=1, width=None),
 }
 FIVE = [b"v%d" % n for n in range(5)]
@@ -113,12 +113,14 @@ def written(formatter: Formatter, *batches: FetchedBatch, escape: bool = False) 
 
 
 def test_json_is_one_document_over_batches() -> None:
-    data = written(JsonFormatter(b'{"items":[', lambda: b"]}\n"), fetched([b"a"]), fetched([b"b", b"c"]))
+    data = written(
+        JsonFormatter(lambda: b'{"items":[', lambda: b"]}\n"), fetched([b"a"]), fetched([b"b", b"c"])
+    )
     assert [r["value"] for r in json.loads(data)["items"]] == ["a", "b", "c"]
 
 
 def test_a_document_without_records_is_complete() -> None:
-    assert json.loads(written(JsonFormatter(b"[", lambda: b"]"))) == []
+    assert json.loads(written(JsonFormatter(lambda: b"[", lambda: b"]"))) == []
 
 
 class Broken(io.BytesIO):
@@ -135,7 +137,7 @@ def test_the_document_is_closed_unless_the_output_is_broken(
 ) -> None:
     stream = io.BytesIO()
     try:
-        with RecordSink(Output(stream), JsonFormatter(b"[", lambda: b"]"), escape=False) as sink:
+        with RecordSink(Output(stream), JsonFormatter(lambda: b"[", lambda: b"]"), escape=False) as sink:
             sink.batch(fetched([b"a"]), None)
             if error is not None:
                 raise error
@@ -146,7 +148,7 @@ def test_the_document_is_closed_unless_the_output_is_broken(
 
 def test_an_error_before_the_first_record_writes_nothing() -> None:
     stream = io.BytesIO()
-    sink = RecordSink(Output(stream), JsonFormatter(b"[", lambda: b"]"), escape=False)
+    sink = RecordSink(Output(stream), JsonFormatter(lambda: b"[", lambda: b"]"), escape=False)
     with pytest.raises(ValueError, match="before"), sink:
         raise ValueError("before anything")
     assert stream.getvalue() == b""

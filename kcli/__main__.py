@@ -9,7 +9,13 @@ import sys
 
 def main() -> None:
     """The entry point of the ``kcli`` script."""
-    sys.exit(run(sys.argv[1:]))
+    try:
+        code = run(sys.argv[1:])
+    except KeyboardInterrupt:  # a second one, while the first was still being told of
+        import os
+
+        os._exit(130)
+    sys.exit(code)
 
 
 def run(arguments: list[str]) -> int:

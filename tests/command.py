@@ -1,7 +1,6 @@
 """Runs kcli as users do, in a process of its own. Not a test."""
 
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -35,14 +34,13 @@ def kcli(
 
 
 def start(*arguments: str, bootstrap: str = "", **settings: object) -> "subprocess.Popen[bytes]":
-    """Starts a command with pipes; SIGINT is delivered even when the tests run in the background."""
+    """Starts a command with pipes."""
     return subprocess.Popen(  # type: ignore[call-overload,no-any-return]
         [*KCLI, *arguments],
         stdin=settings.pop("stdin", subprocess.PIPE),
         stdout=settings.pop("stdout", subprocess.PIPE),
         stderr=settings.pop("stderr", subprocess.PIPE),
         env=environment(bootstrap),
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509
         **settings,
     )
 

@@ -6,14 +6,21 @@ or journal of the developer. The cache of Kafka's jars stays where it is.
 
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from tests import kafka as kafka_module
 from tests.kafka import Kafka, one_node, three_nodes
+
+os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(__file__).parents[1] / ".cache/hypothesis"))
+
+hypothesis.settings.register_profile("kcli", deadline=None)  # two shared cores keep no deadlines
+hypothesis.settings.load_profile("kcli")
 
 _FOLDERS = pytest.StashKey[Path]()
 
@@ -32,6 +39,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "integration: talks to a real broker")
     _use_own_folders(config)
+    # A run in the background ignores SIGINT, and so would every process that it starts.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

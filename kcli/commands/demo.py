@@ -1,6 +1,5 @@
 """``kcli demo``: a round trip of a million records on a throw-away Kafka, proved by digests."""
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -48,13 +47,9 @@ def demo(inv: Invocation, /, records: int, record_size: int, kafka_version: str 
     if inv.dry_run:
         inv.talk.note(f"would start a throw-away Kafka and send {records:,} records through it")
         return 0
-    with (
-        tempfile.TemporaryDirectory(prefix="kcli-demo-") as folder,
-        _throw_away_kafka(inv, kafka_version) as bootstrap,
-        Stop() as stop,
-    ):
-        digests = _round_trip(inv, bootstrap, Path(folder), records, record_size, stop)
-        if stop:
+    with _throw_away_kafka(inv, kafka_version) as (bootstrap, folder), Stop() as stop:
+        digests = _round_trip(inv, bootstrap, folder, records, record_size, stop)
+        if stop or digests is None:
             inv.talk.note("stopped; everything is being cleaned up")
             return stop.exit_code
     inv.out.text(f"sent      {digests[0]}\nreceived  {digests[1]}\n")
@@ -67,8 +62,8 @@ def demo(inv: Invocation, /, records: int, record_size: int, kafka_version: str 
 
 
 @contextmanager
-def _throw_away_kafka(inv: Invocation, version: str | None) -> Iterator[str]:
-    """A sandbox of its own that dies with this process and leaves nothing behind."""
+def _throw_away_kafka(inv: Invocation, version: str | None) -> Iterator[tuple[str, Path]]:
+    """A sandbox that dies with this process, however that ends, and a folder that goes with it."""
     import os
 
     from kcli.commands.sandbox import Download, orderly_end
@@ -81,14 +76,15 @@ def _throw_away_kafka(inv: Invocation, version: str | None) -> Iterator[str]:
         status = sandbox.up(settings, on_progress=download.show)
     try:
         inv.out.text(f"Apache Kafka {status.kafka_version} answers at {status.bootstrap}\n")
-        yield status.bootstrap
+        yield status.bootstrap, sandbox.home
     finally:
         sandbox.down(delete=True)
 
 
 def _round_trip(
     inv: Invocation, bootstrap: str, folder: Path, records: int, record_size: int, stop: Any
-) -> tuple[str, str]:
+) -> tuple[str, str] | None:
+    """The digests of what was sent and of what came back; None when it was stopped."""
     from kcli.core.admin.admin import Admin
     from kcli.core.consumer.consumer import Consumer
     from kcli.core.options import ClientOptions, ConsumerOptions, ProducerOptions
@@ -99,6 +95,8 @@ def _round_trip(
 
     file = folder / "lines.txt"
     written = round_trip.generate_lines(file, records, record_size, stop)
+    if stop:
+        return None
     inv.out.text(f"generated {written.lines:,} lines, {size_text(written.size)}\n")
     with Admin(ClientOptions(bootstrap_servers=bootstrap), inv.hooks) as admin:
         for error in admin.create_topics([TopicSpec(TOPIC, partitions=1)]).values():
@@ -108,6 +106,8 @@ def _round_trip(
     with Producer(options, hooks=inv.hooks) as producer, inv.progress("sent", total=records) as bar:
         producer.connect([TOPIC], inv.timeout, inv.timeout)
         sent = round_trip.send_file(producer, TOPIC, file, stop, bar.update)
+    if stop:
+        return None
     if sent.error is not None:
         raise sent.error
     _say(inv, "produced", sent.confirmed, sent.bytes, sent.seconds)
@@ -115,6 +115,8 @@ def _round_trip(
     with Consumer(consumer_options, hooks=inv.hooks) as consumer, inv.progress("read", total=records) as bar:
         consumer.connect(inv.timeout)
         read, digest = round_trip.read_back(consumer, TOPIC, sent.confirmed, stop, bar.update)
+    if stop:
+        return None
     _say(inv, "consumed", read.records, read.bytes, read.seconds)
     return written.digest, digest
 

@@ -29,7 +29,7 @@ COLUMNS = (
     Column("bootstrap"),
     Column("kafka_version"),
     Column("brokers", "number"),
-    Column("started_at"),
+    Column("started_at", wide=True),
     Column("ephemeral", wide=True),
     Column("data", wide=True),
     Column("cluster_id", wide=True),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from kcli.core.errors import ClosedError, KcliError
 from kcli.core.producer.producer import Producer
 from kcli.core.records.kernels import NO_HEADERS
-from kcli.flows.rows import Chunk
+from kcli.flows.rows import Chunk, InputError
 from kcli.flows.stop import Stop
 
 STOP_PATIENCE = 4.5
@@ -72,11 +72,14 @@ def produce(
     started = time.monotonic()
     lines = read = 0
     input_error: KcliError | None = None
+    too_long: KcliError | None = None
     totals = producer.totals
     stop.wake(producer.interrupt)
     try:
         for chunk in chunks:
-            lines += len(chunk.lines)
+            lines += len(chunk.lines) + chunk.refused
+            if chunk.refused and too_long is None:
+                too_long = line_too_long(chunk.first_refused, producer.options.max_request_size)
             read += chunk.size
             send(producer, topic, chunk.lines, how)
             if not chunk.more:
@@ -97,8 +100,17 @@ def produce(
         producer.outstanding,
         totals.bytes,
         time.monotonic() - started,
-        totals.first_error,
+        totals.first_error or too_long,
         input_error,
+    )
+
+
+def line_too_long(number: int, longest: int) -> InputError:
+    """The error for the first line that was left out."""
+    return InputError(
+        f"line {number} has more than {longest:,} bytes",
+        why="it does not fit a record (max.request.size)",
+        do="check the delimiter (-D), or raise -X max.request.size and the topic's max.message.bytes",
     )
 
 

@@ -21,12 +21,17 @@ class InputError(KcliError):
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Lines without their delimiter. ``first_line`` counts from 1; ``more`` says that input waits already."""
+    """Lines without their delimiter. ``first_line`` counts from 1; ``more`` says that input waits already.
+
+    ``refused`` lines of it were too long and are not among ``lines``; ``first_refused`` is the first one's number.
+    """
 
     lines: list[bytes]
     first_line: int
     size: int
     more: bool
+    refused: int = 0
+    first_refused: int = 0
 
 
 def read_lines(
@@ -34,9 +39,10 @@ def read_lines(
 ) -> Iterator[Chunk]:
     """Lines of ``fd`` until its end or a stop. A last line without a delimiter counts; an empty one does not.
 
-    InputError when reading fails, or when a line is longer than ``longest`` bytes; the lines before it come first.
+    A line longer than ``longest`` bytes is left out and counted; its bytes are not kept. InputError when reading
+    fails; the lines before it come first.
     """
-    splitter = _Splitter(delimiter)
+    splitter = _Splitter(delimiter, longest)
     line_number = 1
     while not stop:
         data = _read(fd, stop, name)
@@ -44,62 +50,73 @@ def read_lines(
             return
         if not data:
             break
-        lines = splitter.feed(data)
-        good = _leading_good(lines, longest)
-        if good:
-            yield Chunk(lines[:good], line_number, len(data), _readable(fd))
-            line_number += good
-        if good < len(lines) or splitter.rest_size > longest:
-            raise InputError(
-                f"{name}: line {line_number} has more than {longest:,} bytes",
-                why="it does not fit a record (max.request.size)",
-                do="check the delimiter (-D), or raise -X max.request.size and the topic's max.message.bytes",
-            )
-    rest = splitter.finish()
-    if rest and not stop:
-        yield Chunk([rest], line_number, len(rest), False)
+        chunk = _chunk(splitter.feed(data), line_number, len(data), longest, more=_readable(fd))
+        if chunk is not None:
+            yield chunk
+            line_number += len(chunk.lines) + chunk.refused
+    last = _chunk(splitter.finish(), line_number, 0, longest, more=False)
+    if last is not None and not stop:
+        yield last
+
+
+def _chunk(lines: list[bytes | None], first: int, size: int, longest: int, *, more: bool) -> Chunk | None:
+    """The lines that are short enough, and how many are not; None stands for one that was not even kept."""
+    if not lines:
+        return None
+    good = [line for line in lines if line is not None and len(line) <= longest]
+    refused = len(lines) - len(good)
+    if not refused:
+        return Chunk(good, first, size, more)
+    where = next(i for i, line in enumerate(lines) if line is None or len(line) > longest)
+    return Chunk(good, first, size, more, refused, first + where)
 
 
 class _Splitter:
     """Splits bytes that come in pieces; a delimiter may be cut between two of them.
 
     Looks at old bytes again only as far as a delimiter could reach back, so a long line costs no more than its
-    length.
+    length; of one that is too long only the end is kept, and it comes out as None.
     """
 
-    def __init__(self, delimiter: bytes) -> None:
+    def __init__(self, delimiter: bytes, longest: int) -> None:
         self._delimiter = delimiter
         self._reach = len(delimiter) - 1
+        self._longest = longest
         self._rest: list[bytes] = []
-        self.rest_size = 0
+        self._size = 0
+        self._too_long = False
 
-    def feed(self, data: bytes) -> list[bytes]:
+    def feed(self, data: bytes) -> list[bytes | None]:
         """The lines that ``data`` completes."""
         if self._rest:
-            seam = self._rest[-1][-self._reach :] + data if self._reach else data
-            if self._reach and len(self._rest[-1]) < self._reach:
+            if len(self._rest[-1]) < self._reach:
                 self._rest = [b"".join(self._rest)]
-                seam = self._rest[-1][-self._reach :] + data
+            seam = self._rest[-1][-self._reach :] + data if self._reach else data
             if self._delimiter not in seam:
-                self._rest.append(data)
-                self.rest_size += len(data)
+                self._keep(data)
                 return []
             data = b"".join([*self._rest, data])
-        lines = data.split(self._delimiter)
+        lines: list[bytes | None] = list(data.split(self._delimiter))
         last = lines.pop()
-        self._rest, self.rest_size = ([last] if last else []), len(last)
+        if self._too_long and lines:
+            lines[0] = None
+        self._too_long = False
+        self._rest, self._size = ([last] if last else []), len(last or b"")
         return lines
 
-    def finish(self) -> bytes:
-        """What stands behind the last delimiter."""
-        return b"".join(self._rest)
+    def _keep(self, data: bytes) -> None:
+        self._rest.append(data)
+        self._size += len(data)
+        if self._size > self._longest + self._reach:  # the end may be a part of the delimiter
+            self._too_long = True
+            # what a delimiter could begin with, and at least a byte, so that there is a line
+            self._rest = [b"".join(self._rest)[-max(1, self._reach) :]]
 
-
-def _leading_good(lines: list[bytes], longest: int) -> int:
-    """How many lines at the beginning are short enough."""
-    if not lines or max(map(len, lines)) <= longest:
-        return len(lines)
-    return next(index for index, line in enumerate(lines) if len(line) > longest)
+    def finish(self) -> list[bytes | None]:
+        """What stands behind the last delimiter, if anything does."""
+        if not self._rest:
+            return []
+        return [None if self._too_long else b"".join(self._rest)]
 
 
 def _read(fd: int, stop: Stop, name: str) -> bytes | None:

@@ -65,6 +65,7 @@ class Accumulator:
         self._changed = threading.Condition()
         self._queues: dict[TopicPartition, PartitionQueue] = {}
         self._parked: dict[str, deque[Parked]] = {}
+        self._rooms: dict[str, int] = {}
         self._used = 0
         self._waiters = 0
         self._flush_before = -1.0
@@ -113,7 +114,7 @@ class Accumulator:
                 self._close_open(queue)
                 now = self._now()
                 batch = ProducerBatch(
-                    where, self._new_builder(self._batch_size), now, now + self._delivery_timeout
+                    where, self._new_builder(self._room(where.topic)), now, now + self._delivery_timeout
                 )
                 taken = self._fill(batch, fill)
                 queue.open = batch
@@ -210,6 +211,11 @@ class Accumulator:
                 place += 1
             batches.insert(place, batch)
 
+    def shrink(self, topic: str, size: int) -> None:
+        """A broker found a batch of the topic too large: later ones are made of at most ``size`` bytes."""
+        with self._changed:
+            self._rooms[topic] = max(1, min(size, self._room(topic)))
+
     def replace(self, batch: ProducerBatch, parts: list[ProducerBatch]) -> None:
         """Queues the parts of a batch in front, in its place."""
         with self._changed:
@@ -287,6 +293,9 @@ class Accumulator:
         if queue.open is not None:
             queue.open.cell.apply(BatchEvent.CLOSE)
             queue.open = None
+
+    def _room(self, topic: str) -> int:
+        return self._rooms.get(topic, self._batch_size)
 
     def _has_room(self) -> bool:
         return self._used < self._memory or self._closed is not None or self._interrupted

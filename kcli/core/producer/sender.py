@@ -289,7 +289,9 @@ class Sender:
     def _split(self, batch: ProducerBatch) -> None:
         """The broker finds the batch too large: it goes again in parts, which share its sequence numbers."""
         parts, sequence = [], batch.sequence
-        for builder in batch.builder.split(max(1, batch.builder.size // 2)):
+        room = max(1, batch.builder.size // 2)
+        self._accumulator.shrink(batch.where.topic, room)
+        for builder in batch.builder.split(room):
             part = ProducerBatch(batch.where, builder, batch.created, batch.deadline)
             part.cell.apply(BatchEvent.CLOSE)
             if batch.numbered:

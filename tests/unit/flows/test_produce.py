@@ -48,6 +48,10 @@ class StandIn:
             self.totals.first_error = BrokerError(10, "produce to t-0")
         return True
 
+    @property
+    def outstanding(self) -> int:
+        return self.sent - self.totals.confirmed - self.totals.failed
+
     def interrupt(self) -> None:
         self.interrupted = True
 
@@ -120,7 +124,7 @@ def test_a_full_memory_ends_it_and_shows_what_was_not_sent() -> None:
     producer = StandIn()
     producer.full_after = 1
     result = run(producer, [chunk(b"a"), chunk(b"b", b"c", first=2), chunk(b"d", first=4)])
-    assert (result.lines, result.confirmed, result.unknown) == (3, 1, 2)
+    assert (result.lines, result.confirmed, result.failed, result.unknown) == (3, 1, 2, 0)
     assert isinstance(result.input_error, BufferFullError)
 
 
@@ -149,7 +153,7 @@ def test_a_stop_reaches_a_producer_that_waits_for_memory() -> None:
     result = run(producer, chunks(), stop=stop)
     assert producer.interrupted
     assert result.input_error is None  # the user knows that it was stopped
-    assert (result.confirmed, result.unknown) == (1, 1)
+    assert (result.confirmed, result.failed, result.unknown) == (1, 1, 0)  # never sent
 
 
 def test_after_a_stop_the_patience_is_short(clock: list[float]) -> None:

@@ -132,28 +132,33 @@ def test_a_long_line_costs_no_more_than_its_length(
         pytest.param([b"x" * 4] * 1000, id="never ends"),
     ],
 )
-def test_a_line_that_is_too_long_is_refused_with_its_number(
+def test_a_line_that_is_too_long_is_left_out_and_counted(
     monkeypatch: pytest.MonkeyPatch, stop: Stop, delimiter: bytes, pieces: list[bytes]
 ) -> None:
     source = Pieces(
         monkeypatch, b"one" + delimiter + b"two" + delimiter, *(p.replace(b"END", delimiter) for p in pieces)
     )
-    found: list[Chunk] = []
-    with pytest.raises(InputError, match="line 3 has more than 10 bytes"):
-        found += list(read_lines(source.fd, stop, delimiter=delimiter, longest=10))
+    chunks = list(read_lines(source.fd, stop, delimiter=delimiter, longest=10))
     os.close(source.fd)
-    assert len(source.left) > len(pieces) - 4  # refused as soon as it is known
+    assert lines_of(chunks) == [b"one", b"two"]
+    assert sum(chunk.refused for chunk in chunks) == 1
+    assert [chunk.first_refused for chunk in chunks if chunk.refused] == [3]
 
 
-def test_the_lines_before_one_that_is_too_long_come_first(
-    monkeypatch: pytest.MonkeyPatch, stop: Stop
+@pytest.mark.parametrize("delimiter", [b"\n", b"\r\n", b"::END::"])
+def test_the_lines_around_one_that_is_too_long_are_kept(
+    monkeypatch: pytest.MonkeyPatch, stop: Stop, delimiter: bytes
 ) -> None:
-    source = Pieces(monkeypatch, b"one\ntwo\n" + b"x" * 11 + b"\nfour\n")
-    lines = read_lines(source.fd, stop, longest=10)
-    assert next(lines).lines == [b"one", b"two"]
-    with pytest.raises(InputError, match="line 3"):
-        next(lines)
-    os.close(source.fd)
+    """Cut at every place: what is dropped of the long line never takes a delimiter with it."""
+    data = delimiter.join([b"one", b"x" * 40, b"two", b"y" * 11, b"three", b""])
+    for size in range(1, len(data)):
+        pieces = [data[at : at + size] for at in range(0, len(data), size)]
+        source = Pieces(monkeypatch, *pieces)
+        chunks = list(read_lines(source.fd, stop, delimiter=delimiter, longest=10))
+        os.close(source.fd)
+        assert lines_of(chunks) == [b"one", b"two", b"three"], size
+        assert next(c.first_refused for c in chunks if c.refused) == 2
+        assert sum(c.refused for c in chunks) == 2
 
 
 def test_a_line_of_the_longest_size_is_fine(monkeypatch: pytest.MonkeyPatch, stop: Stop) -> None:

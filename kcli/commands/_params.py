@@ -153,18 +153,25 @@ def parse_delimiter(text: str) -> bytes:
     return out + raw_bytes(text[at:])
 
 
-def parse_servers(text: str) -> tuple[tuple[str, int], ...]:
-    """``host:port,[::1]:9092``; a port is needed, nothing is assumed."""
-    found = []
-    for part in text.split(","):
-        host, _, port = part.strip().rpartition(":")
-        bare = host.removeprefix("[").removesuffix("]")
-        if not bare or not re.fullmatch(r"[0-9]{1,5}", port) or not 0 < int(port) < 65536:
-            raise ValueError(f"{part.strip()!r} is not HOST:PORT")
-        if ":" in bare and not host.startswith("["):
-            raise ValueError(f"write the address {bare} in brackets: [{bare}]:{port}")
-        found.append((bare, int(port)))
-    return tuple(found)
+_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
+
+
+def check_topic_name(name: str) -> None:
+    """A usage error for a name that no topic can have."""
+    from kcli.commands._exit import usage
+
+    if name.startswith("^"):
+        raise usage(
+            f"kcli: {name!r} is not the name of a topic",
+            why="it looks like a pattern; this version takes names only",
+            do="name the topics one by one: `kcli topics list --match GLOB` shows them",
+        )
+    if not _TOPIC.fullmatch(name) or name in (".", ".."):
+        raise usage(
+            f"kcli: {name!r} is not the name of a topic",
+            why="names have 1 to 249 letters, digits, dots, underscores and dashes",
+            do="`kcli topics list` shows what there is",
+        )
 
 
 def raw_bytes(text: str) -> bytes:
@@ -200,7 +207,6 @@ PARTITIONS = Word("partitions", parse_partitions)
 HEADER = Word("header", parse_header)
 CODEC = Word("codec", parse_codec, CODECS)
 DELIMITER = Word("delimiter", parse_delimiter)
-SERVERS = Word("servers", parse_servers)
 OFFSET = Word("offset", _offset, PLACES[:2])
 OFFSET_RANGE = Word("range", _range, PLACES)
 INSTANT = Word("time", _instant)

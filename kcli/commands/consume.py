@@ -7,7 +7,15 @@ import click
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
 from kcli.commands._exit import usage
-from kcli.commands._params import DELIMITER, DURATION, INSTANT, OFFSET_RANGE, PARTITIONS, raw_bytes
+from kcli.commands._params import (
+    DELIMITER,
+    DURATION,
+    INSTANT,
+    OFFSET_RANGE,
+    PARTITIONS,
+    check_topic_name,
+    raw_bytes,
+)
 
 KINDS = ("value", "table", "ndjson", "json")
 
@@ -81,14 +89,15 @@ def consume(inv: Invocation, /, topics: tuple[str, ...], **flags: Any) -> int:
     cluster: dict[str, str | None] = {}
     formatter = _formatter(inv, names, flags, cluster)
     options = inv.client_options(ConsumerOptions, isolation_level=flags["isolation_level"])
-    with Stop() as stop, Consumer(options, hooks=inv.hooks) as consumer:
-        stop.wake(consumer.wakeup)
+    with Consumer(options, hooks=inv.hooks) as consumer:
         with inv.first_contact(options.bootstrap_servers):
             cluster["id"] = consumer.connect(inv.timeout).cluster_id
         _name_unknown(inv, consumer, names)
+        plan = _plan(inv, consumer, names, asked, flags)
         escape = inv.out.isatty and not flags["raw"]
-        with RecordSink(inv.out, formatter, escape=escape) as sink:
-            result = _run(inv, consumer, sink, names, asked, flags, stop)
+        # Until here Ctrl-C simply ends it; from here on what was read is written first.
+        with Stop() as stop, RecordSink(inv.out, formatter, escape=escape) as sink:
+            result = _run(inv, consumer, sink, plan, flags, stop)
     _sum_up(inv, result, stop)
     return stop.exit_code
 
@@ -108,6 +117,16 @@ def _check(names: list[str], flags: dict[str, Any], inv: Invocation) -> None:
         )
     if flags["tail"] is not None and flags["until"] is not None:
         raise usage("kcli consume: --tail and --until together", why="--tail is the end", do="use --offset")
+    for name in names:
+        check_topic_name(name)
+    for name in ("max_messages", "idle_timeout"):
+        if flags["tail"] is not None and flags[name] is not None:
+            option = "--" + name.replace("_", "-")
+            raise usage(
+                f"kcli consume: --tail and {option} together",
+                why="--tail N is N records, then the end",
+                do="use one of them",
+            )
     if flags["template"] is not None and inv.values.output is not None:
         raise usage("kcli consume: -f and -o together", why="each is a format", do="use one of them")
 
@@ -178,20 +197,25 @@ def _name_unknown(inv: Invocation, consumer: Any, names: list[str]) -> None:
         raise unknown_topic(missing, known) from error
 
 
-def _run(
-    inv: Invocation, consumer: Any, sink: Any, names: list[str], asked: Any, flags: dict[str, Any], stop: Any
-) -> Any:
+def _plan(inv: Invocation, consumer: Any, names: list[str], asked: Any, flags: dict[str, Any]) -> Any:
+    """What is to be read: the bounds of this moment for --tail, else a span for each partition."""
     from kcli.flows import ranges
-    from kcli.flows.consume import ConsumeResult, consume
 
     partitions = ranges.choose_partitions(consumer, names, flags["partitions"], inv.timeout)
     if flags["tail"] is not None:
+        return ranges.bounds(consumer, partitions, inv.timeout)
+    return ranges.spans(consumer, partitions, asked, until_end=flags["until_end"], timeout=inv.timeout)
+
+
+def _run(inv: Invocation, consumer: Any, sink: Any, plan: Any, flags: dict[str, Any], stop: Any) -> Any:
+    from kcli.flows.consume import ConsumeResult, consume
+
+    if flags["tail"] is not None:
         from kcli.flows.tail import tail
 
-        now = ranges.bounds(consumer, partitions, inv.timeout)
-        found = tail(consumer, now, flags["tail"], stop)
-        return ConsumeResult(sink.records(found), 0, 0.0)
-    spans = ranges.spans(consumer, partitions, asked, until_end=flags["until_end"], timeout=inv.timeout)
+        stop.wake(consumer.wakeup)
+        return ConsumeResult(sink.records(tail(consumer, plan, flags["tail"], stop)), 0, 0.0)
+    spans = plan
     consumer.assign(spans)
     total = sum(span.stop - span.start for span in spans.values() if span.stop is not None)
     bounded = all(span.stop is not None for span in spans.values())

@@ -5,7 +5,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack
 from typing import Any
 
 import click
@@ -13,7 +13,10 @@ import click
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation, stdin_is_terminal
 from kcli.commands._exit import usage
-from kcli.commands._params import CODEC, DELIMITER, HEADER, Codec, raw_bytes
+from kcli.commands._params import CODEC, DELIMITER, HEADER, Codec, check_topic_name, raw_bytes
+
+FOR_EVER_MS = 2**31 - 1
+"""Input waits for memory as long as records are under way: these have a limit of their own, delivery.timeout.ms."""
 
 TOPIC_PATIENCE = 5.0
 """Seconds for which a topic that is unknown may still be created by somebody."""
@@ -96,28 +99,34 @@ def produce(inv: Invocation, /, topic: str, files: tuple[str, ...], **flags: Any
     from kcli.flows.produce import produce as flow
     from kcli.flows.stop import Stop
 
+    check_topic_name(topic)
     how = _line_format(flags)
-    options = inv.client_options(ProducerOptions, **_own_options(flags))
+    patient = None if "max_block_ms" in inv.resolved.values else FOR_EVER_MS
+    options = inv.client_options(ProducerOptions, max_block_ms=patient, **_own_options(flags))
     if inv.dry_run:
         return _dry_run(inv, options, topic, files, how.partition)
     total = _total_size(files)
-    with _open_all(files) as inputs, Stop() as stop, Producer(options, hooks=inv.hooks) as producer:
+    _check_inputs(files)
+    with ExitStack() as stack:
+        producer = stack.enter_context(Producer(options, hooks=inv.hooks))
+        _connect(inv, producer, options.bootstrap_servers, topic, how.partition)
+        stop = stack.enter_context(Stop())  # until here Ctrl-C simply ends it
         stop.unconfirmed = lambda: (
             f"{producer.totals.confirmed:,} records confirmed, {producer.outstanding:,} not known"
         )
-        _connect(inv, producer, options.bootstrap_servers, topic, how.partition)
         if not files and stdin_is_terminal():
             inv.talk.note("reading records from the keyboard, one a line; Ctrl-D ends")
-        chunks = _chunks(inputs, stop, flags["delimiter"], options.max_request_size)
-        with inv.progress("read", total=total, unit="bytes") as bar:
+        chunks = _chunks(files, stop, flags["delimiter"], options.max_request_size)
+        with inv.progress("confirmed") as bar:
 
             def show(read: int, confirmed: int, failed: int) -> None:
-                bar.update(read, 0, confirmed=confirmed, failed=failed)
+                share = f"{100 * read // total} %" if total else None
+                bar.update(confirmed, producer.totals.bytes, failed=failed, of_the_input=share)
 
             result = flow(producer, topic, chunks, how, stop=stop, progress=show)
         if stop:
             producer.close(timeout=0.0)
-    return _report(inv, topic, result, stop, options.acks)
+    return _report(inv, topic, result, stop, options.acks, producer.cluster_id)
 
 
 def _line_format(flags: dict[str, Any]) -> Any:
@@ -181,40 +190,34 @@ def _connect(inv: Invocation, producer: Any, where: str, topic: str, partition: 
 def _dry_run(inv: Invocation, options: Any, topic: str, files: Sequence[str], partition: int | None) -> int:
     """Every check that needs no record: files, brokers, topic."""
     from kcli.core.producer.producer import Producer
+    from kcli.output.progress import counted
 
-    with _open_all(files), Producer(options, hooks=inv.hooks) as producer:
+    _check_inputs(files)
+    with Producer(options, hooks=inv.hooks) as producer:
         _connect(inv, producer, options.bootstrap_servers, topic, partition)
-        inv.talk.note(f"topic {topic} takes records in {producer.partitions_of(topic)} partitions")
+        inv.talk.note(f"topic {topic} is there, with {counted(producer.partitions_of(topic), 'partition')}")
     return 0
 
 
-@contextmanager
-def _open_all(files: Sequence[str]) -> Iterator[list[tuple[str, int]]]:
-    """Names and descriptors of all inputs, opened before anything is sent: a missing one stops it early."""
-    opened: list[int] = []
-    inputs: list[tuple[str, int]] = []
+def _check_inputs(files: Sequence[str]) -> None:
+    """Opens each input once, before anything is sent: one that is missing stops the run early."""
+    for name in files or ("-",):
+        os.close(os.dup(_stdin()) if name == "-" else _open(name))
+
+
+def _open(name: str) -> int:
     try:
-        for name in files or ("-",):
-            if name == "-":
-                inputs.append(("stdin", _stdin()))
-                continue
-            try:
-                descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
-                if stat.S_ISDIR(os.fstat(descriptor).st_mode):
-                    os.close(descriptor)
-                    raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-            except OSError as error:
-                raise usage(
-                    f"kcli produce: cannot read {name}",
-                    why=(error.strerror or str(error)).lower(),
-                    do="check the name; nothing was sent",
-                ) from None
-            opened.append(descriptor)
-            inputs.append((name, descriptor))
-        yield inputs
-    finally:
-        for descriptor in opened:
+        descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
             os.close(descriptor)
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    except OSError as error:
+        raise usage(
+            f"kcli produce: cannot read {name}",
+            why=(error.strerror or str(error)).lower(),
+            do="check the name; nothing was sent",
+        ) from None
+    return descriptor
 
 
 def _stdin() -> int:
@@ -244,20 +247,26 @@ def _total_size(files: Sequence[str]) -> int | None:
     return total or None
 
 
-def _chunks(inputs: list[tuple[str, int]], stop: Any, delimiter: bytes, longest: int) -> Iterator[Any]:
+def _chunks(files: Sequence[str], stop: Any, delimiter: bytes, longest: int) -> Iterator[Any]:
+    """The lines of all inputs in order; one file is open at a time."""
     from kcli.flows.rows import read_lines
 
-    for name, descriptor in inputs:
-        yield from read_lines(descriptor, stop, delimiter=delimiter, longest=longest, name=name)
+    for name in files or ("-",):
+        descriptor = os.dup(_stdin()) if name == "-" else _open(name)
+        said = "stdin" if name == "-" else name
+        try:
+            yield from read_lines(descriptor, stop, delimiter=delimiter, longest=longest, name=said)
+        finally:
+            os.close(descriptor)
 
 
-def _report(inv: Invocation, topic: str, result: Any, stop: Any, acks: str) -> int:
+def _report(inv: Invocation, topic: str, result: Any, stop: Any, acks: str, cluster: str | None) -> int:
     """The summary, and the exit status that it deserves."""
     from kcli.core.errors import KcliError, PartlyFailedError
     from kcli.output.progress import counted, size_text
 
     if inv.values.output in ("json", "ndjson"):
-        _document(inv, topic, result)
+        _document(inv, topic, result, cluster)
     sure = "sent, not confirmed (acks=0)" if acks == "0" else "confirmed"
     rate = result.confirmed / result.seconds if result.seconds else 0
     parts = [
@@ -281,11 +290,12 @@ def _report(inv: Invocation, topic: str, result: Any, stop: Any, acks: str) -> i
     return inv.finish(done=result.confirmed > 0, also=[stop.exit_code])
 
 
-def _document(inv: Invocation, topic: str, result: Any) -> None:
+def _document(inv: Invocation, topic: str, result: Any, cluster: str | None) -> None:
     from kcli.output.tables import Column
 
     keys = ("topic", "lines", "confirmed", "failed", "unknown", "bytes", "seconds")
-    with inv.out.rows("ProduceReport", "ProduceReport", [Column(key) for key in keys]) as rows:
+    columns = [Column(key) for key in keys]
+    with inv.out.rows("ProduceReport", "ProduceReport", columns, cluster=cluster) as rows:
         rows.add(
             {
                 "topic": topic,

@@ -37,6 +37,10 @@ class ConnectError(KcliError):
     exit_code = 3
 
 
+class NotKafkaError(ConnectError):
+    """Something answers, but it does not speak Kafka: connecting again cannot help."""
+
+
 class OutcomeUnknownError(ConnectError):
     """The connection ended between a request and its answer: it may or may not have taken effect."""
 

@@ -188,6 +188,8 @@ class ConsumerOptions(ClientOptions):
 
 ALL_OPTIONS: tuple[type[ClientOptions], ...] = (ClientOptions, ProducerOptions, ConsumerOptions)
 
+N = TypeVar("N", int, float)
+
 IGNORED_KEYS = frozenset(
     {
         "key.serializer",
@@ -256,9 +258,9 @@ def _parse(field: dataclasses.Field[Any], text: str) -> Any:
     if field.type is bool:
         return _parse_bool(text)
     if field.type is int or field.type == int | None:
-        value: int | float = int(text)
+        value: int | float = _number(int, text, "a whole number")
     elif field.type is float:
-        value = float(text)
+        value = _number(float, text, "a number")
         if not math.isfinite(value):
             raise ValueError("it must be a number")
     else:
@@ -266,6 +268,13 @@ def _parse(field: dataclasses.Field[Any], text: str) -> Any:
     if low is not None and value < low:
         raise ValueError(f"it must be at least {low}")
     return value
+
+
+def _number(kind: type[N], text: str, wanted: str) -> N:
+    try:
+        return kind(text)
+    except ValueError:
+        raise ValueError(f"it must be {wanted}") from None
 
 
 def _parse_bool(text: str) -> bool:

@@ -92,7 +92,11 @@ def produce(
             input_error = error
     except KcliError as error:
         input_error = error
-    settle(producer, stop, lambda: progress(read, totals.confirmed, totals.failed))
+    try:
+        settle(producer, stop, lambda: progress(read, totals.confirmed, totals.failed))
+    except KcliError as error:
+        input_error = input_error or error
+    progress(read, totals.confirmed, totals.failed)
     return ProduceResult(
         lines,
         totals.confirmed,

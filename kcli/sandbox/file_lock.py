@@ -17,18 +17,29 @@ def file_lock(
     """Hold ``path`` for the block; another holder is waited for, ``timeout`` seconds at most.
 
     ``doing`` completes "another kcli process is …" for the error. ``on_wait`` is called once before
-    waiting. The file stays: removing a lock file lets a third process lock a name that the second
-    still holds.
+    waiting. Its holder may remove the file: whoever gets the lock of a removed one tries again with
+    the file that has the name now.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    deadline = time.monotonic() + timeout
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            if not _try(descriptor):
+                on_wait()
+                _wait(descriptor, deadline, doing)
+            if _has_the_name(descriptor, path):
+                yield
+                return
+        finally:
+            os.close(descriptor)
+
+
+def _has_the_name(descriptor: int, path: Path) -> bool:
     try:
-        if not _try(descriptor):
-            on_wait()
-            _wait(descriptor, time.monotonic() + timeout, doing)
-        yield
-    finally:
-        os.close(descriptor)
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def is_locked(path: Path) -> bool:

@@ -40,4 +40,6 @@ class Jvm:
 
     def _command(self, options: Sequence[str], main: str, *arguments: str) -> list[str]:
         classpath = ":".join(self.jars)
-        return [self.java, *options, *jvm_flags(self.logging), "-cp", classpath, main, *arguments]
+        # Native libraries are unpacked there; a broker that is killed would leave them in /tmp for ever.
+        scratch = f"-Djava.io.tmpdir={self.logging}"
+        return [self.java, *options, scratch, *jvm_flags(self.logging), "-cp", classpath, main, *arguments]

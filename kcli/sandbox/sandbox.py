@@ -206,6 +206,7 @@ class Sandbox:
     def _delete(self, state: SandboxState) -> None:
         delete_data(state)
         shutil.rmtree(self.home, ignore_errors=True)
+        lock_path(self.name).unlink(missing_ok=True)
 
     def _recovered(self) -> SandboxState | None:
         """The state. If its starter died half-way (the lock is ours, so it did), its processes end

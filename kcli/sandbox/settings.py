@@ -13,6 +13,8 @@ from kcli.sandbox.config import DEFAULT_VERSION, parse_version, uses_zookeeper
 from kcli.sandbox.errors import RefusedError, UsageError
 from kcli.sandbox.state import SandboxState
 
+LAST_PORT = 65_535
+
 _T = TypeVar("_T")
 
 
@@ -59,6 +61,12 @@ def resolve(settings: Settings, kept: SandboxState | None, *, default_data: str)
     brokers = settings.brokers or (len(kept.nodes) if kept else 1)
     if settings.brokers is not None and settings.brokers < 1:
         raise UsageError(f"{settings.brokers} brokers", why="a sandbox has at least one")
+    if settings.port and settings.port + brokers - 1 > LAST_PORT:
+        raise UsageError(
+            f"{brokers} brokers from port {settings.port} on",
+            why=f"ports end at {LAST_PORT}",
+            do="choose a lower --port",
+        )
     return Resolved(
         version=version,
         brokers=brokers,

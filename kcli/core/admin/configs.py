@@ -34,7 +34,6 @@ class ConfigEntry:
     value: str | None
     source: str
     is_sensitive: bool
-    is_read_only: bool
 
     @property
     def is_default(self) -> bool:
@@ -65,7 +64,6 @@ def describe_topic_configs(
                         c.value,
                         _SOURCES.get(c.config_source, "unknown"),
                         c.is_sensitive,
-                        c.read_only,
                     )
                     for c in result.configs
                 ]

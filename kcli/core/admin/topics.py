@@ -2,12 +2,15 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from kcli.core.cluster.cluster import CONTROLLER, Cluster
 from kcli.core.cluster.metadata import ClusterView, PartitionView, TopicView
 from kcli.core.cluster.retry import judge_code
-from kcli.core.error_codes import NONE, UNKNOWN_TOPIC_OR_PARTITION
-from kcli.core.errors import BrokerError, KcliError, NotFoundError
+from kcli.core.error_codes import NONE, TOPIC_ALREADY_EXISTS, UNKNOWN_TOPIC_OR_PARTITION
+from kcli.core.errors import BrokerError, KcliError, NotFoundError, OutcomeUnknownError
+from kcli.core.future import Future
+from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfig,
@@ -87,12 +90,19 @@ def create_topics(
             topics=[_creatable(spec) for spec in specs], timeout_ms=left, validate_only=validate_only
         )
 
+    tries: list[Future[Any]] = []
+
+    def attempt() -> Future[Any]:
+        tries.append(_to_controller(cluster, request(), deadline))
+        return tries[-1]
+
     def check(answer: CreateTopicsResponse) -> Outcome:
         codes = {t.name: (t.error_code, t.error_message or "") for t in answer.topics}
-        return _outcome([spec.name for spec in specs], codes, "create topic")
+        done = {TOPIC_ALREADY_EXISTS} if _may_be_done(tries) else set()
+        return _outcome([spec.name for spec in specs], codes, "create topic", done)
 
     return cluster.call(
-        lambda: cluster.send(request(), CONTROLLER, timeout=max(0.001, deadline - cluster.loop.now())),
+        attempt,
         check,
         deadline,
         "creating topics",
@@ -120,24 +130,40 @@ def delete_topics(cluster: Cluster, names: Sequence[str], deadline: float) -> Ou
             timeout_ms=left,
         )
 
+    tries: list[Future[Any]] = []
+
+    def attempt() -> Future[Any]:
+        tries.append(_to_controller(cluster, request(), deadline))
+        return tries[-1]
+
     def check(answer: DeleteTopicsResponse) -> Outcome:
         codes = {t.name or "": (t.error_code, t.error_message or "") for t in answer.responses}
-        return _outcome(names, codes, "delete topic")
+        done = {UNKNOWN_TOPIC_OR_PARTITION} if _may_be_done(tries) else set()
+        return _outcome(names, codes, "delete topic", done)
 
     return cluster.call(
-        lambda: cluster.send(request(), CONTROLLER, timeout=max(0.001, deadline - cluster.loop.now())),
+        attempt,
         check,
         deadline,
         "deleting topics",
     )
 
 
-def _outcome(names: Sequence[str], codes: dict[str, tuple[int, str]], doing: str) -> Outcome:
+def _to_controller(cluster: Cluster, request: Request, deadline: float) -> Future[Any]:
+    return cluster.send(request, CONTROLLER, timeout=max(0.001, deadline - cluster.loop.now()))
+
+
+def _may_be_done(tries: list[Future[Any]]) -> bool:
+    """Whether an earlier try may have taken effect: its answer was lost."""
+    return any(isinstance(one.error, OutcomeUnknownError) for one in tries[:-1])
+
+
+def _outcome(names: Sequence[str], codes: dict[str, tuple[int, str]], doing: str, done: set[int]) -> Outcome:
     """Per name what the broker said; raises when the whole request should be tried again."""
     outcome: Outcome = {}
     for name in names:
         code, message = codes.get(name, (-1, "the broker's answer left it out"))
-        if code == NONE:
+        if code == NONE or code in done:
             outcome[name] = None
         elif code == UNKNOWN_TOPIC_OR_PARTITION:
             outcome[name] = NotFoundError(f"{doing} {name}", why="it does not exist")

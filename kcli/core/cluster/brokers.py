@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from kcli.core.cluster.retry import Backoff
 from kcli.core.connection.connection import Connection
 from kcli.core.connection.state import State
-from kcli.core.errors import AuthError, ConnectError, KcliError, OutcomeUnknownError
+from kcli.core.errors import AuthError, ConnectError, KcliError, NotKafkaError, OutcomeUnknownError
 from kcli.core.future import Future
 from kcli.core.hooks import Hooks
 from kcli.core.net.channel import Channel
@@ -145,6 +145,8 @@ class Brokers:
         if channel.closed_idle:  # a broker may close what nobody uses; that is no failure
             route.failure, route.retry_at = None, 0.0
         else:
+            if route.was_ready:
+                self._hooks.log("info", "proto", f"{channel.failure}; trying again")
             route.failure = channel.failure
             route.retry_at = channel.closed_at + route.backoff.next()
         return None
@@ -198,6 +200,4 @@ def _not_now(node: Node, failure: KcliError | None) -> KcliError:
 
 def is_final(error: KcliError | None) -> bool:
     """Whether connecting again cannot help: a certificate, or a peer that is not Kafka."""
-    if isinstance(error, AuthError):
-        return True
-    return isinstance(error, ConnectError) and "does not speak Kafka" in error.what
+    return isinstance(error, AuthError | NotKafkaError)

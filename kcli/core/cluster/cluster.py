@@ -10,15 +10,23 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from kcli.core.cluster.brokers import CONTROL, Brokers, is_final
-from kcli.core.cluster.metadata import ClusterView, apply_answer
+from kcli.core.cluster.metadata import ClusterView, apply_answer, topic_missing
 from kcli.core.cluster.retry import Backoff, is_controller_error, judge
-from kcli.core.errors import BrokerError, ClosedError, ConfigError, ConnectError, KcliError, TimedOutError
+from kcli.core.errors import (
+    BrokerError,
+    ClosedError,
+    ConfigError,
+    ConnectError,
+    KcliError,
+    NotFoundError,
+    TimedOutError,
+)
 from kcli.core.future import Future
 from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.net.loop import Loop
 from kcli.core.net.timers import Timer
 from kcli.core.options import ClientOptions
-from kcli.core.protocol.api import Request, Response
+from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from kcli.core.types import Node
 
@@ -29,6 +37,8 @@ ANY = -1
 CONTROLLER = -2
 """Send to the broker that metadata names as the controller."""
 
+TOPIC_PATIENCE = 5.0
+"""Seconds for which a topic may be missing from metadata: it may be about to be created, or come back."""
 _FIRST_BOOTSTRAP_ID = -10
 _REFUSED_PATIENCE = 3.0  # seconds that a first contact is tried while every address refuses connections
 
@@ -50,6 +60,7 @@ class Cluster:
         self._refresh_not_before = 0.0
         self._refresh_timer: Timer | None = None
         self._refresh_failures = 0
+        self._missing_since: dict[str, float] = {}
         self._refreshed_at = float("-inf")
         self._last_error: KcliError | None = None
         self._closed = False
@@ -257,6 +268,11 @@ class Cluster:
         self._refresh_failures = 0
         self.view = apply_answer(self.view, answer.value, names)
         self._refreshed_at = now
+        for name in names:
+            if topic_missing(self.view.topics.get(name)):
+                self._missing_since.setdefault(name, now)
+            else:
+                self._missing_since.pop(name, None)
         for address in self._bootstrap:
             for node in self.view.nodes.values():
                 if (node.host, node.port) == (address.host, address.port):
@@ -277,6 +293,17 @@ class Cluster:
             self.request_refresh()
         elif incomplete:
             self.maybe_refresh(now)
+
+    def gone(self, topic: str) -> NotFoundError | None:
+        """The error for a topic that brokers have not known for a while: it does not exist, or not any more."""
+        since = self._missing_since.get(topic)
+        if since is None or self.loop.now() - since < TOPIC_PATIENCE:
+            return None
+        return NotFoundError(
+            f"topic {topic} does not exist",
+            why=f"brokers have not known it for {TOPIC_PATIENCE:g} s: it was deleted, or never there",
+            do="`kcli topics list` shows what there is",
+        )
 
     def close(self) -> None:
         """Closes all connections; what was in flight fails with its outcome unknown."""
@@ -346,9 +373,3 @@ def bootstrap_nodes(servers: str) -> list[Node]:
     if not nodes:
         raise ConfigError("no broker is named", do="give one with -b HOST:PORT or bootstrap.servers")
     return nodes
-
-
-def answer_of(future: Future[Any]) -> Response:
-    """The answer of a finished request, typed."""
-    value: Response = future.value
-    return value

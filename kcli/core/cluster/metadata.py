@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from kcli.core.error_codes import LEADER_NOT_AVAILABLE, NONE, UNKNOWN_TOPIC_OR_PARTITION
+from kcli.core.errors import BrokerError, KcliError, NotFoundError
 from kcli.core.protocol.messages.metadata import MetadataResponse, MetadataResponseTopic
 from kcli.core.protocol.schema import NO_UUID
 from kcli.core.types import Node, TopicPartition
@@ -112,3 +113,10 @@ def _merge(old: TopicView | None, name: str, found: MetadataResponseTopic) -> To
 def topic_missing(topic: TopicView | None) -> bool:
     """Whether the brokers said that the topic does not exist."""
     return topic is not None and topic.error == UNKNOWN_TOPIC_OR_PARTITION
+
+
+def topic_error(topic: TopicView) -> KcliError:
+    """Why a topic cannot be used that metadata reports with an error."""
+    if topic.error == UNKNOWN_TOPIC_OR_PARTITION:
+        return NotFoundError(f"topic {topic.name} does not exist")
+    return BrokerError(topic.error, f"topic {topic.name}")

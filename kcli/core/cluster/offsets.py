@@ -1,6 +1,6 @@
 """Offsets by place or time (ListOffsets), for many partitions at once."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from kcli.core.cluster.cluster import Cluster
@@ -61,10 +61,3 @@ def _read(answer: ListOffsetsResponse) -> Iterator[tuple[TopicPartition, int, Of
         for p in topic.partitions:
             info = OffsetInfo(p.offset, p.timestamp, p.leader_epoch)
             yield TopicPartition(topic.name, p.partition_index), p.error_code, info
-
-
-def raise_first_error(results: Iterable[object]) -> None:
-    """Raises the first error among ``results``."""
-    for result in results:
-        if isinstance(result, KcliError):
-            raise result

@@ -7,7 +7,7 @@ reader has released the answer. No socket here: the channel asks where the next 
 
 import struct
 
-from kcli.core.errors import ConnectError, ProtocolError
+from kcli.core.errors import NotKafkaError, ProtocolError
 
 _SIZE = struct.Struct(">i")
 SCRATCH_BYTES = 65_536
@@ -130,7 +130,7 @@ class FrameReader:
         head = bytes(self._view[pos : pos + 4])
         for magic, name, hint in _FOREIGN:
             if head.startswith(magic):
-                raise ConnectError(
+                raise NotKafkaError(
                     f"{self._peer} does not speak Kafka here",
                     why=f"its answer looks like {name}: {hint}",
                     do="check the port and security.protocol",

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.metadata import ClusterView
-from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo, list_offsets, raise_first_error
+from kcli.core.cluster.fanout import UNKNOWN_TOPIC_PATIENCE
+from kcli.core.cluster.metadata import ClusterView, topic_error
+from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo, list_offsets
 from kcli.core.consumer.fetcher import Arrived, FetchedBatch, Fetcher, OutOfRangeError
 from kcli.core.consumer.subscription import PartitionState, Span, Subscription
 from kcli.core.errors import DataLossError, KcliError
@@ -46,10 +47,15 @@ class Consumer:
 
     def partitions(self, topics: Sequence[str], timeout: float) -> dict[str, list[int]]:
         """The partitions of ``topics``; NotFoundError or BrokerError for one that cannot be read."""
-        deadline = self.cluster.deadline(timeout)
-        wanted = dict.fromkeys((TopicPartition(topic, 0) for topic in topics), LATEST)
-        raise_first_error(self.list_offsets(wanted, deadline - self.cluster.loop.now()).values())
-        views = self.cluster.view.topics
+        cluster = self.cluster
+        deadline = cluster.deadline(timeout)
+        cluster.ensure_topics(topics, deadline)
+        patience = min(deadline, cluster.loop.now() + UNKNOWN_TOPIC_PATIENCE)
+        while missing := [name for name in topics if not cluster.view.topics[name].partitions]:
+            if cluster.loop.now() >= patience:
+                raise topic_error(cluster.view.topics[missing[0]])
+            cluster.wait_refreshed(patience)
+        views = cluster.view.topics
         return {topic: [p.partition for p in views[topic].partitions] for topic in topics}
 
     def list_offsets(
@@ -76,16 +82,11 @@ class Consumer:
         return self.state(where).position
 
     def state(self, where: TopicPartition) -> PartitionState:
-        """Position, stop and watermarks of an assigned partition."""
+        """Position and stop of an assigned partition."""
         state = self._subscription.get(where)
         if state is None:
             raise KeyError(where)
         return state
-
-    @property
-    def assignment(self) -> list[TopicPartition]:
-        """The partitions that are read."""
-        return list(self._subscription.partitions())
 
     @property
     def done(self) -> bool:

@@ -89,11 +89,6 @@ class Fetcher:
         self._turn = 0
         self.wake_at = float("inf")
 
-    @property
-    def idle(self) -> bool:
-        """Whether nothing is in flight and nothing waits."""
-        return not self._in_flight and not self._arrived
-
     def take(self) -> Arrived | None:
         """The oldest answer that has come, or None; raises an error that a broker has reported."""
         if self._arrived:
@@ -210,15 +205,7 @@ class Fetcher:
         if data.error_code != NONE:
             self._partition_error(where, state, data.error_code, now)
             return
-        state.high_watermark = data.high_watermark
-        state.last_stable_offset = data.last_stable_offset
-        state.log_start = data.log_start_offset
-        try:
-            batches, position = self._cut(where, state, data)
-        except CorruptRecordsError as error:
-            self._errors.append(error)
-            state.paused = True
-            return
+        batches, position = self._cut(where, state, data)
         if position > state.fetch_from:
             state.fetch_from = position
             arrived.batches.append((where, state.version, batches, position))
@@ -234,9 +221,8 @@ class Fetcher:
         wanted = []
         aborted = [(a.producer_id, a.first_offset) for a in data.aborted_transactions or ()]
         committed_only = self._options.isolation_level == "read_committed"
-        for batch, visible in visible_batches(
-            self._checked(where, split_batches(records)), aborted, committed_only=committed_only
-        ):
+        whole = self._checked(where, state, split_batches(records))
+        for batch, visible in visible_batches(whole, aborted, committed_only=committed_only):
             if stop is not None and position >= stop:
                 break
             if batch.next_offset <= position:
@@ -247,7 +233,10 @@ class Fetcher:
             position = batch.next_offset
         return wanted, position
 
-    def _checked(self, where: TopicPartition, batches: Iterable[BatchView]) -> Iterable[BatchView]:
+    def _checked(
+        self, where: TopicPartition, state: PartitionState, batches: Iterable[BatchView]
+    ) -> Iterable[BatchView]:
+        """The batches up to a damaged one, which is reported when those before it were handed out."""
         check, limit = self._options.check_crcs, self._options.max_decompressed_batch_bytes
         try:
             for batch in batches:
@@ -256,11 +245,14 @@ class Fetcher:
                     batch.verify()
                 yield batch
         except CorruptRecordsError as error:
-            raise CorruptRecordsError(
-                f"{where}: {error.what}",
-                why=error.why,
-                do="the broker's copy of the log is damaged: restore it from another replica, or read behind it",
-            ) from None
+            state.paused = True
+            self._errors.append(
+                CorruptRecordsError(
+                    f"{where}: {error.what}",
+                    why=error.why,
+                    do="the broker's copy of the log is damaged: restore it from a replica, or read behind it",
+                )
+            )
 
     def _partition_error(self, where: TopicPartition, state: PartitionState, code: int, now: float) -> None:
         if code == OFFSET_OUT_OF_RANGE:
@@ -291,3 +283,7 @@ class Fetcher:
         self.wake_at = min(self.wake_at, state.not_before)
         self._cluster.topics.add(where.topic)
         self._cluster.request_refresh()
+        gone = self._cluster.gone(where.topic)
+        if gone is not None:
+            state.paused = True
+            self._errors.append(gone)

@@ -23,13 +23,9 @@ class PartitionState:
     fetch_from: int
     stop: int | None
     version: int = 0
-    leader_epoch: int = -1
     paused: bool = False
     not_before: float = 0.0
     topic_id: bytes | None = None
-    high_watermark: int = -1
-    last_stable_offset: int = -1
-    log_start: int = -1
 
     @property
     def fetched_all(self) -> bool:
@@ -69,10 +65,6 @@ class Subscription:
     def get(self, where: TopicPartition) -> PartitionState | None:
         """The state of an assigned partition."""
         return self._states.get(where)
-
-    def partitions(self) -> Iterable[TopicPartition]:
-        """All assigned partitions."""
-        return self._states.keys()
 
     def items(self) -> Iterable[tuple[TopicPartition, PartitionState]]:
         """All assigned partitions with their states."""

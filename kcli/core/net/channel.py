@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from kcli.core.connection.connection import Connection
 from kcli.core.connection.state import State
-from kcli.core.errors import ConnectError, KcliError, OutcomeUnknownError, ProtocolError
+from kcli.core.errors import ConnectError, KcliError, NotKafkaError, OutcomeUnknownError, ProtocolError
 from kcli.core.net.resolve import Address
 
 if TYPE_CHECKING:
@@ -279,7 +279,7 @@ class Channel:
         """Nonsense in the handshake means another kind of server; later it is a defect of the peer."""
         if self.connection.state is State.READY:
             return error
-        return ConnectError(
+        return NotKafkaError(
             f"{self.node} does not speak Kafka here",
             why=f"its answer to ApiVersions makes no sense ({error.what.removeprefix(f'{self.node}: ')})",
             do="check the port and security.protocol",

@@ -104,11 +104,6 @@ class Loop:
         """Ends the wait of the current or the next turn."""
         self._wakeup.wake()
 
-    @property
-    def wakeup_fd(self) -> int:
-        """For ``signal.set_wakeup_fd``: a signal then ends the wait."""
-        return self._wakeup.write_fd
-
     def call_threadsafe(self, fn: Callable[[], None]) -> None:
         """Runs ``fn`` in the owner thread, inside a turn."""
         self._calls.append(fn)

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import threading
 
 
 class Wakeup:
@@ -13,22 +14,20 @@ class Wakeup:
         os.set_blocking(self._write, False)
         self._raised = False
         self._closed = False
+        # Between close and wake of two threads; reentrant, for a signal handler may wake in the middle of a wake.
+        self._lock = threading.RLock()
 
     def fileno(self) -> int:
         """What the selector watches."""
         return self._read
 
-    @property
-    def write_fd(self) -> int:
-        """The end to write to, for ``signal.set_wakeup_fd``."""
-        return self._write
-
     def wake(self) -> None:
         """Makes the read end readable; a full pipe is awake already, a closed one is nobody's."""
-        if not self._raised:
-            self._raised = True
-            with contextlib.suppress(BlockingIOError):
-                os.write(self._write, b"\0")
+        with self._lock:
+            if not self._raised:
+                self._raised = True
+                with contextlib.suppress(BlockingIOError):
+                    os.write(self._write, b"\0")
 
     def drain(self) -> None:
         """Empties the pipe, then lets the flag fall.
@@ -43,7 +42,8 @@ class Wakeup:
 
     def close(self) -> None:
         """Closes both ends; later wakes do nothing, for the descriptors may be somebody else's by then."""
-        if not self._closed:
-            self._closed = self._raised = True
-            os.close(self._read)
-            os.close(self._write)
+        with self._lock:
+            if not self._closed:
+                self._closed = self._raised = True
+                os.close(self._read)
+                os.close(self._write)

@@ -26,7 +26,6 @@ Fill = Callable[[ProducerBatch], int]
 class Parked:
     """Records of a topic whose partitions are unknown. ``place`` puts them into batches later."""
 
-    count: int
     size: int
     deadline: float
     place: Callable[[], None]
@@ -71,6 +70,7 @@ class Accumulator:
         self._flush_before = -1.0
         self._closed: KcliError | None = None
         self._interrupted = False
+        self._shut = False
 
     # --- caller threads ------------------------------------------------------------------------------
 
@@ -108,6 +108,8 @@ class Accumulator:
     def append(self, where: TopicPartition, fill: Fill) -> int:
         """Lets ``fill`` put records into the partition's open batch, or a new one; returns how many it took."""
         with self._changed:
+            if self._shut:
+                raise ClosedError("the producer is closed")
             queue = self._queues.setdefault(where, PartitionQueue())
             taken = self._fill(queue.open, fill) if queue.open is not None else 0
             if taken == 0:
@@ -258,8 +260,21 @@ class Accumulator:
                 self._changed.notify_all()
         return batches, parked, wake
 
+    def take_topic(self, topic: str) -> tuple[list[ProducerBatch], list[Parked]]:
+        """Takes out everything that waits for one topic."""
+        with self._changed:
+            queues = [q for where, q in self._queues.items() if where.topic == topic]
+            batches = [batch for queue in queues for batch in queue.batches]
+            for queue in queues:
+                self._close_open(queue)
+                queue.batches.clear()
+            parked = list(self._parked.pop(topic, ()))
+            self._used -= sum(one.size for one in parked)
+            self._changed.notify_all()
+            return batches, parked
+
     def take_all(self) -> tuple[list[ProducerBatch], list[Parked]]:
-        """Empties everything: the producer stops without sending it."""
+        """Empties everything: nothing of it will be sent."""
         with self._changed:
             batches = [batch for queue in self._queues.values() for batch in queue.batches]
             parked = [one for waiting in self._parked.values() for one in waiting]
@@ -273,6 +288,12 @@ class Accumulator:
         """A snapshot of the batches that wait, per partition in order."""
         with self._changed:
             return [batch for queue in self._queues.values() for batch in queue.batches]
+
+    def shut(self) -> tuple[list[ProducerBatch], list[Parked]]:
+        """The sender ends: no record comes in any more, what is left is handed out."""
+        with self._changed:
+            self._shut = True
+        return self.take_all()
 
     @property
     def empty(self) -> bool:

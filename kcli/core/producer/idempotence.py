@@ -38,7 +38,8 @@ class Idempotence:
     def may_send(self, batch: ProducerBatch) -> bool:
         """Numbered batches go out even before a bump, so that it becomes known what the broker has."""
         if batch.where in self._broken:
-            return False
+            # Whether the broker has it is told by the answer to its old number: a duplicate, or out of order.
+            return batch.numbered and batch.outcome_unknown
         return self.ready or batch.sequence != NO_SEQUENCE
 
     def request_bump(self, where: TopicPartition, reason: str) -> None:
@@ -49,7 +50,7 @@ class Idempotence:
 
     def may_bump(self, in_flight: int, queued: list[ProducerBatch]) -> bool:
         """Whether everything sent under this epoch is settled, but for what stands behind a gap."""
-        open_numbers = any(b.sequence != NO_SEQUENCE and b.where not in self._broken for b in queued)
+        open_numbers = any(b.numbered and (b.outcome_unknown or b.where not in self._broken) for b in queued)
         return self.bump_requested and in_flight == 0 and not open_numbers
 
     def asks_for(self) -> tuple[int, int]:

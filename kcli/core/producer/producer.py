@@ -12,6 +12,7 @@ from typing import Any
 
 from kcli.core import clock
 from kcli.core.cluster.cluster import Cluster
+from kcli.core.cluster.metadata import topic_error
 from kcli.core.errors import ClosedError, ConfigError, KcliError
 from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.options import ProducerOptions, build
@@ -19,7 +20,7 @@ from kcli.core.producer.accumulator import Accumulator, Parked
 from kcli.core.producer.batch import ProducerBatch, RecordFuture
 from kcli.core.producer.placer import Placer
 from kcli.core.producer.report import Report, Totals
-from kcli.core.producer.sender import Sender, topic_error
+from kcli.core.producer.sender import Sender
 from kcli.core.records.builder import BatchBuilder
 from kcli.core.records.codec import CODEC_NAMES
 from kcli.core.records.kernels import NO_HEADERS
@@ -103,6 +104,11 @@ class Producer:
         """Names of all topics; like ``connect``, only before the first send."""
         return sorted(self._cluster.all_topics(self._cluster.deadline(timeout)).topics)
 
+    @property
+    def cluster_id(self) -> str | None:
+        """The id of the cluster, once it was reached."""
+        return self._cluster.view.cluster_id
+
     def partitions_of(self, topic: str) -> int:
         """How many partitions the topic has, 0 while that is not known."""
         view = self._cluster.view.topics.get(topic)
@@ -185,9 +191,7 @@ class Producer:
     def flush(self, timeout: float | None = None) -> bool:
         """Waits until everything sent so far is settled; False when ``timeout`` seconds were not enough."""
         self.push()
-        done = self._wait(lambda: self._outstanding == 0, timeout)
-        self._raise_crash()
-        return done
+        return self._wait(lambda: self._outstanding == 0, timeout)
 
     @property
     def totals(self) -> Totals:
@@ -225,6 +229,8 @@ class Producer:
     ) -> None:
         """Places records now, or parks them while the topic's partitions are unknown."""
         self._raise_crash()
+        if topic in self._sender.lost_topics:
+            raise self._sender.lost_topics[topic]
         self._accumulator.wait_for_memory()
         self._ensure_thread()
         with self._completed:
@@ -263,7 +269,7 @@ class Producer:
                 fail(ConfigError(f"a record for {topic} cannot be encoded", why=str(error)))
 
         deadline = self._cluster.loop.now() + self.options.max_block_ms / 1000
-        self._accumulator.park(topic, Parked(count, size, deadline, place_or_fail, fail))
+        self._accumulator.park(topic, Parked(size, deadline, place_or_fail, fail))
 
     def _batch_settled(self, batch: ProducerBatch) -> None:
         delivery = batch.delivery
@@ -279,7 +285,10 @@ class Producer:
 
     def _wait(self, done: Callable[[], bool], timeout: float | None) -> bool:
         with self._completed:
-            return self._completed.wait_for(lambda: done() or self._crash is not None, timeout) and done()
+            self._completed.wait_for(lambda: done() or self._crash is not None, timeout)
+        if not done():
+            self._raise_crash()
+        return done()
 
     def _raise_crash(self) -> None:
         if self._crash is not None:
@@ -294,9 +303,8 @@ class Producer:
     def _run(self) -> None:
         try:
             self._sender.run()
-        except BaseException as crash:
+        except BaseException as crash:  # noqa: BLE001 - told to every caller, see _raise_crash
             self._crash = crash
             self._accumulator.close(KcliError("the sender thread has died", why=repr(crash)))
             with self._completed:
                 self._completed.notify_all()
-            raise

@@ -13,7 +13,6 @@ from typing import Any
 
 from kcli.core.cluster.brokers import PRODUCE
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.metadata import TopicView
 from kcli.core.cluster.retry import Backoff, judge, judge_code
 from kcli.core.error_codes import (
     DUPLICATE_SEQUENCE_NUMBER,
@@ -22,13 +21,12 @@ from kcli.core.error_codes import (
     NONE,
     OUT_OF_ORDER_SEQUENCE_NUMBER,
     UNKNOWN_PRODUCER_ID,
-    UNKNOWN_TOPIC_OR_PARTITION,
 )
-from kcli.core.errors import BrokerError, KcliError, NotFoundError, OutcomeUnknownError, TimedOutError
+from kcli.core.errors import BrokerError, KcliError, OutcomeUnknownError, TimedOutError
 from kcli.core.future import Future
 from kcli.core.options import ProducerOptions
 from kcli.core.producer.accumulator import Accumulator
-from kcli.core.producer.batch import BatchEvent, ProducerBatch
+from kcli.core.producer.batch import BatchEvent, BatchState, ProducerBatch
 from kcli.core.producer.idempotence import SEQUENCES, Idempotence
 from kcli.core.producer.requests import answers, produce_request
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
@@ -77,6 +75,8 @@ class Sender:
         self._id_backoff = Backoff(options.retry_backoff_ms / 1000, options.retry_backoff_max_ms / 1000)
         self._retry_first = options.retry_backoff_ms / 1000
         self._retry_longest = options.retry_backoff_max_ms / 1000
+        self._wanted: set[str] = set()
+        self.lost_topics: dict[str, KcliError] = {}
         self._abandoned = False
         self.stop_when_idle = False
         self.stop_now = False
@@ -105,6 +105,7 @@ class Sender:
         """One round of decisions and sends; does not wait."""
         self._wake_at = now + _LONGEST_WAIT
         self._cluster.maybe_refresh(now)
+        self._give_up_lost_topics()
         self._place_parked()
         self._expire(now)
         if self._idempotence is not None:
@@ -122,9 +123,22 @@ class Sender:
             else:
                 self._want(topic)
 
+    def _give_up_lost_topics(self) -> None:
+        """Records for a topic that has not been there for a while fail, instead of waiting for their timeout."""
+        for topic in self._wanted:
+            error = self._cluster.gone(topic)
+            if error is not None and topic not in self.lost_topics:
+                self.lost_topics[topic] = error
+                batches, parked = self._accumulator.take_topic(topic)
+                for one in parked:
+                    one.fail(error)
+                for batch in batches:
+                    self._fail(batch, error)
+
     def _want(self, topic: str) -> None:
         cluster = self._cluster
         cluster.topics.add(topic)
+        self._wanted.add(topic)
         cluster.request_refresh()
 
     # --- sending -------------------------------------------------------------------------------------
@@ -176,7 +190,7 @@ class Sender:
             batches[where] = batch
             size += batch.size
             following = self._accumulator.peek(where)
-            if following is not None and following.state.value == "queued":
+            if following is not None and following.state is BatchState.QUEUED:
                 more.append(where)
         return batches, more
 
@@ -271,6 +285,9 @@ class Sender:
         earlier = any(other.numbered and other.goes_before(batch) for other in others)
         if error.code != OUT_OF_ORDER_SEQUENCE_NUMBER or not earlier:
             numbers.request_bump(batch.where, str(error))
+            # It is not stored, and nothing behind it can be: the broker takes numbers without gaps only.
+            for one in (batch, *(b for b in self._accumulator.queued() if b.where == batch.where)):
+                one.outcome_unknown = False
         self._retry(batch, error, now)
 
     def _confirm(self, batch: ProducerBatch, base_offset: int, log_append_time: int) -> None:
@@ -350,8 +367,8 @@ class Sender:
         if not judge(error).retriable:
             self._fail_all(error)
 
-    def _fail_all(self, error: KcliError) -> None:
-        batches, parked = self._accumulator.take_all()
+    def _fail_all(self, error: KcliError, *, last: bool = False) -> None:
+        batches, parked = self._accumulator.shut() if last else self._accumulator.take_all()
         for one in parked:
             one.fail(error)
         for batch in batches:
@@ -394,11 +411,4 @@ class Sender:
                 batch.fail(unknown)
                 self._done(batch)
         self._in_flight.clear()
-        self._fail_all(error)
-
-
-def topic_error(topic: TopicView) -> KcliError:
-    """Why records cannot be sent to a topic that metadata reports with an error."""
-    if topic.error == UNKNOWN_TOPIC_OR_PARTITION:
-        return NotFoundError(f"topic {topic.name} does not exist")
-    return BrokerError(topic.error, f"topic {topic.name}")
+        self._fail_all(error, last=True)

@@ -117,13 +117,6 @@ def test_any_bytes_can_be_a_delimiter(data: bytes) -> None:
     assert params.parse_delimiter("".join(f"\\x{byte:02x}" for byte in data)) == data
 
 
-def test_servers() -> None:
-    assert params.parse_servers("a:1, [::1]:9092") == (("a", 1), ("::1", 9092))
-    for text in ("a", "a:", "a:0", "a:65536", ":1", "::1:9092", "a:1,"):
-        with pytest.raises(ValueError, match=r"HOST:PORT|brackets"):
-            params.parse_servers(text)
-
-
 def test_types_fail_as_click_does_and_leave_values_alone() -> None:
     with pytest.raises(click.BadParameter, match="is not a size"):
         params.SIZE.convert("x", None, None)

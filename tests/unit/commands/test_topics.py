@@ -62,8 +62,8 @@ class StandIn:
 
     def describe_topic_configs(self, names: Sequence[str]) -> dict[str, list[ConfigEntry] | KcliError]:
         entries = [
-            ConfigEntry("retention.ms", "5", "topic", False, False),
-            ConfigEntry("cleanup.policy", "delete", "default", False, False),
+            ConfigEntry("retention.ms", "5", "topic", False),
+            ConfigEntry("cleanup.policy", "delete", "default", False),
         ]
         return dict.fromkeys(names, entries)
 

@@ -106,7 +106,7 @@ def test_slow_input_is_pushed_on_and_fast_input_is_not() -> None:
 def test_progress_is_told_while_reading_and_while_waiting() -> None:
     seen: list[Any] = []
     run(StandIn(flushes=3), [chunk(b"ab"), chunk(b"cd")], seen=seen)
-    assert [size for size, _, _ in seen] == [3, 6, 6, 6]
+    assert [size for size, _, _ in seen] == [3, 6, 6, 6, 6]
 
 
 def test_what_was_read_before_an_input_error_is_confirmed_first() -> None:

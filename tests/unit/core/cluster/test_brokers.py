@@ -7,7 +7,7 @@ import pytest
 from kcli.core.cluster import brokers as module
 from kcli.core.cluster.brokers import CONTROL, FETCH, Brokers, is_final
 from kcli.core.connection.state import State
-from kcli.core.errors import AuthError, ConnectError, KcliError, OutcomeUnknownError
+from kcli.core.errors import AuthError, ConnectError, KcliError, NotKafkaError, OutcomeUnknownError
 from kcli.core.future import Future
 from kcli.core.hooks import NO_HOOKS
 from kcli.core.net.loop import Loop
@@ -265,7 +265,7 @@ def test_a_name_that_does_not_resolve_fails_its_requests(rig: Rig) -> None:
     ("error", "final"),
     [
         (AuthError("certificate"), True),
-        (ConnectError("broker:9092 does not speak Kafka here"), True),
+        (NotKafkaError("broker:9092 does not speak Kafka here"), True),
         (ConnectError("cannot connect"), False),
         (OutcomeUnknownError("reset"), False),
         (None, False),

@@ -11,6 +11,7 @@ from kcli.core.errors import (
     ClosedError,
     ConnectError,
     KcliError,
+    NotKafkaError,
     TimedOutError,
 )
 from kcli.core.future import Future
@@ -96,7 +97,7 @@ def test_silence_ends_at_the_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 1007 <= clock() < 1008
 
 
-@pytest.mark.parametrize("final", [AuthError("certificate"), ConnectError("a:1 does not speak Kafka here")])
+@pytest.mark.parametrize("final", [AuthError("certificate"), NotKafkaError("a:1 does not speak Kafka here")])
 def test_what_no_wait_can_help_comes_at_once(monkeypatch: pytest.MonkeyPatch, final: KcliError) -> None:
     cluster, brokers, clock = cluster_on(monkeypatch, lambda *_: final)
     brokers.failures[-10] = final

@@ -17,7 +17,7 @@ def test_an_assignment_begins_at_the_starts() -> None:
     state = found.get(P0)
     assert state is not None
     assert (state.position, state.fetch_from, state.stop) == (10, 10, None)
-    assert list(found.partitions()) == [P0, P1]
+    assert [where for where, _ in found.items()] == [P0, P1]
 
 
 def test_a_new_assignment_replaces_the_old_one() -> None:

@@ -75,7 +75,7 @@ def test_a_wake_in_the_middle_of_a_drain_does_not_deafen_it(
 def test_after_closing_a_wake_touches_no_descriptor(wakeup: Wakeup) -> None:
     """The number may belong to somebody else's file by then."""
     other = Wakeup()
-    number = other.write_fd
+    number = other._write
     other.close()
     read, write = os.pipe()
     try:

@@ -285,7 +285,7 @@ def _report(inv: Invocation, topic: str, result: Any, stop: Any, acks: str, clus
                 f"{result.failed:,} of {result.lines:,} records for {topic} were not stored", error
             )
         )
-    if result.input_error is not None:
+    if result.input_error is not None and result.input_error is not result.error:
         inv.failed(result.input_error)
     return inv.finish(done=result.confirmed > 0, also=[stop.exit_code])
 

@@ -2,6 +2,7 @@
 
 import json
 import signal
+import socket
 import subprocess
 import time
 from pathlib import Path
@@ -198,6 +199,40 @@ def test_other_signals_stop_it_in_order(kafka: Kafka, number: signal.Signals, co
         _, err = process.communicate(timeout=20)
     assert process.returncode == code
     assert b"1 record confirmed" in err
+
+
+@pytest.mark.parametrize("command", ["produce", "consume"])
+def test_ctrl_c_before_first_contact_ends_it_at_once(command: str) -> None:
+    """C3: nobody waits for a broker that says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        with start(command, "t", bootstrap=address) as process:
+            silent.accept()
+            process.send_signal(signal.SIGINT)
+            began = time.monotonic()
+            _, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert time.monotonic() - began < 3
+    assert b"Traceback" not in err
+
+
+def test_a_topic_that_is_deleted_meanwhile_ends_it_with_counts(kafka: Kafka) -> None:
+    """B7: nobody waits two minutes for a topic that is gone; what was confirmed before is told."""
+    topic = kafka.topic("deleted")
+    with start("produce", topic, bootstrap=kafka.bootstrap) as process:
+        assert process.stdin is not None
+        process.stdin.write(b"before\n")
+        process.stdin.flush()
+        deadline = time.monotonic() + 30
+        while values(kafka, topic) != b"before\n" and time.monotonic() < deadline:
+            time.sleep(0.2)
+        ok(kcli("topics", "delete", topic, "--yes", bootstrap=kafka.bootstrap))
+        process.stdin.write(b"after\n")
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 6
+    assert b"1 record confirmed" in err
+    assert b"1 failed" in err
+    assert f"topic {topic} does not exist".encode() in err
 
 
 def test_slow_input_is_sent_as_it_comes(kafka: Kafka) -> None:

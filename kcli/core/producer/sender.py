@@ -127,13 +127,15 @@ class Sender:
         """Records for a topic that has not been there for a while fail, instead of waiting for their timeout."""
         for topic in self._wanted:
             error = self._cluster.gone(topic)
-            if error is not None and topic not in self.lost_topics:
-                self.lost_topics[topic] = error
-                batches, parked = self._accumulator.take_topic(topic)
-                for one in parked:
-                    one.fail(error)
-                for batch in batches:
-                    self._fail(batch, error)
+            if error is None:
+                self.lost_topics.pop(topic, None)
+                continue
+            self.lost_topics[topic] = error
+            batches, parked = self._accumulator.take_topic(topic)  # also what came back from a broker since
+            for one in parked:
+                one.fail(error)
+            for batch in batches:
+                self._fail(batch, error)
 
     def _want(self, topic: str) -> None:
         cluster = self._cluster

@@ -72,8 +72,11 @@ def _option_lines(key: str, field: object) -> list[str]:
 
 def exit_codes_text() -> str:
     """The table of exit codes."""
+    import textwrap
+
     lines = ["Exit codes"]
-    lines += [f"  {code:<13}{meaning}" for code, meaning in EXIT_CODES]
+    for code, meaning in EXIT_CODES:
+        lines += textwrap.wrap(f"  {code:<13}{meaning}", 80, subsequent_indent=" " * 15)
     lines.append("When several apply: a signal, 5, 4, 7, 3, then 6 if anything was done, 8, 1.")
     return "\n".join(lines)
 

@@ -16,7 +16,7 @@ from kcli.sandbox import launch, process
 from kcli.sandbox.artifacts import OnProgress, Progress, classpath
 from kcli.sandbox.data_folder import cluster_id, delete_data, formatted_nodes, refuse_unusable
 from kcli.sandbox.discovery import DEFAULT_NAME, is_running
-from kcli.sandbox.errors import RefusedError, SandboxError
+from kcli.sandbox.errors import RefusedError, SandboxError, UsageError
 from kcli.sandbox.file_lock import file_lock
 from kcli.sandbox.java import find_java
 from kcli.sandbox.node import Node
@@ -163,7 +163,7 @@ class Sandbox:
             with file_lock(ports_lock(), timeout=30, doing="choosing ports"):
                 state = plan_start(self.name, resolved, kept, settings.port, java)
                 self._record(state)
-            launch.write_files(self.home, state)
+            self._write_files(state)
             launch.format_nodes(self.home, state)
             state = launch.start_zookeeper(self.home, state, self._record)
             for node in state.nodes:
@@ -179,6 +179,16 @@ class Sandbox:
             raise
         return status_of(state, self.home)
 
+    def _write_files(self, state: SandboxState) -> None:
+        try:
+            launch.write_files(self.home, state)
+        except OSError as error:
+            raise UsageError(
+                f"cannot write {error.filename}",
+                why=(error.strerror or str(error)).lower(),
+                do="name a folder that can be written with --data, or leave it out",
+            ) from None
+
     def _undo_start(self, kept: SandboxState | None, *, had_data: bool) -> None:
         """Leave what was there before: no process, the data of earlier runs, and of this one only
         the logs.
@@ -190,7 +200,7 @@ class Sandbox:
                 delete_data(state)
         if kept is not None:
             write_state(self.home, _without_processes(kept))
-        elif state is not None and state.ephemeral:
+        elif state is not None and (state.ephemeral or not self.logs()):
             shutil.rmtree(self.home, ignore_errors=True)
         else:
             (self.home / FILE_NAME).unlink(missing_ok=True)

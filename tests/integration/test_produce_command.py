@@ -211,7 +211,7 @@ def test_ctrl_c_before_first_contact_ends_it_at_once(command: str) -> None:
             process.send_signal(signal.SIGINT)
             began = time.monotonic()
             _, err = process.communicate(timeout=20)
-    assert process.returncode == 130
+    assert process.returncode in (130, -signal.SIGINT)  # a shell shows 130 for both
     assert time.monotonic() - began < 3
     assert b"Traceback" not in err
 

@@ -18,9 +18,6 @@ from kcli.commands._params import CODEC, DELIMITER, HEADER, Codec, check_topic_n
 FOR_EVER_MS = 2**31 - 1
 """Input waits for memory as long as records are under way: these have a limit of their own, delivery.timeout.ms."""
 
-TOPIC_PATIENCE = 5.0
-"""Seconds for which a topic that is unknown may still be created by somebody."""
-
 
 @command(
     "produce",
@@ -172,6 +169,7 @@ def _own_options(flags: dict[str, Any]) -> dict[str, Any]:
 def _connect(inv: Invocation, producer: Any, where: str, topic: str, partition: int | None) -> None:
     """First contact, before any input is read; an unknown topic is named with the nearest ones."""
     from kcli.core.admin.topics import unknown_topic
+    from kcli.core.cluster.cluster import TOPIC_PATIENCE
     from kcli.core.errors import NotFoundError
 
     with inv.first_contact(where):

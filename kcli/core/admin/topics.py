@@ -1,6 +1,6 @@
 """Topics: list, describe, create, delete. Plural everywhere, with an answer or an error for each name."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,9 @@ from kcli.core.protocol.messages.delete_topics import (
 )
 from kcli.core.protocol.schema import NO_UUID
 from kcli.core.types import TopicSpec
+
+Codes = dict[str, tuple[int, str]]
+"""Name → the broker's code and message."""
 
 Outcome = dict[str, KcliError | None]
 """Name → None where it was done, else why not."""
@@ -84,29 +87,16 @@ def create_topics(
 ) -> Outcome:
     """Creates topics, or with ``validate_only`` has the broker check that it could."""
 
-    def request() -> CreateTopicsRequest:
-        left = max(1, int((deadline - cluster.loop.now()) * 1000))
+    def request(timeout_ms: int) -> CreateTopicsRequest:
         return CreateTopicsRequest(
-            topics=[_creatable(spec) for spec in specs], timeout_ms=left, validate_only=validate_only
+            topics=[_creatable(spec) for spec in specs], timeout_ms=timeout_ms, validate_only=validate_only
         )
 
-    tries: list[Future[Any]] = []
+    def codes(answer: CreateTopicsResponse) -> Codes:
+        return {t.name: (t.error_code, t.error_message or "") for t in answer.topics}
 
-    def attempt() -> Future[Any]:
-        tries.append(_to_controller(cluster, request(), deadline))
-        return tries[-1]
-
-    def check(answer: CreateTopicsResponse) -> Outcome:
-        codes = {t.name: (t.error_code, t.error_message or "") for t in answer.topics}
-        done = {TOPIC_ALREADY_EXISTS} if _may_be_done(tries) else set()
-        return _outcome([spec.name for spec in specs], codes, "create topic", done)
-
-    return cluster.call(
-        attempt,
-        check,
-        deadline,
-        "creating topics",
-    )
+    names = [spec.name for spec in specs]
+    return _order(cluster, names, request, codes, "create topic", TOPIC_ALREADY_EXISTS, deadline)
 
 
 def _creatable(spec: TopicSpec) -> CreatableTopic:
@@ -122,35 +112,41 @@ def _creatable(spec: TopicSpec) -> CreatableTopic:
 def delete_topics(cluster: Cluster, names: Sequence[str], deadline: float) -> Outcome:
     """Deletes topics."""
 
-    def request() -> DeleteTopicsRequest:
-        left = max(1, int((deadline - cluster.loop.now()) * 1000))
+    def request(timeout_ms: int) -> DeleteTopicsRequest:
         return DeleteTopicsRequest(
             topics=[DeleteTopicState(name=name, topic_id=NO_UUID) for name in names],
             topic_names=list(names),
-            timeout_ms=left,
+            timeout_ms=timeout_ms,
         )
 
+    def codes(answer: DeleteTopicsResponse) -> Codes:
+        return {t.name or "": (t.error_code, t.error_message or "") for t in answer.responses}
+
+    return _order(cluster, names, request, codes, "delete topic", UNKNOWN_TOPIC_OR_PARTITION, deadline)
+
+
+def _order(
+    cluster: Cluster,
+    names: Sequence[str],
+    request: Callable[[int], Request],
+    codes: Callable[[Any], Codes],
+    doing: str,
+    already: int,
+    deadline: float,
+) -> Outcome:
+    """Has the controller do it, with retries; ``already`` is its code for what an earlier try may have done."""
     tries: list[Future[Any]] = []
 
     def attempt() -> Future[Any]:
-        tries.append(_to_controller(cluster, request(), deadline))
+        left = max(0.001, deadline - cluster.loop.now())
+        tries.append(cluster.send(request(max(1, int(left * 1000))), CONTROLLER, timeout=left))
         return tries[-1]
 
-    def check(answer: DeleteTopicsResponse) -> Outcome:
-        codes = {t.name or "": (t.error_code, t.error_message or "") for t in answer.responses}
-        done = {UNKNOWN_TOPIC_OR_PARTITION} if _may_be_done(tries) else set()
-        return _outcome(names, codes, "delete topic", done)
+    def check(answer: Any) -> Outcome:
+        done = {already} if _may_be_done(tries) else set()
+        return _outcome(names, codes(answer), doing, done)
 
-    return cluster.call(
-        attempt,
-        check,
-        deadline,
-        "deleting topics",
-    )
-
-
-def _to_controller(cluster: Cluster, request: Request, deadline: float) -> Future[Any]:
-    return cluster.send(request, CONTROLLER, timeout=max(0.001, deadline - cluster.loop.now()))
+    return cluster.call(attempt, check, deadline, doing)
 
 
 def _may_be_done(tries: list[Future[Any]]) -> bool:

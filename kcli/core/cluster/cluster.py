@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from kcli.core.cluster.brokers import CONTROL, Brokers, is_final
-from kcli.core.cluster.metadata import ClusterView, apply_answer, topic_missing
+from kcli.core.cluster.metadata import ClusterView, apply_answer, topic_error, topic_missing
 from kcli.core.cluster.retry import Backoff, is_controller_error, judge
 from kcli.core.errors import (
     BrokerError,
@@ -56,7 +56,7 @@ class Cluster:
         self._bootstrap = bootstrap_nodes(options.bootstrap_servers)
         self._next_any = 0
         self._refreshing: Future[ClusterView] | None = None
-        self._refresh_backoff = Backoff(options.retry_backoff_ms / 1000, options.retry_backoff_max_ms / 1000)
+        self._refresh_backoff = Backoff.of_requests(options)
         self._refresh_not_before = 0.0
         self._refresh_timer: Timer | None = None
         self._refresh_failures = 0
@@ -124,7 +124,7 @@ class Cluster:
 
         ``check`` raises BrokerError for an answer that carries an error.
         """
-        backoff = Backoff(self.options.retry_backoff_ms / 1000, self.options.retry_backoff_max_ms / 1000)
+        backoff = Backoff.of_requests(self.options)
         last: KcliError | None = None
         while True:
             future = attempt()
@@ -193,6 +193,20 @@ class Cluster:
                 missing = ", ".join(sorted(wanted - self.view.topics.keys()))
                 raise TimedOutError(f"no metadata for {missing} in time", why=str(self._last_error or ""))
             self.poll(max(0.0, deadline - self.loop.now()))
+        return self.view
+
+    def require_topics(self, topics: Iterable[str], deadline: float, patience: float) -> ClusterView:
+        """Returns when all of ``topics`` have partitions; raises the first one's error after ``patience`` seconds.
+
+        A topic that does not exist may be about to: its creation takes a moment to get round.
+        """
+        names = list(topics)
+        self.ensure_topics(names, deadline)
+        give_up = min(deadline, self.loop.now() + patience)
+        while missing := [name for name in names if not self.view.topics[name].partitions]:
+            if self.loop.now() >= give_up:
+                raise topic_error(self.view.topics[missing[0]])
+            self.wait_refreshed(give_up)
         return self.view
 
     def all_topics(self, deadline: float) -> ClusterView:

@@ -40,8 +40,7 @@ def by_leader(
     results: dict[TopicPartition, A | KcliError] = {}
     open_items = dict(items)
     errors: dict[TopicPartition, KcliError] = {}
-    options = cluster.options
-    backoff = Backoff(options.retry_backoff_ms / 1000, options.retry_backoff_max_ms / 1000)
+    backoff = Backoff.of_requests(cluster.options)
     cluster.ensure_topics({where.topic for where in items}, deadline)
     patience = cluster.loop.now() + UNKNOWN_TOPIC_PATIENCE
     while open_items:

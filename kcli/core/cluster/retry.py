@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from kcli.core.error_codes import NOT_CONTROLLER, error_code
 from kcli.core.errors import BrokerError, ConnectError
+from kcli.core.options import ClientOptions
 
 JITTER = 0.2
 _ENOUGH = 32  # doublings, after which no wait grows any more
@@ -52,6 +53,13 @@ class Backoff:
         wait = min(self._first * 2.0 ** min(self.failures, _ENOUGH), self._longest)
         self.failures += 1
         return wait * self._random.uniform(1 - JITTER, 1 + JITTER)
+
+    @classmethod
+    def of_requests(cls, options: ClientOptions, failures: int = 0) -> "Backoff":
+        """The waits of ``retry.backoff.ms``, as after so many failures."""
+        backoff = cls(options.retry_backoff_ms / 1000, options.retry_backoff_max_ms / 1000)
+        backoff.failures = failures
+        return backoff
 
     def reset(self) -> None:
         """A success: the next failure waits the shortest time again."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.fanout import UNKNOWN_TOPIC_PATIENCE
-from kcli.core.cluster.metadata import ClusterView, topic_error
+from kcli.core.cluster.metadata import ClusterView
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo, list_offsets
 from kcli.core.consumer.fetcher import Arrived, FetchedBatch, Fetcher, OutOfRangeError
 from kcli.core.consumer.subscription import PartitionState, Span, Subscription
@@ -47,15 +47,8 @@ class Consumer:
 
     def partitions(self, topics: Sequence[str], timeout: float) -> dict[str, list[int]]:
         """The partitions of ``topics``; NotFoundError or BrokerError for one that cannot be read."""
-        cluster = self.cluster
-        deadline = cluster.deadline(timeout)
-        cluster.ensure_topics(topics, deadline)
-        patience = min(deadline, cluster.loop.now() + UNKNOWN_TOPIC_PATIENCE)
-        while missing := [name for name in topics if not cluster.view.topics[name].partitions]:
-            if cluster.loop.now() >= patience:
-                raise topic_error(cluster.view.topics[missing[0]])
-            cluster.wait_refreshed(patience)
-        views = cluster.view.topics
+        deadline = self.cluster.deadline(timeout)
+        views = self.cluster.require_topics(topics, deadline, UNKNOWN_TOPIC_PATIENCE).topics
         return {topic: [p.partition for p in views[topic].partitions] for topic in topics}
 
     def list_offsets(

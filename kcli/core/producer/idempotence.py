@@ -30,7 +30,7 @@ class Idempotence:
 
     def number(self, batch: ProducerBatch) -> None:
         """Gives a batch the next sequence numbers of its partition; a batch that has some keeps them."""
-        if batch.sequence == NO_SEQUENCE:
+        if not batch.numbered:
             first = self._next.get(batch.where, 0)
             batch.number(self.producer_id, self.epoch, first)
             self._next[batch.where] = (first + batch.count) % SEQUENCES
@@ -40,7 +40,7 @@ class Idempotence:
         if batch.where in self._broken:
             # Whether the broker has it is told by the answer to its old number: a duplicate, or out of order.
             return batch.numbered and batch.outcome_unknown
-        return self.ready or batch.sequence != NO_SEQUENCE
+        return self.ready or batch.numbered
 
     def request_bump(self, where: TopicPartition, reason: str) -> None:
         """The numbers of ``where`` have a gap at the broker: nothing behind it can be accepted any more."""

@@ -12,7 +12,6 @@ from typing import Any
 
 from kcli.core import clock
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.metadata import topic_error
 from kcli.core.errors import ClosedError, ConfigError, KcliError
 from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.options import ProducerOptions, build
@@ -92,13 +91,7 @@ class Producer:
         cluster.topics.update(topics)
         deadline = cluster.deadline(timeout)
         cluster.connect(timeout)
-        cluster.ensure_topics(topics, deadline)
-        give_up = cluster.loop.now() + topic_patience
-        while missing := [t for t in topics if not cluster.view.topics[t].partitions]:
-            if cluster.loop.now() >= give_up:
-                raise topic_error(cluster.view.topics[missing[0]])
-            cluster.request_refresh()
-            cluster.sleep(self.options.retry_backoff_ms / 1000)
+        cluster.require_topics(topics, deadline, topic_patience)
 
     def known_topics(self, timeout: float) -> list[str]:
         """Names of all topics; like ``connect``, only before the first send."""

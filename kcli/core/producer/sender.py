@@ -72,9 +72,7 @@ class Sender:
         self._requests_to: dict[int, int] = {}
         self._asking_id: Future[Any] | None = None
         self._ask_id_at = 0.0
-        self._id_backoff = Backoff(options.retry_backoff_ms / 1000, options.retry_backoff_max_ms / 1000)
-        self._retry_first = options.retry_backoff_ms / 1000
-        self._retry_longest = options.retry_backoff_max_ms / 1000
+        self._id_backoff = Backoff.of_requests(options)
         self._wanted: set[str] = set()
         self.lost_topics: dict[str, KcliError] = {}
         self._abandoned = False
@@ -297,9 +295,7 @@ class Sender:
         self._done(batch)
 
     def _retry(self, batch: ProducerBatch, error: KcliError, now: float) -> None:
-        wait = Backoff(self._retry_first, self._retry_longest)
-        wait.failures = batch.attempts - 1
-        batch.not_before = now + wait.next()
+        batch.not_before = now + Backoff.of_requests(self._options, batch.attempts - 1).next()
         batch.last_error = error
         batch.cell.apply(BatchEvent.RETRY, str(error))
         self._accumulator.put_back(batch)

@@ -52,7 +52,7 @@ def differences(request: type[Request], definitions: dict[str, Definition], *, n
     for cls in (request, request.response):
         definition = definitions[cls.__name__]
         for version in shared_versions(request, definition):
-            flexible = within(version, definition["flexibleVersions"])
+            flexible = within(version, definition.get("flexibleVersions", "none"))
             if flexible != (version >= request.flexible):
                 found.append(f"{cls.__name__} v{version}: flexible is {flexible} in Kafka")
             found += struct_differences(cls, definition["fields"], definition, version, newest=newest)
@@ -129,7 +129,7 @@ def _field_differences(
     place = f"{where}.{row.name}"
     if row.may_be_null(version) != within(version, field.get("nullableVersions")):
         yield f"{place}: nullable is {row.may_be_null(version)}, in Kafka the opposite"
-    if field.get("flexibleVersions", "all") not in ("all", root["flexibleVersions"]):
+    if field.get("flexibleVersions", "all") not in ("all", root.get("flexibleVersions", "none")):
         yield f"{place}: flexible versions of its own, which the table cannot say"
     element, their_type = row.type, field["type"]
     if isinstance(element, Array) != their_type.startswith("[]"):

@@ -95,8 +95,8 @@ def kafka_python() -> dict[str, Any]:
 def test_kafka_python_reads_what_we_write_and_writes_the_same(
     cls: type[Struct], version: int, *, flexible: bool
 ) -> None:
-    oracle = kafka_python()[cls.__name__]
-    if version > oracle.max_version:
+    oracle = kafka_python().get(cls.__name__)
+    if oracle is None or version > oracle.max_version:
         return  # it is behind: the tables are compared with Kafka's definitions anyway
     rng = random.Random(f"oracle {cls.__name__}{version}")
     for _ in range(ROUNDS):
@@ -118,7 +118,7 @@ def differing(ours: Struct, theirs: Any, version: int) -> list[str]:
         if not row.present(version) or row.tag is not None or row.name not in names:
             continue
         mine, other = getattr(ours, row.name), getattr(theirs, row.name)
-        if row.type in (UUID, "records"):
+        if row.type in (UUID, "records") or row.name.endswith("authorized_operations"):
             continue  # it has types of its own for these
         if isinstance(mine, list) and isinstance(row.type.element, type):
             for one, another in zip(mine, other, strict=True):

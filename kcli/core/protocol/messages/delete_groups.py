@@ -1,0 +1,18 @@
+"""DeleteGroups (API 42): groups to be deleted, with their offsets."""
+
+from kcli.core.protocol.api import Request, Response
+from kcli.core.protocol.schema import INT16, INT32, STRING, Array, Struct, field
+
+
+class DeletableGroupResult(Struct):
+    group_id: str = field(STRING)
+    error_code: int = field(INT16)
+
+
+class DeleteGroupsResponse(Response):
+    throttle_time_ms: int = field(INT32)
+    results: list[DeletableGroupResult] = field(Array(DeletableGroupResult))
+
+
+class DeleteGroupsRequest(Request, key=42, versions=(0, 2), flexible=2, response=DeleteGroupsResponse):
+    groups_names: list[str] = field(Array(STRING))

@@ -89,7 +89,12 @@ _ROWS: tuple[tuple[int, str, str, str], ...] = (
         "another producer with the same id has taken over (older epoch)",
     ),
     (48, "INVALID_TXN_STATE", "", "the transaction is not in a state that allows this"),
-    (49, "INVALID_PRODUCER_ID_MAPPING", "", ""),
+    (
+        49,
+        "INVALID_PRODUCER_ID_MAPPING",
+        "",
+        "the transactional id is not bound to this producer id (any more)",
+    ),
     (
         50,
         "INVALID_TRANSACTION_TIMEOUT",
@@ -105,7 +110,7 @@ _ROWS: tuple[tuple[int, str, str, str], ...] = (
     (52, "TRANSACTION_COORDINATOR_FENCED", "", ""),
     (53, "TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "", "no permission for this transactional id"),
     (54, "SECURITY_DISABLED", "", ""),
-    (55, "OPERATION_NOT_ATTEMPTED", "", ""),
+    (55, "OPERATION_NOT_ATTEMPTED", "", "left undone because another part of the request failed"),
     (56, "KAFKA_STORAGE_ERROR", "RM", "the broker's disk failed"),
     (57, "LOG_DIR_NOT_FOUND", "", ""),
     (58, "SASL_AUTHENTICATION_FAILED", "", "authentication failed"),
@@ -170,7 +175,7 @@ _ROWS: tuple[tuple[int, str, str, str], ...] = (
     (117, "UNKNOWN_SUBSCRIPTION_ID", "", ""),
     (118, "TELEMETRY_TOO_LARGE", "", ""),
     (119, "INVALID_REGISTRATION", "", ""),
-    (120, "TRANSACTION_ABORTABLE", "", ""),
+    (120, "TRANSACTION_ABORTABLE", "", "the transaction cannot be committed, it must be aborted"),
     (121, "INVALID_RECORD_STATE", "", ""),
     (122, "SHARE_SESSION_NOT_FOUND", "R", ""),
     (123, "INVALID_SHARE_SESSION_EPOCH", "R", ""),
@@ -208,6 +213,7 @@ def error_code(number: int) -> ErrorCode:
 
 
 # The codes that clients and their tests name, as constants.
+UNKNOWN_SERVER_ERROR = -1
 NONE = 0
 OFFSET_OUT_OF_RANGE = 1
 CORRUPT_MESSAGE = 2
@@ -216,13 +222,21 @@ LEADER_NOT_AVAILABLE = 5
 NOT_LEADER_OR_FOLLOWER = 6
 REQUEST_TIMED_OUT = 7
 MESSAGE_TOO_LARGE = 10
-NOT_CONTROLLER = 41
+COORDINATOR_NOT_AVAILABLE = 15
+NOT_COORDINATOR = 16
+TOPIC_AUTHORIZATION_FAILED = 29
 UNSUPPORTED_VERSION = 35
 TOPIC_ALREADY_EXISTS = 36
+NOT_CONTROLLER = 41
 OUT_OF_ORDER_SEQUENCE_NUMBER = 45
 DUPLICATE_SEQUENCE_NUMBER = 46
 INVALID_PRODUCER_EPOCH = 47
+INVALID_TXN_STATE = 48
+INVALID_PRODUCER_ID_MAPPING = 49
+CONCURRENT_TRANSACTIONS = 51
+OPERATION_NOT_ATTEMPTED = 55
 UNKNOWN_PRODUCER_ID = 59
-TOPIC_AUTHORIZATION_FAILED = 29
 UNKNOWN_LEADER_EPOCH = 75
+PRODUCER_FENCED = 90
 UNKNOWN_TOPIC_ID = 100
+TRANSACTION_ABORTABLE = 120

@@ -97,6 +97,26 @@ class ClosedError(KcliError):
     """The client was closed before, or while, this was asked."""
 
 
+class TransactionStateError(KcliError):
+    """A transactional call that its producer's state does not allow; nothing was sent."""
+
+    exit_code = 7
+
+
+class TransactionAbortableError(KcliError):
+    """The transaction cannot be committed any more: abort it and begin another one."""
+
+
+class TransactionUnknownError(OutcomeUnknownError):
+    """Nobody answered to the end of a transaction: it may be committed, aborted, or still open."""
+
+
+class ProducerFencedError(KcliError):
+    """Another producer with the same ``transactional.id`` took over, or the transaction was open for too long."""
+
+    exit_code = 7
+
+
 class PartlyFailedError(KcliError):
     """Some of many failed; ``first`` is the error of the first of them and gives cause, remedy and exit code."""
 

@@ -154,6 +154,12 @@ class ProducerOptions(ClientOptions):
     )
     buffer_memory: int = option(33_554_432, "bytes of records that may wait for their confirmation", low=1)
     max_block_ms: int = option(60_000, "how long sending may wait for room in that memory", low=0)
+    transactional_id: str = option(
+        "", "name under which transactions are kept; whoever uses it next ends those of its predecessor"
+    )
+    transaction_timeout_ms: int = option(
+        60_000, "the coordinator aborts a transaction that is open for longer than this", low=1
+    )
     partitioner: str = option(
         "murmur2",
         "which partition a key belongs to: murmur2 is Java's, consistent is librdkafka's CRC32",

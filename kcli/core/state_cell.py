@@ -24,6 +24,10 @@ class StateCell(Generic[S, E]):
         self._table = table
         self._report = report
 
+    def allows(self, event: E) -> bool:
+        """Whether the table has the event for the present state."""
+        return (self.state, event) in self._table
+
     def apply(self, event: E, why: str = "") -> None:
         """Moves to the state that the table gives; IllegalEventError where it gives none."""
         old = self.state

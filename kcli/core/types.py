@@ -81,3 +81,22 @@ class TopicSpec:
     partitions: int = -1
     replication_factor: int = -1
     configs: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetAndMetadata:
+    """A position to be committed: the offset of the next record to read, and what the committer noted with it."""
+
+    offset: int
+    metadata: str = ""
+    leader_epoch: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMetadata:
+    """Who commits for a group; the defaults stand for nobody in particular (KIP-447)."""
+
+    group_id: str
+    generation_id: int = -1
+    member_id: str = ""
+    group_instance_id: str | None = None

@@ -26,7 +26,7 @@ from kcli.core.types import Node
 if TYPE_CHECKING:
     import ssl
 
-CONTROL, FETCH, PRODUCE = "control", "fetch", "produce"
+CONTROL, FETCH, PRODUCE, TRANSACTION = "control", "fetch", "produce", "transaction"
 
 Key = tuple[int, str]
 

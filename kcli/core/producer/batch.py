@@ -89,6 +89,7 @@ class ProducerBatch:
         "producer_id",
         "sequence",
         "size",
+        "transactional",
         "where",
     )
 
@@ -104,6 +105,7 @@ class ProducerBatch:
         self.last_error: KcliError | None = None
         self.outcome_unknown = False
         self.producer_id, self.epoch, self.sequence = -1, -1, NO_SEQUENCE
+        self.transactional = False
         self.size = 0
 
     @property
@@ -132,7 +134,10 @@ class ProducerBatch:
     def wire(self) -> list[Buffer]:
         """Its bytes; the same on every try as long as its number is the same."""
         return self.builder.wire(
-            producer_id=self.producer_id, producer_epoch=self.epoch, base_sequence=self.sequence
+            producer_id=self.producer_id,
+            producer_epoch=self.epoch,
+            base_sequence=self.sequence,
+            transactional=self.transactional,
         )
 
     def confirm(self, base_offset: int, log_append_time: int) -> None:

@@ -13,9 +13,10 @@ LAST_EPOCH = 0x7FFF
 
 
 class Idempotence:
-    """``producer_id`` is −1 until a broker has given one."""
+    """``producer_id`` is −1 until a broker has given one. ``transactional`` marks the batches that it numbers."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, transactional: bool = False) -> None:
+        self._transactional = transactional
         self.producer_id = -1
         self.epoch = -1
         self.bump_requested = False
@@ -33,6 +34,7 @@ class Idempotence:
         if not batch.numbered:
             first = self._next.get(batch.where, 0)
             batch.number(self.producer_id, self.epoch, first)
+            batch.transactional = self._transactional
             self._next[batch.where] = (first + batch.count) % SEQUENCES
 
     def may_send(self, batch: ProducerBatch) -> bool:

@@ -7,12 +7,19 @@ future; ``on_delivery`` is told of each settled batch, in the sender's thread.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
 
 from kcli.core import clock
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.errors import ClosedError, ConfigError, KcliError
+from kcli.core.errors import (
+    ClosedError,
+    ConfigError,
+    KcliError,
+    TimedOutError,
+    TransactionAbortableError,
+)
 from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.options import ProducerOptions, build
 from kcli.core.producer.accumulator import Accumulator, Parked
@@ -23,7 +30,10 @@ from kcli.core.producer.sender import Sender
 from kcli.core.records.builder import BatchBuilder
 from kcli.core.records.codec import CODEC_NAMES
 from kcli.core.records.kernels import NO_HEADERS
-from kcli.core.types import ProducerRecord, TopicPartition
+from kcli.core.types import GroupMetadata, OffsetAndMetadata, ProducerRecord, TopicPartition
+
+if TYPE_CHECKING:
+    from kcli.core.producer.transactional import Transactional
 
 
 class RecordTooLargeError(KcliError):
@@ -72,6 +82,17 @@ class Producer:
         self._outstanding = 0
         self._thread: threading.Thread | None = None
         self._crash: BaseException | None = None
+        self._transactions: Transactional | None = None
+        if self._sender.transactions is not None:
+            from kcli.core.producer.transactional import Transactional
+
+            self._transactions = Transactional(
+                self._sender.transactions,
+                self._cluster.loop,
+                self._completed,
+                self._wait,
+                self.options.max_block_ms / 1000,
+            )
 
     def __enter__(self) -> Producer:
         return self
@@ -172,6 +193,72 @@ class Producer:
 
         self._submit(topic, len(values), size, place)
 
+    # --- transactions ---------------------------------------------------------------------------------
+
+    def init_transactions(self, timeout: float | None = None) -> None:
+        """Takes over ``transactional.id``: ends what a predecessor left open, and shuts the predecessor out.
+
+        Once, before the first transaction. These calls wait at most ``timeout`` seconds (default ``max.block.ms``).
+        """
+        self._transactional().init(timeout)
+
+    def begin_transaction(self, timeout: float | None = None) -> None:
+        """Records sent from now on belong to one transaction. Waits only when the end of the last one is unknown."""
+        self._transactional().begin(timeout)
+
+    def send_offsets_to_transaction(
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata | int],
+        group: GroupMetadata | str,
+        timeout: float | None = None,
+    ) -> None:
+        """Commits a group's positions with the transaction (KIP-447). An offset is that of the next record to read."""
+        self._transactional().send_offsets(offsets, group, timeout)
+
+    def commit_transaction(self, timeout: float | None = None) -> None:
+        """Waits until all records are confirmed, then commits.
+
+        Raises TransactionAbortableError when the transaction must be aborted instead; TimedOutError before its end
+        was asked for (it is still open then); TransactionUnknownError when nobody answered: calling again asks
+        again, ``begin_transaction`` makes an end of it, one way or the other.
+        """
+        self.push()
+        self._transactional().commit(timeout)
+
+    def abort_transaction(self, timeout: float | None = None) -> None:
+        """Gives the transaction up: records that were not sent yet fail, the others are never seen."""
+        self._transactional().abort(timeout)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """A transaction for the block: committed at its end, aborted when it raises."""
+        self.begin_transaction()
+        try:
+            yield
+        except BaseException:
+            with suppress(KcliError):  # what went wrong in the block is what the caller must hear
+                self.abort_transaction()
+            raise
+        try:
+            self.commit_transaction()
+        except (TransactionAbortableError, TimedOutError):
+            with suppress(KcliError):
+                self.abort_transaction()
+            raise
+
+    def _transactional(self) -> Transactional:
+        if self._transactions is None:
+            raise ConfigError(
+                "this producer knows no transactions",
+                why="it has no transactional.id",
+                do="set transactional.id to a name that stays the same from run to run",
+            )
+        self._raise_crash()
+        self._ensure_thread()
+        return self._transactions
+
+    # --- waiting and the end --------------------------------------------------------------------------
+
     def interrupt(self) -> None:
         """Ends the wait of a thread that waits for memory, with ClosedError; for signal handlers."""
         self._accumulator.interrupt()
@@ -197,7 +284,11 @@ class Producer:
         return self._outstanding
 
     def close(self, timeout: float | None = None) -> None:
-        """Flushes for at most ``timeout`` seconds, then stops; what is not confirmed by then has failed."""
+        """Flushes for at most ``timeout`` seconds, then stops; what is not confirmed by then has failed.
+
+        A transaction that is still open is aborted.
+        """
+        self._abort_if_open(timeout)
         self._accumulator.close(ClosedError("the producer is closed"))
         if self._thread is None:
             self._cluster.close()
@@ -209,6 +300,11 @@ class Producer:
             self._sender.stop_now = True
             self._cluster.loop.wakeup()
             self._thread.join()
+
+    def _abort_if_open(self, timeout: float | None) -> None:
+        if self._transactions is not None and self._transactions.is_open:
+            with suppress(KcliError):
+                self.abort_transaction(timeout)
 
     # --- inside --------------------------------------------------------------------------------------
 
@@ -222,6 +318,8 @@ class Producer:
     ) -> None:
         """Places records now, or parks them while the topic's partitions are unknown."""
         self._raise_crash()
+        if self._transactions is not None:
+            self._transactions.refuse_send()
         if topic in self._sender.lost_topics:
             raise self._sender.lost_topics[topic]
         self._accumulator.wait_for_memory()

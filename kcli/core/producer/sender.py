@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kcli.core.cluster.brokers import PRODUCE
 from kcli.core.cluster.cluster import Cluster
@@ -22,20 +22,24 @@ from kcli.core.error_codes import (
     OUT_OF_ORDER_SEQUENCE_NUMBER,
     UNKNOWN_PRODUCER_ID,
 )
-from kcli.core.errors import BrokerError, KcliError, OutcomeUnknownError, TimedOutError
+from kcli.core.errors import BrokerError, KcliError, OutcomeUnknownError
 from kcli.core.future import Future
 from kcli.core.options import ProducerOptions
-from kcli.core.producer.accumulator import Accumulator
+from kcli.core.producer.accumulator import Accumulator, Parked
 from kcli.core.producer.batch import BatchEvent, BatchState, ProducerBatch
+from kcli.core.producer.expiry import parked_too_long, timed_out
 from kcli.core.producer.idempotence import SEQUENCES, Idempotence
+from kcli.core.producer.producer_ids import ProducerIds
 from kcli.core.producer.requests import answers, produce_request
-from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from kcli.core.protocol.messages.produce import (
     PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,
 )
 from kcli.core.types import Node, TopicPartition
+
+if TYPE_CHECKING:
+    from kcli.core.producer.transaction_steps import TransactionSteps
 
 _REQUEST_BYTES = 4_000_000
 _LONGEST_WAIT = 1.0  # seconds between two looks at everything, whatever happens or does not
@@ -67,18 +71,32 @@ class Sender:
         self._accumulator = accumulator
         self._settled = settled
         self._acks = _ACKS[options.acks]
-        self._idempotence = Idempotence() if options.enable_idempotence and self._acks == -1 else None
+        self.transactions: TransactionSteps | None = None
+        self._identity: ProducerIds | TransactionSteps | None = None
         self._in_flight: dict[TopicPartition, list[ProducerBatch]] = {}
         self._requests_to: dict[int, int] = {}
-        self._asking_id: Future[Any] | None = None
-        self._ask_id_at = 0.0
-        self._id_backoff = Backoff.of_requests(options)
         self._wanted: set[str] = set()
         self.lost_topics: dict[str, KcliError] = {}
         self._abandoned = False
         self.stop_when_idle = False
         self.stop_now = False
         self._wake_at = 0.0
+        if options.transactional_id:
+            from kcli.core.producer.transaction_steps import TransactionSteps
+
+            numbers = Idempotence(transactional=True)
+            self.transactions = self._identity = TransactionSteps(
+                cluster,
+                options,
+                numbers,
+                accumulator,
+                lambda: len(self._in_flight),
+                self._drop_queued,
+            )
+        elif options.enable_idempotence and self._acks == -1:
+            self._identity = ProducerIds(
+                cluster, Idempotence(), accumulator, lambda: len(self._in_flight), self._drop_queued
+            )
 
     # --- the thread ----------------------------------------------------------------------------------
 
@@ -106,8 +124,8 @@ class Sender:
         self._give_up_lost_topics()
         self._place_parked()
         self._expire(now)
-        if self._idempotence is not None:
-            self._keep_producer_id(self._idempotence, now)
+        if self._identity is not None:
+            self._wake_at = min(self._wake_at, self._identity.turn(now))
         self._send_ready(now)
 
     # --- leaders ------------------------------------------------------------------------------------
@@ -185,8 +203,8 @@ class Sender:
             batch = self._accumulator.take(where, now)
             if batch is None:
                 continue
-            if self._idempotence is not None:
-                self._idempotence.number(batch)
+            if self._identity is not None:
+                self._identity.sends(batch)
             batches[where] = batch
             size += batch.size
             following = self._accumulator.peek(where)
@@ -197,14 +215,16 @@ class Sender:
     def _may_send(self, first: ProducerBatch, where: TopicPartition) -> bool:
         """Order within the partition: a retry goes alone; without numbers, only one batch at a time."""
         flying = self._in_flight.get(where)
-        if self._idempotence is None:
+        if self._identity is None:
             return not flying
         if flying and (first.attempts or any(batch.attempts > 1 for batch in flying)):
             return False
-        return self._idempotence.may_send(first)
+        return self._identity.admits(first)
 
     def _send(self, leader: Node, batches: dict[TopicPartition, ProducerBatch]) -> None:
         request = produce_request(batches, self._cluster.view, self._acks, self._options.request_timeout_ms)
+        if self.transactions is not None:
+            self.transactions.mark(request)
         for where, batch in batches.items():
             batch.cell.apply(BatchEvent.SEND)
             batch.attempts += 1
@@ -269,26 +289,23 @@ class Sender:
             self._want(batch.where.topic)
         if code == MESSAGE_TOO_LARGE and batch.count > 1:
             self._split(batch)
-        elif verdict.retriable:
+        elif verdict.retriable or (
+            self._identity is not None and code in _LOST_NUMBERS and self._comes_again(batch, error)
+        ):
             self._retry(batch, error, now)
-        elif self._idempotence is not None and code in _LOST_NUMBERS:
-            self._numbers_lost(self._idempotence, batch, error, now)
         else:
             self._fail(batch, error)
 
-    def _numbers_lost(
-        self, numbers: Idempotence, batch: ProducerBatch, error: BrokerError, now: float
-    ) -> None:
-        """The broker misses a batch before this one: it comes again, or the producer starts a new epoch."""
+    def _comes_again(self, batch: ProducerBatch, error: BrokerError) -> bool:
+        """The broker misses a batch before this one: that one comes again, or all do under a new epoch."""
+        if self._identity is None:
+            return False
         first = self._accumulator.peek(batch.where)
         others = [*self._in_flight.get(batch.where, []), *([first] if first else [])]
         earlier = any(other.numbered and other.goes_before(batch) for other in others)
-        if error.code != OUT_OF_ORDER_SEQUENCE_NUMBER or not earlier:
-            numbers.request_bump(batch.where, str(error))
-            # It is not stored, and nothing behind it can be: the broker takes numbers without gaps only.
-            for one in (batch, *(b for b in self._accumulator.queued() if b.where == batch.where)):
-                one.outcome_unknown = False
-        self._retry(batch, error, now)
+        if error.code == OUT_OF_ORDER_SEQUENCE_NUMBER and earlier:
+            return True
+        return self._identity.gap(batch, error)
 
     def _confirm(self, batch: ProducerBatch, base_offset: int, log_append_time: int) -> None:
         batch.confirm(base_offset, log_append_time)
@@ -311,6 +328,7 @@ class Sender:
             part.cell.apply(BatchEvent.CLOSE)
             if batch.numbered:
                 part.number(batch.producer_id, batch.epoch, sequence)
+                part.transactional = batch.transactional
                 sequence = (sequence + part.count) % SEQUENCES
             part.attempts = batch.attempts
             parts.append(part)
@@ -318,86 +336,39 @@ class Sender:
         self._accumulator.replace(batch, parts)
 
     def _fail(self, batch: ProducerBatch, error: KcliError) -> None:
-        if self._idempotence is not None and batch.numbered:
-            self._idempotence.request_bump(batch.where, str(error))
         batch.fail(error)
         self._done(batch)
+        if self._identity is not None:
+            self._identity.failed(batch, error)
 
     def _done(self, batch: ProducerBatch) -> None:
         self._settled(batch)
         self._accumulator.settled(batch)
 
-    # --- the producer id -----------------------------------------------------------------------------
+    # --- giving up -------------------------------------------------------------------------------------
 
-    def _keep_producer_id(self, numbers: Idempotence, now: float) -> None:
-        if self._asking_id is not None or numbers.ready or self._cluster.view.version == 0:
-            return
-        queued = list(self._accumulator.queued())
-        if numbers.producer_id >= 0 and not numbers.may_bump(len(self._in_flight), queued):
-            return
-        if now < self._ask_id_at:
-            self._wake_at = min(self._wake_at, self._ask_id_at)
-            return
-        producer_id, epoch = numbers.asks_for() if numbers.producer_id >= 0 else (-1, -1)
-        request = InitProducerIdRequest(
-            transactional_id=None,
-            transaction_timeout_ms=0x7FFFFFFF,
-            producer_id=producer_id,
-            producer_epoch=epoch,
-        )
-        self._asking_id = self._cluster.send(request)
-        self._asking_id.on_done(lambda future: self._got_producer_id(numbers, future))
+    def _drop_queued(self, error: KcliError) -> None:
+        """Fails all that waits; what is in flight is settled by its answers."""
+        self._fail_all(error, *self._accumulator.take_all())
 
-    def _got_producer_id(self, numbers: Idempotence, future: Future[Any]) -> None:
-        self._asking_id = None
-        now = self._cluster.loop.now()
-        error: KcliError | None = None
-        if isinstance(future.error, KcliError):
-            error = future.error
-        else:
-            answer: InitProducerIdResponse = future.value
-            if answer.error_code == NONE:
-                self._id_backoff.reset()
-                numbers.renew(answer.producer_id, answer.producer_epoch, list(self._accumulator.queued()))
-                return
-            error = BrokerError(answer.error_code, "asking for a producer id")
-        self._ask_id_at = now + self._id_backoff.next()
-        if not judge(error).retriable:
-            self._fail_all(error)
-
-    def _fail_all(self, error: KcliError, *, last: bool = False) -> None:
-        batches, parked = self._accumulator.shut() if last else self._accumulator.take_all()
+    def _fail_all(self, error: KcliError, batches: list[ProducerBatch], parked: list[Parked]) -> None:
         for one in parked:
             one.fail(error)
         for batch in batches:
-            unknown = OutcomeUnknownError(f"{batch.where}: {error.what}", why="it may be stored all the same")
-            batch.fail(unknown if batch.outcome_unknown else error)
+            if batch.outcome_unknown and self.transactions is None:
+                what = f"{batch.where}: {error.what}"
+                batch.fail(OutcomeUnknownError(what, why="it may be stored all the same"))
+            else:
+                batch.fail(error)
             self._done(batch)
-
-    # --- time and the end ----------------------------------------------------------------------------
 
     def _expire(self, now: float) -> None:
         batches, parked, wake = self._accumulator.expired(now)
         self._wake_at = min(self._wake_at, wake)
         for one in parked:
-            one.fail(TimedOutError("the topic's partitions could not be found out in time"))
+            one.fail(parked_too_long())
         for batch in batches:
-            self._fail(batch, self._timed_out(batch))
-
-    def _timed_out(self, batch: ProducerBatch) -> KcliError:
-        seconds = self._options.delivery_timeout_ms / 1000
-        why = str(batch.last_error) if batch.last_error else "it could not be sent: " + self._obstacle(batch)
-        what = f"{batch.where}: not confirmed within {seconds:g} s (delivery.timeout.ms)"
-        if batch.outcome_unknown:
-            return OutcomeUnknownError(what, why=why + "; the broker may have it all the same")
-        return TimedOutError(what, why=why)
-
-    def _obstacle(self, batch: ProducerBatch) -> str:
-        leader = self._cluster.view.leader(batch.where)
-        if leader is None:
-            return "the partition has no leader that is known"
-        failure = self._cluster.brokers.failure(leader, PRODUCE)
-        return str(failure) if failure else f"{leader} did not take it"
+            self._fail(batch, timed_out(batch, self._cluster, self._options.delivery_timeout_ms))
 
     def _abandon(self) -> None:
         """Fails what is left, so that nobody waits for ever; answers that still come are not looked at."""
@@ -409,4 +380,4 @@ class Sender:
                 batch.fail(unknown)
                 self._done(batch)
         self._in_flight.clear()
-        self._fail_all(error, last=True)
+        self._fail_all(error, *self._accumulator.shut())

@@ -68,7 +68,7 @@ class Request(Struct):
 
     def cap_version(self, highest: int) -> None:
         """Sends this one request in no newer version, because of what it carries (topics without ids)."""
-        self.__dict__["version_cap"] = highest
+        self.__dict__["version_cap"] = min(highest, self.version_cap)
 
     @property
     def expects_answer(self) -> bool:

@@ -1,0 +1,28 @@
+"""What is said of records that were not confirmed in time. Pure."""
+
+from kcli.core.cluster.brokers import PRODUCE
+from kcli.core.cluster.cluster import Cluster
+from kcli.core.errors import KcliError, OutcomeUnknownError, TimedOutError
+from kcli.core.producer.batch import ProducerBatch
+
+
+def timed_out(batch: ProducerBatch, cluster: Cluster, delivery_timeout_ms: int) -> KcliError:
+    """The error of a batch past its delivery timeout; of unknown outcome when it may be stored all the same."""
+    why = str(batch.last_error) if batch.last_error else "it could not be sent: " + _obstacle(batch, cluster)
+    what = f"{batch.where}: not confirmed within {delivery_timeout_ms / 1000:g} s (delivery.timeout.ms)"
+    if batch.outcome_unknown:
+        return OutcomeUnknownError(what, why=why + "; the broker may have it all the same")
+    return TimedOutError(what, why=why)
+
+
+def parked_too_long() -> KcliError:
+    """The error of records whose partitions stayed unknown."""
+    return TimedOutError("the topic's partitions could not be found out in time")
+
+
+def _obstacle(batch: ProducerBatch, cluster: Cluster) -> str:
+    leader = cluster.view.leader(batch.where)
+    if leader is None:
+        return "the partition has no leader that is known"
+    failure = cluster.brokers.failure(leader, PRODUCE)
+    return str(failure) if failure else f"{leader} did not take it"

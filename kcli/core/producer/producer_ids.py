@@ -1,0 +1,100 @@
+"""Gets the producer id of an idempotent producer, and a new one when its sequence numbers have a gap.
+
+Runs in the sender's thread. A transactional producer gets its id from its coordinator instead.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from kcli.core.cluster.cluster import Cluster
+from kcli.core.cluster.retry import Backoff, judge
+from kcli.core.error_codes import NONE
+from kcli.core.errors import BrokerError, KcliError
+from kcli.core.future import Future
+from kcli.core.producer.accumulator import NEVER, Accumulator
+from kcli.core.producer.batch import ProducerBatch
+from kcli.core.producer.idempotence import Idempotence
+from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+
+_NO_TIMEOUT = 0x7FFF_FFFF  # the field is about transactions
+
+
+class ProducerIds:
+    """``in_flight`` counts partitions with unanswered batches; ``refused(error)``: there will be no id."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        numbers: Idempotence,
+        accumulator: Accumulator,
+        in_flight: Callable[[], int],
+        refused: Callable[[KcliError], None],
+    ) -> None:
+        self._cluster = cluster
+        self._numbers = numbers
+        self._accumulator = accumulator
+        self._in_flight = in_flight
+        self._refused = refused
+        self._asking = False
+        self._not_before = 0.0
+        self._backoff = Backoff.of_requests(cluster.options)
+
+    def turn(self, now: float) -> float:
+        """Asks when an id is needed and may be had; returns when to look again."""
+        numbers = self._numbers
+        if self._asking or numbers.ready or self._cluster.view.version == 0:
+            return NEVER
+        if numbers.producer_id >= 0:
+            queued = list(self._accumulator.queued())
+            if not numbers.may_bump(self._in_flight(), queued):
+                return NEVER
+        if now < self._not_before:
+            return self._not_before
+        producer_id, epoch = numbers.asks_for() if numbers.producer_id >= 0 else (-1, -1)
+        request = InitProducerIdRequest(
+            transactional_id=None,
+            transaction_timeout_ms=_NO_TIMEOUT,
+            producer_id=producer_id,
+            producer_epoch=epoch,
+        )
+        self._asking = True
+        self._cluster.send(request).on_done(self._answered)
+        return NEVER
+
+    def admits(self, batch: ProducerBatch) -> bool:
+        """Whether a batch may be sent, as far as its number is concerned."""
+        return self._numbers.may_send(batch)
+
+    def sends(self, batch: ProducerBatch) -> None:
+        """The batch goes out: it needs its number."""
+        self._numbers.number(batch)
+
+    def failed(self, batch: ProducerBatch, error: KcliError) -> None:
+        """A batch was given up: if it had a number, there may be a gap behind it."""
+        if batch.numbered:
+            self._numbers.request_bump(batch.where, str(error))
+
+    def gap(self, batch: ProducerBatch, error: BrokerError) -> bool:
+        """The broker misses what stands before the batch. True: it goes again, under a new epoch."""
+        self._numbers.request_bump(batch.where, str(error))
+        # It is not stored, and nothing behind it can be: the broker takes numbers without gaps only.
+        for one in (batch, *(b for b in self._accumulator.queued() if b.where == batch.where)):
+            one.outcome_unknown = False
+        return True
+
+    def _answered(self, future: Future[Any]) -> None:
+        self._asking = False
+        if isinstance(future.error, KcliError):
+            error = future.error
+        else:
+            answer: InitProducerIdResponse = future.value
+            if answer.error_code == NONE:
+                self._backoff.reset()
+                self._numbers.renew(
+                    answer.producer_id, answer.producer_epoch, list(self._accumulator.queued())
+                )
+                return
+            error = BrokerError(answer.error_code, "asking for a producer id")
+        self._not_before = self._cluster.loop.now() + self._backoff.next()
+        if not judge(error).retriable:
+            self._refused(error)

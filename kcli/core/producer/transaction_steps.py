@@ -1,0 +1,467 @@
+"""Carries out the steps of a transaction: one request at a time to its coordinator, tried again until a deadline.
+
+Runs in the sender's thread, which asks in every turn what is due. What a transaction is at, and which step comes
+next, is decided in ``transactions.py``; here requests are sent and answers judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from kcli.core.cluster.brokers import TRANSACTION
+from kcli.core.cluster.cluster import Cluster
+from kcli.core.cluster.coordinators import Coordinators, KeyType
+from kcli.core.cluster.retry import Backoff, judge
+from kcli.core.error_codes import (
+    INVALID_PRODUCER_EPOCH,
+    INVALID_PRODUCER_ID_MAPPING,
+    INVALID_TXN_STATE,
+    NONE,
+    PRODUCER_FENCED,
+    TRANSACTION_ABORTABLE,
+    UNKNOWN_SERVER_ERROR,
+)
+from kcli.core.errors import (
+    BrokerError,
+    ConnectError,
+    KcliError,
+    ProducerFencedError,
+    TimedOutError,
+    TransactionAbortableError,
+    TransactionStateError,
+    TransactionUnknownError,
+)
+from kcli.core.future import Future
+from kcli.core.options import ProducerOptions
+from kcli.core.producer import transaction_requests as requests
+from kcli.core.producer.accumulator import NEVER, Accumulator
+from kcli.core.producer.batch import ProducerBatch
+from kcli.core.producer.idempotence import Idempotence
+from kcli.core.producer.transactions import Event, GroupOffsets, Phase, Step, Transaction
+from kcli.core.protocol.api import Request
+from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
+from kcli.core.protocol.messages.produce import ProduceRequest
+from kcli.core.types import TopicPartition
+
+_FEATURE = "transaction.version"
+_LAST_PRODUCE_VERSION_1 = 11  # from v12 on a write adds its partition to the transaction
+_FIRST_WAIT = 0.02  # seconds; a coordinator that is still ending the last transaction needs a few ms
+_FENCING = frozenset({INVALID_PRODUCER_EPOCH, PRODUCER_FENCED})
+_STATE_IN_DOUBT = frozenset({INVALID_TXN_STATE, INVALID_PRODUCER_ID_MAPPING})
+
+
+@dataclass(slots=True)
+class Operation:
+    """A call of the application; ``deadline`` is on the loop's clock, ``settled`` is told how it ended."""
+
+    event: Event | None
+    what: str
+    deadline: float
+    settled: Callable[[KcliError | None], None]
+
+
+class TransactionSteps:
+    """``in_flight`` counts partitions with unanswered batches, ``drop_queued(error)`` fails the batches that wait."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        options: ProducerOptions,
+        numbers: Idempotence,
+        accumulator: Accumulator,
+        in_flight: Callable[[], int],
+        drop_queued: Callable[[KcliError], None],
+    ) -> None:
+        self.transaction = Transaction()
+        self.committed = self.aborted = 0
+        self._cluster = cluster
+        self._id = options.transactional_id
+        self._timeout_ms = options.transaction_timeout_ms
+        self._numbers = numbers
+        self._accumulator = accumulator
+        self._in_flight = in_flight
+        self._drop_queued = drop_queued
+        self._coordinators = Coordinators(cluster)
+        self._backoff = Backoff(_FIRST_WAIT, options.retry_backoff_max_ms / 1000)
+        self._operation: Operation | None = None
+        self._begin_next = False
+        self._waiting_for: object | None = None
+        self._not_before = 0.0
+        self._last_error: KcliError | None = None
+        self._adopted_anew = False
+
+    # --- what the application asks for -------------------------------------------------------------------
+
+    def start(self, operation: Operation, offsets: GroupOffsets | None = None) -> None:
+        """Takes on a call. Refuses at once what the phase does not allow."""
+        try:
+            self._start(operation, offsets)
+        except KcliError as error:
+            operation.settled(error)
+
+    def _start(self, operation: Operation, offsets: GroupOffsets | None) -> None:
+        phase, event = self.transaction.phase, operation.event
+        if self._operation is not None:
+            raise TransactionStateError(
+                f"cannot {operation.what} now", why=f"{self._operation.what} is running"
+            )
+        if event is Event.BEGIN and phase is Phase.UNKNOWN:
+            # The last one's end is settled first: whoever takes over the id ends what was open (KIP-98).
+            self._begin_next, event = True, Event.INIT
+        elif phase is Phase.FENCED and event is not Event.INIT and self.transaction.error is not None:
+            raise self.transaction.error
+        elif phase is Phase.MUST_ABORT and event is not Event.ABORT:
+            raise self.transaction.must_abort()
+        elif not self._allowed(phase, event):
+            raise TransactionStateError(f"cannot {operation.what} now", why=f"the producer is {phase.value}")
+        self._adopted_anew = event is Event.INIT and operation.event is Event.INIT
+        self._operation = operation
+        self._backoff.reset()
+        self._not_before = 0.0
+        self._last_error = None
+        if event is not None:
+            self.transaction.cell.apply(event, operation.what)
+        if offsets is not None:
+            self.transaction.offsets.append(offsets)
+        if event is Event.BEGIN:
+            self._begin()
+
+    def _allowed(self, phase: Phase, event: Event | None) -> bool:
+        if event is None:
+            return phase is Phase.OPEN
+        return self.transaction.cell.allows(event)
+
+    # --- what the sender asks ----------------------------------------------------------------------------
+
+    def admits(self, batch: ProducerBatch) -> bool:
+        """Whether a batch may be sent now."""
+        return self.transaction.admits(batch.where)
+
+    def sends(self, batch: ProducerBatch) -> None:
+        """The batch goes out: it gets its number and belongs to the transaction."""
+        self._numbers.number(batch)
+        self.transaction.wrote(batch.where)
+
+    def failed(self, batch: ProducerBatch, error: KcliError) -> None:
+        """A record of the transaction is lost, so it cannot be committed."""
+        code = error.code if isinstance(error, BrokerError) else NONE
+        if code in _FENCING:
+            self._fence(error)
+        else:
+            self._fail(error, must_init=batch.numbered)
+
+    def gap(self, batch: ProducerBatch, error: BrokerError) -> bool:  # noqa: ARG002 - what ProducerIds needs
+        """The broker misses what stands before the batch: no new epoch within a transaction, it fails."""
+        return False
+
+    def turn(self, now: float) -> float:
+        """Sends what is due; returns when to look again."""
+        transaction = self.transaction
+        if transaction.phase in (Phase.MUST_ABORT, Phase.ABORTING, Phase.FENCED):
+            self._drop(transaction.error or TransactionAbortableError("the transaction was aborted"))
+        operation = self._operation
+        if operation is not None and now >= operation.deadline:
+            self._out_of_time(operation)
+            operation = self._operation
+        wake = operation.deadline if operation is not None else NEVER
+        if self._waiting_for is not None:
+            return wake
+        queued = not self._accumulator.empty
+        step = transaction.next_step(queued=queued, in_flight=self._in_flight() > 0)
+        if step is None:
+            self._finish_offsets()
+            return wake
+        if now < self._not_before:
+            return min(wake, self._not_before)
+        if step is Step.END_LOCALLY:
+            self._ended()
+        else:
+            self._take(step)
+        return wake
+
+    def mark(self, request: ProduceRequest) -> None:
+        """Makes a produce request one of the transaction."""
+        request.transactional_id = self._id
+        if not self.transaction.version_2:
+            request.cap_version(_LAST_PRODUCE_VERSION_1)
+
+    def _drop(self, error: KcliError) -> None:
+        """Fails what still waits: nothing of it will be seen."""
+        if any(batch.numbered for batch in self._accumulator.queued()):
+            self.transaction.must_init = True
+        self._drop_queued(error)
+
+    # --- steps -------------------------------------------------------------------------------------------
+
+    def _take(self, step: Step) -> None:
+        key_type, key = KeyType.TRANSACTION, self._id
+        if step is Step.COMMIT_OFFSETS:
+            key_type, key = KeyType.GROUP, self.transaction.offsets[0].group.group_id
+        node_id = self._coordinators.known(key_type, key)
+        if node_id is None:
+            lookup = self._waiting_for = self._coordinators.find(key_type, key)
+            lookup.on_done(lambda future: self._found(step, future))
+            return
+        request = self._request(step)
+        answer = self._waiting_for = self._cluster.send(request, node_id, purpose=TRANSACTION)
+        if step is Step.END:
+            self.transaction.end_sent = True
+        elif step is not Step.INIT:
+            self.transaction.begun = True
+        answer.on_done(lambda future: self._answered(step, node_id, request, future))
+
+    def _request(self, step: Step) -> Request:
+        transaction, numbers = self.transaction, self._numbers
+        producer = (self._id, numbers.producer_id, numbers.epoch)
+        match step:
+            case Step.INIT:
+                known = (-1, -1) if self._adopted_anew else (numbers.producer_id, numbers.epoch)
+                return InitProducerIdRequest(
+                    transactional_id=self._id,
+                    transaction_timeout_ms=self._timeout_ms,
+                    producer_id=known[0],
+                    producer_epoch=known[1],
+                )
+            case Step.ADD_PARTITIONS:
+                return requests.add_partitions(*producer, transaction.wanted)
+            case Step.ADD_GROUP:
+                return requests.add_group(*producer, transaction.offsets[0].group.group_id)
+            case Step.COMMIT_OFFSETS:
+                first = transaction.offsets[0]
+                return requests.commit_offsets(
+                    *producer, first.group, first.offsets, version_2=transaction.version_2
+                )
+            case _:
+                committed = transaction.phase is Phase.COMMITTING
+                return requests.end(*producer, committed=committed, version_2=transaction.version_2)
+
+    def _found(self, step: Step, future: Future[int]) -> None:
+        if self._is_awaited(future) and isinstance(future.error, KcliError):
+            self._step_failed(step, future.error)
+
+    def _is_awaited(self, future: Future[Any]) -> bool:
+        """Whether it is the answer that the step at hand waits for; one that comes after its deadline is not."""
+        if self._waiting_for is not future:
+            return False
+        self._waiting_for = None
+        return True
+
+    def _answered(self, step: Step, node_id: int, request: Request, future: Future[Any]) -> None:
+        if not self._is_awaited(future):
+            return
+        if isinstance(future.error, KcliError):
+            self._forget(step)
+            self._step_failed(step, future.error)
+            return
+        answer = future.value
+        match step:
+            case Step.ADD_PARTITIONS:
+                self._partitions_added(requests.added(answer))
+            case Step.COMMIT_OFFSETS:
+                self._offsets_taken(answer)
+            case _ if answer.error_code != NONE:
+                self._step_failed(step, BrokerError(answer.error_code, step.value))
+            case Step.ADD_GROUP:
+                self.transaction.groups.add(self.transaction.offsets[0].group.group_id)
+                self._went_well()
+            case Step.INIT:
+                self._initialized(node_id, answer.producer_id, answer.producer_epoch)
+            case Step.END:
+                self._end_answered(request, answer.producer_id, answer.producer_epoch)
+
+    def _partitions_added(self, codes: dict[TopicPartition, int]) -> None:
+        transaction = self.transaction
+        done = {where for where, code in codes.items() if code == NONE} & transaction.wanted
+        transaction.wanted -= done
+        transaction.partitions |= done
+        wrong = {where: code for where, code in codes.items() if code != NONE}
+        if done and not wrong:
+            self._went_well()
+            return
+        errors = [BrokerError(code, f"adding {where} to the transaction") for where, code in wrong.items()]
+        self._step_failed(Step.ADD_PARTITIONS, _worst(errors))
+
+    def _offsets_taken(self, answer: Any) -> None:
+        waiting = self.transaction.offsets[0]
+        wrong = requests.refused(answer, waiting.offsets)
+        waiting.offsets = {where: waiting.offsets[where] for where in wrong}
+        if not wrong:
+            self.transaction.offsets.popleft()
+            self._went_well()
+            return
+        errors = [
+            BrokerError(UNKNOWN_SERVER_ERROR if code is None else code, f"committing the offset of {where}")
+            for where, code in wrong.items()
+        ]
+        self._step_failed(Step.COMMIT_OFFSETS, _worst(errors))
+
+    def _initialized(self, node_id: int, producer_id: int, epoch: int) -> None:
+        transaction = self.transaction
+        was_abort = transaction.phase is Phase.ABORTING
+        self._numbers.renew(producer_id, epoch, [])
+        offer = self._cluster.brokers.offer(self._cluster.node(node_id), TRANSACTION)
+        transaction.version_2 = offer is not None and offer.features.get(_FEATURE, 0) >= 2
+        self._adopted_anew = False
+        self._went_well()
+        if was_abort:
+            self._ended()
+            return
+        transaction.clear()
+        transaction.cell.apply(Event.INITIALIZED, f"producer id {producer_id}, epoch {epoch}")
+        if self._begin_next:
+            self._begin_next = False
+            transaction.cell.apply(Event.BEGIN)
+            self._begin()
+        else:
+            self._settle(None)
+
+    def _begin(self) -> None:
+        self.transaction.clear()
+        self._settle(None)
+
+    def _end_answered(self, request: Request, producer_id: int, epoch: int) -> None:
+        if producer_id >= 0:
+            self._numbers.renew(producer_id, epoch, [])
+        elif self.transaction.version_2:
+            # The coordinator is too old for what its cluster has agreed on: only a new epoch is safe.
+            what = f"{request.api_name} was answered without the next epoch"
+            self._lose(TransactionUnknownError(what))
+            return
+        self._ended()
+
+    def _ended(self) -> None:
+        if self.transaction.phase is Phase.COMMITTING:
+            self.committed += 1
+        else:
+            self.aborted += 1
+        self._went_well()
+        self.transaction.cell.apply(Event.ENDED)
+        self.transaction.clear()
+        self._settle(None)
+
+    def _finish_offsets(self) -> None:
+        """Offsets that were handed over are taken: the call that waits for it has come to its end."""
+        operation = self._operation
+        if operation is not None and operation.event is None and not self.transaction.offsets:
+            self._settle(None)
+
+    def _went_well(self) -> None:
+        self._backoff.reset()
+        self._not_before = 0.0
+
+    # --- failures ----------------------------------------------------------------------------------------
+
+    def _forget(self, step: Step) -> None:
+        if step is Step.COMMIT_OFFSETS:
+            if self.transaction.offsets:
+                self._coordinators.forget(KeyType.GROUP, self.transaction.offsets[0].group.group_id)
+        else:
+            self._coordinators.forget(KeyType.TRANSACTION, self._id)
+
+    def _step_failed(self, step: Step, error: KcliError) -> None:
+        """Tries again, or finds out what cannot be helped; an end that nobody confirmed is never taken as done."""
+        code = error.code if isinstance(error, BrokerError) else NONE
+        verdict = judge(error)
+        if verdict.refresh == "coordinator":
+            self._forget(step)
+        elif verdict.refresh == "metadata":
+            self._cluster.request_refresh()
+        self._cluster.hooks.log("debug", "proto", f"{self._id}: {error}")
+        if code in _FENCING:
+            self._fence(error)
+        elif verdict.retriable or (code == UNKNOWN_SERVER_ERROR and step in (Step.INIT, Step.END)):
+            self._last_error = error
+            self._not_before = self._cluster.loop.now() + self._backoff.next()
+        elif step is Step.INIT:
+            self._init_failed(error)
+        elif step is not Step.END:
+            self._fail(error)
+        elif self.transaction.phase is Phase.ABORTING and code in _STATE_IN_DOUBT:
+            self.transaction.end_refused = True  # a new epoch aborts whatever there is
+        elif code == TRANSACTION_ABORTABLE:
+            self.transaction.end_sent = False
+            self._fail(error)
+        elif code in _STATE_IN_DOUBT:
+            do = "begin the next transaction; nothing of this one will be seen"
+            what = "the transaction was not committed"
+            why = (
+                f"{error}; the coordinator aborts what is open for longer than {self._timeout_ms / 1000:g} s"
+            )
+            self._lose(TransactionAbortableError(what, why=why, do=do))
+        else:
+            self._lose(self._unknown(str(error)))
+
+    def _init_failed(self, error: KcliError) -> None:
+        event = Event.LOSE if self._numbers.producer_id >= 0 else Event.INIT_FAILED
+        self._begin_next = False
+        self.transaction.cell.apply(event, str(error))
+        self._settle(error)
+
+    def _fail(self, error: KcliError, *, must_init: bool = True) -> None:
+        """It cannot be committed any more."""
+        if self.transaction.cell.allows(Event.FAIL):
+            self.transaction.fail(error, must_init=must_init)
+            if self.transaction.phase is Phase.MUST_ABORT and self._operation is not None:
+                self._settle(self.transaction.must_abort())
+
+    def _fence(self, error: KcliError) -> None:
+        if self.transaction.phase is Phase.FENCED:
+            return
+        fenced = ProducerFencedError(
+            f"transactional id {self._id}: this producer was fenced",
+            why=f"another producer with this id took over, or the transaction was open for longer than"
+            f" {self._timeout_ms / 1000:g} s (transaction.timeout.ms): {error}",
+            do="see that only one producer has this transactional.id; init_transactions takes it over again",
+        )
+        self._waiting_for = None
+        self.transaction.error = fenced
+        self.transaction.cell.apply(Event.FENCE, str(error))
+        self._begin_next = False
+        if self._operation is not None:
+            self._settle(fenced)
+
+    def _lose(self, error: KcliError) -> None:
+        self.transaction.cell.apply(Event.LOSE, str(error))
+        self._settle(error)
+
+    def _out_of_time(self, operation: Operation) -> None:
+        transaction = self.transaction
+        self._waiting_for = None
+        why = str(self._last_error or "no answer yet")
+        late = TimedOutError(f"could not {operation.what} in time", why=why)
+        match transaction.phase:
+            case Phase.INITIALIZING:
+                self._init_failed(late)
+            case Phase.COMMITTING if transaction.end_sent:
+                self._lose(self._unknown(why))
+            case Phase.COMMITTING:
+                transaction.cell.apply(Event.GIVE_UP, why)
+                waits = TimedOutError(late.what, why=why, do="commit again, or abort")
+                self._settle(waits)
+            case Phase.ABORTING:
+                self._lose(late)
+            case _:
+                self._fail(late)
+
+    def _unknown(self, why: str) -> TransactionUnknownError:
+        return TransactionUnknownError(
+            f"transactional id {self._id}: nobody said whether the transaction is committed",
+            why=why,
+            do="commit_transaction asks again; begin_transaction ends it for good, one way or the other",
+        )
+
+    def _settle(self, error: KcliError | None) -> None:
+        operation, self._operation = self._operation, None
+        if operation is not None:
+            operation.settled(error)
+
+
+def _worst(errors: list[BrokerError]) -> KcliError:
+    """The error that decides: one that fences or that no retry can help, before one that a retry can."""
+    if not errors:
+        return ConnectError("the answer is empty")
+    fencing = [error for error in errors if error.code in _FENCING]
+    final = [error for error in errors if not judge(error).retriable]
+    return (fencing or final or errors)[0]

@@ -1,0 +1,176 @@
+"""What a transaction is at (KIP-98, KIP-447, KIP-890), and which request to its coordinator is due. Pure.
+
+Two protocols: up to transaction version 1 partitions and groups are added by requests of their own and sequence
+numbers go on; from version 2 on the first write adds them, and each end starts a new epoch.
+"""
+
+from collections import deque
+from dataclasses import dataclass, field
+from enum import Enum
+
+from kcli.core.errors import KcliError, TransactionAbortableError
+from kcli.core.state_cell import StateCell
+from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
+
+
+class Phase(Enum):
+    """MUST_ABORT: something failed. UNKNOWN: its end was asked for and nobody answered. FENCED: somebody took over."""
+
+    UNINITIALIZED = "uninitialized"
+    INITIALIZING = "initializing"
+    READY = "ready"
+    OPEN = "in a transaction"
+    COMMITTING = "committing"
+    ABORTING = "aborting"
+    MUST_ABORT = "waiting to be aborted"
+    UNKNOWN = "of unknown outcome"
+    FENCED = "fenced"
+
+
+class Event(Enum):
+    """What can happen to a transaction. GIVE_UP: out of time before its end was asked for."""
+
+    INIT = "init"
+    INITIALIZED = "initialized"
+    INIT_FAILED = "init failed"
+    BEGIN = "begin"
+    COMMIT = "commit"
+    ABORT = "abort"
+    ENDED = "ended"
+    FAIL = "fail"
+    GIVE_UP = "give up"
+    LOSE = "lose"
+    FENCE = "fence"
+
+
+TABLE: dict[tuple[Phase, Event], Phase] = {
+    (Phase.UNINITIALIZED, Event.INIT): Phase.INITIALIZING,
+    (Phase.READY, Event.INIT): Phase.INITIALIZING,
+    (Phase.UNKNOWN, Event.INIT): Phase.INITIALIZING,
+    (Phase.FENCED, Event.INIT): Phase.INITIALIZING,
+    (Phase.INITIALIZING, Event.INITIALIZED): Phase.READY,
+    (Phase.INITIALIZING, Event.INIT_FAILED): Phase.UNINITIALIZED,
+    (Phase.INITIALIZING, Event.LOSE): Phase.UNKNOWN,
+    (Phase.READY, Event.BEGIN): Phase.OPEN,
+    (Phase.OPEN, Event.COMMIT): Phase.COMMITTING,
+    (Phase.UNKNOWN, Event.COMMIT): Phase.COMMITTING,
+    (Phase.OPEN, Event.ABORT): Phase.ABORTING,
+    (Phase.MUST_ABORT, Event.ABORT): Phase.ABORTING,
+    (Phase.OPEN, Event.FAIL): Phase.MUST_ABORT,
+    (Phase.COMMITTING, Event.FAIL): Phase.MUST_ABORT,
+    (Phase.MUST_ABORT, Event.FAIL): Phase.MUST_ABORT,
+    (Phase.ABORTING, Event.FAIL): Phase.ABORTING,
+    (Phase.COMMITTING, Event.GIVE_UP): Phase.OPEN,
+    (Phase.COMMITTING, Event.LOSE): Phase.UNKNOWN,
+    (Phase.ABORTING, Event.LOSE): Phase.UNKNOWN,
+    (Phase.COMMITTING, Event.ENDED): Phase.READY,
+    (Phase.ABORTING, Event.ENDED): Phase.READY,
+    **{(phase, Event.FENCE): Phase.FENCED for phase in Phase if phase is not Phase.UNINITIALIZED},
+}
+
+
+class Step(Enum):
+    """A request to a coordinator, or END_LOCALLY: the coordinator has never heard of the transaction."""
+
+    INIT = "asking for a producer id"
+    ADD_PARTITIONS = "adding partitions to the transaction"
+    ADD_GROUP = "adding the group's offsets to the transaction"
+    COMMIT_OFFSETS = "committing the group's offsets"
+    END = "ending the transaction"
+    END_LOCALLY = "ending an empty transaction"
+
+
+@dataclass(slots=True)
+class GroupOffsets:
+    """Offsets that are to be committed for a group, as far as the coordinator has not taken them yet."""
+
+    group: GroupMetadata
+    offsets: dict[TopicPartition, OffsetAndMetadata]
+
+
+@dataclass(slots=True)
+class Transaction:
+    """``partitions`` belong to it, ``wanted`` are to be added first. ``begun``: the coordinator may know of it.
+
+    ``must_init``: sequence numbers or the state at the coordinator are in doubt; only a new epoch gets over that.
+    ``end_refused``: so much in doubt that the coordinator did not take the end.
+    """
+
+    cell: StateCell[Phase, Event] = field(default_factory=lambda: StateCell(Phase.UNINITIALIZED, TABLE))
+    version_2: bool = False
+    begun: bool = False
+    end_sent: bool = False
+    end_refused: bool = False
+    must_init: bool = False
+    error: KcliError | None = None
+    partitions: set[TopicPartition] = field(default_factory=set)
+    wanted: set[TopicPartition] = field(default_factory=set)
+    groups: set[str] = field(default_factory=set)
+    offsets: deque[GroupOffsets] = field(default_factory=deque)
+
+    @property
+    def phase(self) -> Phase:
+        """What it is at; may be read from any thread."""
+        return self.cell.state
+
+    def clear(self) -> None:
+        """Forgets everything about the last transaction."""
+        self.begun = self.end_sent = self.end_refused = self.must_init = False
+        self.error = None
+        self.partitions.clear()
+        self.wanted.clear()
+        self.groups.clear()
+        self.offsets.clear()
+
+    def admits(self, where: TopicPartition) -> bool:
+        """Whether records of a partition may be sent now; notes a partition that must be added first."""
+        if self.phase not in (Phase.OPEN, Phase.COMMITTING) or self.end_sent:
+            return False
+        if self.version_2 or where in self.partitions:
+            return True
+        self.wanted.add(where)
+        return False
+
+    def wrote(self, where: TopicPartition) -> None:
+        """A batch goes out; from version 2 on this is what adds the partition."""
+        self.partitions.add(where)
+        self.begun = True
+
+    def fail(self, error: KcliError, *, must_init: bool = True) -> None:
+        """Something of it failed: the first error is the reason why it cannot be committed."""
+        self.error = self.error or error
+        self.must_init = self.must_init or must_init
+        self.cell.apply(Event.FAIL, str(error))
+
+    def must_abort(self) -> TransactionAbortableError:
+        """The error of a call that a failed transaction refuses."""
+        do = "abort it, then begin another one"
+        return TransactionAbortableError("the transaction must be aborted", why=str(self.error or ""), do=do)
+
+    def next_step(self, *, queued: bool, in_flight: bool) -> Step | None:
+        """The request that is due. ``queued``, ``in_flight``: records that wait, or whose answer is not there."""
+        match self.phase:
+            case Phase.INITIALIZING:
+                return None if in_flight else Step.INIT
+            case Phase.OPEN | Phase.COMMITTING:
+                return self._forward(self.phase is Phase.COMMITTING and not queued and not in_flight)
+            case Phase.ABORTING:
+                # An answer that is under way must come first: its records would land behind the abort.
+                return None if in_flight else self._backward()
+        return None
+
+    def _forward(self, all_written: bool) -> Step | None:
+        if self.wanted:
+            return Step.ADD_PARTITIONS
+        if self.offsets:
+            known = self.version_2 or self.offsets[0].group.group_id in self.groups
+            return Step.COMMIT_OFFSETS if known else Step.ADD_GROUP
+        if all_written:
+            return Step.END if self.begun else Step.END_LOCALLY
+        return None
+
+    def _backward(self) -> Step:
+        if not self.begun:
+            return Step.INIT if self.must_init else Step.END_LOCALLY
+        # A new epoch aborts what is open, and shuts out late requests of the old one. Version 2 does both at its end.
+        return Step.INIT if self.end_refused or (self.must_init and not self.version_2) else Step.END

@@ -1,7 +1,7 @@
 """Values that every layer shares: names of places in a cluster, and records as the API shows them."""
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class TopicPartition(NamedTuple):
@@ -53,11 +53,14 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class ProducerRecord:
-    """One record to be sent; ``partition`` None lets the partitioner choose, ``timestamp`` None is now."""
+    """One record to be sent; ``partition`` None lets the partitioner choose, ``timestamp`` None is now.
+
+    ``key`` and ``value`` are bytes or None, or what the producer's serializers make bytes of.
+    """
 
     topic: str
-    value: bytes | None
-    key: bytes | None = None
+    value: Any
+    key: Any = None
     headers: tuple[Header, ...] = ()
     partition: int | None = None
     timestamp: int | None = None

@@ -68,6 +68,7 @@ class Connection:
         self._queued_bytes = 0
         self._sent_bytes = 0
         self._unanswered: deque[tuple[int, Future[Any], float]] = deque()
+        self._quiet_until = 0.0
 
     @property
     def state(self) -> State:
@@ -92,8 +93,11 @@ class Connection:
 
     def request(self, request: Request, future: "Future[Any]", now: float, deadline: float) -> None:
         """Queues ``request``; its answer completes ``future``. Errors end up in the future as well."""
-        if self.state is State.READY:
+        if self.state is State.READY and now >= self._quiet_until:
             self._write(request, future, now, deadline)
+        elif self.state is State.READY:
+            # The broker asked for a pause (KIP-219): it is obeyed, and is nobody's timeout.
+            self._waiting.append((request, future, deadline + self._quiet_until - now))
         elif self.state is State.CLOSED:
             self._complete((future, None, ConnectError(f"the connection to {self.node} is closed")))
         else:
@@ -103,10 +107,16 @@ class Connection:
         """A time before which nothing here can be overdue."""
         waiting = min((deadline for _, _, deadline in self._waiting), default=NEVER)
         unwritten = self._unanswered[0][2] if self._unanswered else NEVER
-        return min(waiting, unwritten, self._in_flight.earliest)
+        resume = self._quiet_until if self._waiting and self.state is State.READY else NEVER
+        return min(waiting, unwritten, resume, self._in_flight.earliest)
 
     def check_deadlines(self, now: float) -> None:
-        """Raises RequestTimeoutError when an answer is overdue; drops what waited too long to be sent."""
+        """Raises RequestTimeoutError when an answer is overdue; drops what waited too long to be sent.
+
+        When a pause that the broker asked for is over, what waited is sent.
+        """
+        if self.state is State.READY and self._waiting and now >= self._quiet_until:
+            self._flush_waiting(now)
         late_ones = [row for row in self._waiting if row[2] <= now]
         if late_ones:
             self._waiting = deque(row for row in self._waiting if row[2] > now)
@@ -218,10 +228,19 @@ class Connection:
             self._complete((sent.future, None, unreadable))
             raise unreadable from error
         answer.attach(frame)
+        self._note_throttle(sent.request.api_name, getattr(answer, "throttle_time_ms", 0), now)
         if self._handshake is not None:
             self._advance_handshake(answer, now, deadline)
         else:
             self._complete((sent.future, answer, None))
+
+    def _note_throttle(self, api_name: str, pause_ms: int, now: float) -> None:
+        """KIP-219: the broker reads nothing from this connection for so long, so neither is sent, nor waited for."""
+        if pause_ms > 0:
+            self._quiet_until = max(self._quiet_until, now + pause_ms / 1000)
+            self._in_flight.postpone(pause_ms / 1000)
+            what = f"{self.node} asks for a pause of {pause_ms} ms after {api_name}: a quota is exceeded"
+            self._hooks.log("info", "proto", what)
 
     def _decode(self, sent: Sent, data: memoryview) -> Response:
         version = sent.version

@@ -63,6 +63,12 @@ class InFlight:
         self.earliest = late.deadline if late else NEVER
         return late if late and late.deadline <= now else None
 
+    def postpone(self, seconds: float) -> None:
+        """Gives everything in flight so much more time."""
+        for sent in self._queue:
+            sent.deadline += seconds
+        self.earliest += seconds
+
     def clear(self) -> list[Sent]:
         """Empties it and returns what was in flight, oldest first."""
         waiting = list(self._queue)

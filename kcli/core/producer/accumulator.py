@@ -74,6 +74,16 @@ class Accumulator:
 
     # --- caller threads ------------------------------------------------------------------------------
 
+    @property
+    def used(self) -> int:
+        """Bytes of records that are not settled."""
+        return self._used
+
+    @property
+    def waiters(self) -> int:
+        """Threads that wait for memory."""
+        return self._waiters
+
     def wait_for_memory(self) -> None:
         """Returns when records may come in; BufferFullError after ``max_block`` seconds."""
         with self._changed:
@@ -122,6 +132,23 @@ class Accumulator:
                 queue.open = batch
                 queue.batches.append(batch)
             return taken
+
+    def append_sealed(
+        self, where: TopicPartition, builder: BatchBuilder, place: Callable[[ProducerBatch], None]
+    ) -> None:
+        """Queues a batch that is complete as it is, behind what the partition has; ``place`` is shown it before."""
+        with self._changed:
+            if self._shut:
+                raise ClosedError("the producer is closed")
+            queue = self._queues.setdefault(where, PartitionQueue())
+            self._close_open(queue)
+            now = self._now()
+            batch = ProducerBatch(where, builder, now, now + self._delivery_timeout)
+            batch.size = builder.size
+            batch.cell.apply(BatchEvent.CLOSE)
+            place(batch)
+            self._used += batch.size
+            queue.batches.append(batch)
 
     def park(self, topic: str, parked: Parked) -> None:
         """Keeps records until the partitions of ``topic`` are known."""

@@ -4,6 +4,7 @@ Filled by the caller's thread under the accumulator's lock; from the moment it i
 """
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from enum import Enum
 
 from kcli.core.errors import KcliError
@@ -52,10 +53,11 @@ NO_SEQUENCE = -1
 class Delivery:
     """What became of a batch, stored once for all its records. ``base_offset`` −1: the broker did not say.
 
+    ``watchers`` are called by the sender's thread once it is settled.
     A batch that was split hands over to the deliveries of its ``parts``: (index of the first record, delivery).
     """
 
-    __slots__ = ("base_offset", "done", "error", "log_append_time", "parts")
+    __slots__ = ("base_offset", "done", "error", "log_append_time", "parts", "watchers")
 
     def __init__(self) -> None:
         self.base_offset = -1
@@ -63,6 +65,7 @@ class Delivery:
         self.error: KcliError | None = None
         self.done = False
         self.parts: list[tuple[int, Delivery]] = []
+        self.watchers: list[Callable[[], None]] = []
 
     def of(self, index: int) -> "tuple[Delivery, int]":
         """The delivery that the record at ``index`` ended up in, and its index there."""
@@ -154,6 +157,8 @@ class ProducerBatch:
         for part in parts:
             self.delivery.parts.append((first, part.delivery))
             first += part.count
+        for watcher in self.delivery.watchers:
+            watcher()  # each goes on to wait for its part
 
     def fail(self, error: KcliError) -> None:
         """It will not be tried again."""
@@ -163,25 +168,67 @@ class ProducerBatch:
 
 
 class RecordFuture:
-    """The delivery of one record: (latch of its batch, index). ``wait`` blocks until something was settled."""
+    """The delivery of one record: (latch of its batch, index). ``wait`` blocks until something was settled.
 
-    __slots__ = ("_delivery", "_error", "_index", "_timestamp", "_wait", "_where")
+    ``lock`` is held while a callback is added, and by the sender when it collects those that are due.
+    """
 
-    def __init__(self, wait: Callable[[Callable[[], bool], float | None], bool]) -> None:
+    __slots__ = ("_callbacks", "_delivery", "_error", "_index", "_lock", "_timestamp", "_wait", "_where")
+
+    def __init__(
+        self,
+        wait: Callable[[Callable[[], bool], float | None], bool],
+        lock: AbstractContextManager[object],
+        on_completion: "Callable[[RecordFuture], None] | None" = None,
+    ) -> None:
         self._wait = wait
+        self._lock = lock
         self._delivery: Delivery | None = None
         self._where: TopicPartition | None = None
         self._index = 0
         self._timestamp = -1
         self._error: KcliError | None = None
+        self._callbacks: list[Callable[[RecordFuture], None]] | None = (
+            [on_completion] if on_completion is not None else None
+        )
 
     def bind(self, where: TopicPartition, delivery: Delivery, index: int, timestamp: int) -> None:
         """The record has found its batch."""
-        self._where, self._delivery, self._index, self._timestamp = where, delivery, index, timestamp
+        self._where, self._index, self._timestamp = where, index, timestamp
+        self._delivery = delivery  # first: who adds a callback at this moment looks for it last
+        if self._callbacks is not None:
+            with self._lock:
+                delivery.watchers.append(self._completed)
 
     def fail(self, error: KcliError) -> None:
         """The record never found a batch."""
-        self._error = error
+        with self._lock:
+            self._error = error
+        self._completed()
+
+    def on_completion(self, callback: "Callable[[RecordFuture], None]") -> None:
+        """Calls ``callback(self)`` when it is done: in the sender's thread, or at once if it is done already.
+
+        It must not block, nor wait for other records; it may send.
+        """
+        with self._lock:
+            if not self.done:
+                self._callbacks = [*(self._callbacks or ()), callback]
+                found = self._found()
+                if found is not None:
+                    found[0].watchers.append(self._completed)
+                return
+        callback(self)
+
+    def _completed(self) -> None:
+        with self._lock:
+            found = self._found()
+            if self._error is None and found is not None and not found[0].done:
+                found[0].watchers.append(self._completed)  # its batch was split: a part decides
+                return
+            callbacks, self._callbacks = self._callbacks, None
+        for callback in callbacks or ():
+            callback(self)
 
     def _found(self) -> tuple[Delivery, int] | None:
         return self._delivery.of(self._index) if self._delivery is not None else None

@@ -19,6 +19,7 @@ class Idempotence:
         self._transactional = transactional
         self.producer_id = -1
         self.epoch = -1
+        self.renewals = 0
         self.bump_requested = False
         self.bump_reason = ""
         self._next: dict[TopicPartition, int] = {}
@@ -64,6 +65,7 @@ class Idempotence:
     def renew(self, producer_id: int, epoch: int, queued: list[ProducerBatch]) -> None:
         """A new id or epoch: all sequences start at 0, what waits is numbered anew when it is sent."""
         self.producer_id, self.epoch = producer_id, epoch
+        self.renewals += 1
         self.bump_requested, self.bump_reason = False, ""
         self._next.clear()
         self._broken.clear()

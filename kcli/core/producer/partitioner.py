@@ -16,7 +16,21 @@ from kcli.core.records import kernels
 ByKey = Callable[[Sequence[bytes | None], int], list[int]]
 """Partitions of keys; −1 for a key that may go anywhere."""
 
+OwnPartitioner = Callable[[str, bytes | None, int], int]
+"""An application's: given topic, key and number of partitions; −1 leaves the choice to the producer."""
+
+Choose = Callable[[str, Sequence[bytes | None], int], list[int]]
+"""Partitions of the keys of one topic."""
+
 ANYWHERE = -1
+
+
+def chooser(chosen: str | OwnPartitioner) -> Choose:
+    """What a producer asks: the partitioner of this name, or the application's own."""
+    if isinstance(chosen, str):
+        by_key = partitioner(chosen)
+        return lambda _topic, keys, partitions: by_key(keys, partitions)
+    return lambda topic, keys, partitions: [chosen(topic, key, partitions) for key in keys]
 
 
 def partitioner(name: str) -> ByKey:

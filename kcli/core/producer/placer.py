@@ -11,7 +11,9 @@ from kcli.core.cluster.metadata import ClusterView
 from kcli.core.errors import NotFoundError
 from kcli.core.producer.accumulator import Accumulator, Fill
 from kcli.core.producer.batch import ProducerBatch, RecordFuture
-from kcli.core.producer.partitioner import ANYWHERE, SPREADS_NULLS, partitioner
+from kcli.core.producer.partitioner import ANYWHERE, SPREADS_NULLS, OwnPartitioner, chooser
+from kcli.core.records.builder import BatchBuilder
+from kcli.core.records.kernels import Row
 from kcli.core.types import ProducerRecord, TopicPartition
 
 Nullable = Sequence[bytes | None]
@@ -21,10 +23,14 @@ class Placer:
     """``view()`` gives the cluster as it is known now; the topic's partitions must be in it."""
 
     def __init__(
-        self, name: str, accumulator: Accumulator, view: Callable[[], ClusterView], sticky_bytes: int
+        self,
+        chosen: str | OwnPartitioner,
+        accumulator: Accumulator,
+        view: Callable[[], ClusterView],
+        sticky_bytes: int,
     ) -> None:
-        self._by_key = partitioner(name)
-        self._spreads_nulls = name in SPREADS_NULLS
+        self._choose = chooser(chosen)
+        self._spreads_nulls = not isinstance(chosen, str) or chosen in SPREADS_NULLS
         self._accumulator = accumulator
         self._view = view
         self._sticky_bytes = sticky_bytes
@@ -96,6 +102,37 @@ class Placer:
             own_keys, own_values = [keys[i] for i in rows], [values[i] for i in rows]
             self._group(TopicPartition(topic, number), own_keys, own_values, headers, timestamp)
 
+    def rows(self, topic: str, rows: Sequence[Row], partition: int | None) -> None:
+        """Rows with key, value, header block and time of their own, in order within each partition."""
+        groups: dict[int, list[Row]] = {}
+        if partition is None:
+            size = sum(len(row[1] or b"") for row in rows)
+            numbers = self._partitions(topic, [row[0] for row in rows], size)
+            for number, row in zip(numbers, rows, strict=True):
+                groups.setdefault(number, []).append(row)
+        else:
+            groups[partition] = list(rows)
+        for number, group in groups.items():
+            self._rows(TopicPartition(topic, number), group)
+
+    def _rows(self, where: TopicPartition, rows: list[Row]) -> None:
+        start = 0
+
+        def fill(batch: ProducerBatch) -> int:
+            return batch.builder.append_rows(rows, start)
+
+        while start < len(rows):
+            start += self._append(where, fill)
+
+    def batch(self, where: TopicPartition, builder: BatchBuilder, future: RecordFuture) -> None:
+        """A batch that is complete as it is; ``future`` is of its first record."""
+        self._check(where)
+
+        def place(batch: ProducerBatch) -> None:
+            future.bind(where, batch.delivery, 0, builder.base_timestamp)
+
+        self._accumulator.append_sealed(where, builder, place)
+
     def _group(
         self, where: TopicPartition, keys: Nullable, values: Nullable, headers: bytes, timestamp: int
     ) -> None:
@@ -108,16 +145,19 @@ class Placer:
             start += self._append(where, fill)
 
     def _append(self, where: TopicPartition, fill: Fill) -> int:
+        self._check(where)
+        return self._accumulator.append(where, fill)
+
+    def _check(self, where: TopicPartition) -> None:
         topic = self._view().topics.get(where.topic)
         if topic is not None and topic.partition(where.partition) is None:
             raise NotFoundError(
                 f"topic {where.topic} has no partition {where.partition}",
                 why=f"it has {len(topic.partitions)}, numbered from 0",
             )
-        return self._accumulator.append(where, fill)
 
     def _partitions(self, topic: str, keys: Nullable, size: int) -> list[int]:
-        chosen = self._by_key(keys, len(self._view().topics[topic].partitions))
+        chosen = self._choose(topic, keys, len(self._view().topics[topic].partitions))
         if ANYWHERE in chosen:
             sticky = self._sticky_partition(topic, size)
             chosen = [sticky if number == ANYWHERE else number for number in chosen]

@@ -24,26 +24,21 @@ from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.options import ProducerOptions, build
 from kcli.core.producer.accumulator import Accumulator, Parked
 from kcli.core.producer.batch import ProducerBatch, RecordFuture
+from kcli.core.producer.metrics import ProducerMetrics
+from kcli.core.producer.partitioner import OwnPartitioner
 from kcli.core.producer.placer import Placer
 from kcli.core.producer.report import Report, Totals
 from kcli.core.producer.sender import Sender
+from kcli.core.producer.serialization import Serializer, check_size, record_size, serialized
 from kcli.core.records.builder import BatchBuilder
 from kcli.core.records.codec import CODEC_NAMES
-from kcli.core.records.kernels import NO_HEADERS
+from kcli.core.records.kernels import NO_HEADERS, Row
+from kcli.core.records.passing import take_over
+from kcli.core.records.view import BatchView
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, ProducerRecord, TopicPartition
 
 if TYPE_CHECKING:
     from kcli.core.producer.transactional import Transactional
-
-
-class RecordTooLargeError(KcliError):
-    """A record above ``max.request.size``: it was not sent."""
-
-
-def record_size(record: ProducerRecord) -> int:
-    """About how many bytes a record takes in a batch."""
-    headers = sum(len(name) + len(value or b"") + 4 for name, value in record.headers)
-    return len(record.value or b"") + len(record.key or b"") + headers + 32
 
 
 class Producer:
@@ -55,9 +50,15 @@ class Producer:
         *,
         hooks: Hooks = NO_HOOKS,
         on_delivery: Callable[[Report], None] | None = None,
+        key_serializer: Serializer | None = None,
+        value_serializer: Serializer | None = None,
+        partitioner: str | OwnPartitioner | None = None,
         **values: Any,
     ) -> None:
         self.options = options or build(ProducerOptions, values)
+        check_options(self.options)
+        self._serializers = (key_serializer, value_serializer)
+        self._serializes = key_serializer is not None or value_serializer is not None
         self._on_delivery = on_delivery
         self._cluster = Cluster(self.options, hooks=hooks)
         codec, level = CODEC_NAMES.index(self.options.compression_type), self.options.compression_level
@@ -71,7 +72,7 @@ class Producer:
             now=self._cluster.loop.now,
         )
         self._placer = Placer(
-            self.options.partitioner,
+            partitioner or self.options.partitioner,
             self._accumulator,
             lambda: self._cluster.view,
             self.options.batch_size,
@@ -130,22 +131,62 @@ class Producer:
 
     # --- sending ------------------------------------------------------------------------------------
 
-    def send(self, record: ProducerRecord) -> RecordFuture:
-        """Queues one record and returns the future of its delivery."""
-        future = RecordFuture(self._wait)
+    def send(
+        self, record: ProducerRecord, on_completion: Callable[[RecordFuture], None] | None = None
+    ) -> RecordFuture:
+        """Queues one record and returns the future of its delivery.
+
+        ``on_completion(future)`` is called in the sender's thread when the record is confirmed or has failed; it
+        must not block. Serializers run there as well, and their errors are in the future.
+        """
+        future = RecordFuture(self._wait, self._completed, on_completion)
         stamp = clock.wall_ms() if record.timestamp is None else record.timestamp
         size = record_size(record)
-        if size > self.options.max_request_size:
-            raise RecordTooLargeError(
-                f"a record of {size:,} bytes for {record.topic} is too large",
-                why=f"max.request.size is {self.options.max_request_size:,}",
-                do="raise max.request.size, and the topic's max.message.bytes with it",
-            )
+        check_size(record, size, self.options.max_request_size)
 
         def place() -> None:
             self._placer.record(record, stamp, size, future)
 
-        self._submit(record.topic, 1, size, place, future.fail)
+        def serialize_and_place() -> None:
+            ready = serialized(record, *self._serializers)
+            final = record_size(ready)
+            check_size(ready, final, self.options.max_request_size)
+            self._placer.record(ready, stamp, final, future)
+
+        if self._serializes:
+            self._submit(record.topic, 1, size, serialize_and_place, future.fail, later=True)
+        else:
+            self._submit(record.topic, 1, size, place, future.fail)
+        return future
+
+    def send_rows(self, topic: str, rows: Sequence[Row], *, partition: int | None = None) -> None:
+        """Queues many records, each ``(key, value, header block, timestamp in ms)``, partitioned in one go.
+
+        A header block is what ``encode_headers`` makes, ``NO_HEADERS`` for none. What becomes of them is told per
+        batch, to ``on_delivery``, and in ``totals``.
+        """
+        if not rows:
+            return
+        size = sum(len(row[0] or b"") + len(row[1] or b"") + len(row[2]) + 8 for row in rows)
+
+        def place() -> None:
+            self._placer.rows(topic, rows, partition)
+
+        self._submit(topic, len(rows), size, place)
+
+    def send_batch(self, where: TopicPartition, batch: BatchView) -> RecordFuture:
+        """Queues a whole batch that was read elsewhere, for one partition; the future is of its first record.
+
+        Its records go out byte for byte as they are where brokers accept that (see ``records/passing.py``), else
+        they are encoded anew. ConfigError for a transaction marker or an empty batch.
+        """
+        builder = take_over(batch)
+        future = RecordFuture(self._wait, self._completed)
+
+        def place() -> None:
+            self._placer.batch(where, builder, future)
+
+        self._submit(where.topic, builder.count, builder.size, place, future.fail)
         return future
 
     def send_lines(
@@ -278,6 +319,32 @@ class Producer:
         """Counts of confirmed and failed records so far."""
         return self._totals
 
+    def metrics(self) -> ProducerMetrics:
+        """A snapshot of its figures."""
+        counters, totals = self._sender.counters, self._totals
+        committed, aborted = self._transactions.counts if self._transactions is not None else (0, 0)
+        return ProducerMetrics(
+            records_confirmed=totals.confirmed,
+            records_failed=totals.failed,
+            records_outstanding=self._outstanding,
+            bytes_confirmed=totals.bytes,
+            bytes_sent=counters.bytes_sent,
+            batches_sent=counters.batches,
+            batches_retried=counters.retries,
+            batches_split=counters.splits,
+            requests_sent=counters.requests,
+            requests_in_flight=self._sender.requests_in_flight,
+            request_latency_average=counters.latency_sum / max(1, counters.answers),
+            request_latency_max=counters.latency_max,
+            throttle_time_max=counters.throttle_max,
+            buffer_used=self._accumulator.used,
+            buffer_total=self.options.buffer_memory,
+            threads_waiting=self._accumulator.waiters,
+            producer_epochs=self._sender.producer_epochs,
+            transactions_committed=committed,
+            transactions_aborted=aborted,
+        )
+
     @property
     def outstanding(self) -> int:
         """Records that are neither confirmed nor failed."""
@@ -315,20 +382,23 @@ class Producer:
         size: int,
         place: Callable[[], None],
         failed: Callable[[KcliError], None] | None = None,
+        *,
+        later: bool = False,
     ) -> None:
-        """Places records now, or parks them while the topic's partitions are unknown."""
+        """Places records now, or parks them: while the topic's partitions are unknown, or for the sender to place."""
         self._raise_crash()
         if self._transactions is not None:
             self._transactions.refuse_send()
         if topic in self._sender.lost_topics:
             raise self._sender.lost_topics[topic]
-        self._accumulator.wait_for_memory()
+        if threading.current_thread() is not self._thread:  # a callback that sends must not wait for itself
+            self._accumulator.wait_for_memory()
         self._ensure_thread()
         with self._completed:
             self._outstanding += count
         view = self._cluster.view.topics.get(topic)
         try:
-            if view is None or not view.partitions or self._accumulator.is_parked(topic):
+            if later or view is None or not view.partitions or self._accumulator.is_parked(topic):
                 self._park(topic, count, size, place, failed)
             else:
                 place()
@@ -348,7 +418,7 @@ class Producer:
     ) -> None:
         def fail(error: KcliError) -> None:
             if failed is not None:
-                failed(error)
+                self._contain(lambda: failed(error))
             self._account(Report(TopicPartition(topic, -1), count, size, -1, error))
 
         def place_or_fail() -> None:
@@ -365,6 +435,18 @@ class Producer:
     def _batch_settled(self, batch: ProducerBatch) -> None:
         delivery = batch.delivery
         self._account(Report(batch.where, batch.count, batch.size, delivery.base_offset, delivery.error))
+        if delivery.watchers:
+            with self._completed:
+                watchers, delivery.watchers = delivery.watchers, []
+            for watcher in watchers:
+                self._contain(watcher)
+
+    def _contain(self, callback: Callable[[], None]) -> None:
+        """Runs what the application gave; its errors must not end the sender."""
+        try:
+            callback()
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is the application's and is told
+            self._cluster.hooks.log("warning", "proto", f"on_completion raised {error!r}")
 
     def _account(self, report: Report) -> None:
         with self._completed:
@@ -375,6 +457,11 @@ class Producer:
             self._on_delivery(report)
 
     def _wait(self, done: Callable[[], bool], timeout: float | None) -> bool:
+        if threading.current_thread() is self._thread and not done():
+            raise KcliError(
+                "a callback cannot wait for the producer",
+                why="it runs in the sender's thread, which would wait for itself",
+            )
         with self._completed:
             self._completed.wait_for(lambda: done() or self._crash is not None, timeout)
         if not done():
@@ -399,3 +486,13 @@ class Producer:
             self._accumulator.close(KcliError("the sender thread has died", why=repr(crash)))
             with self._completed:
                 self._completed.notify_all()
+
+
+def check_options(options: ProducerOptions) -> None:
+    """Refuses options that contradict each other."""
+    if options.transactional_id and (options.acks not in ("all", "-1") or not options.enable_idempotence):
+        raise ConfigError(
+            "transactional.id needs acks=all and enable.idempotence=true",
+            why=f"acks={options.acks}, enable.idempotence={str(options.enable_idempotence).lower()}",
+            do="leave both as they are by default",
+        )

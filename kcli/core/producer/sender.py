@@ -29,6 +29,7 @@ from kcli.core.producer.accumulator import Accumulator, Parked
 from kcli.core.producer.batch import BatchEvent, BatchState, ProducerBatch
 from kcli.core.producer.expiry import parked_too_long, timed_out
 from kcli.core.producer.idempotence import SEQUENCES, Idempotence
+from kcli.core.producer.metrics import Counters
 from kcli.core.producer.producer_ids import ProducerIds
 from kcli.core.producer.requests import answers, produce_request
 from kcli.core.protocol.messages.produce import (
@@ -53,6 +54,7 @@ class _Delivery:
 
     node: Node
     request: ProduceRequest
+    sent_at: float
     batches: dict[TopicPartition, ProducerBatch]
 
 
@@ -75,6 +77,7 @@ class Sender:
         self._identity: ProducerIds | TransactionSteps | None = None
         self._in_flight: dict[TopicPartition, list[ProducerBatch]] = {}
         self._requests_to: dict[int, int] = {}
+        self.counters = Counters()
         self._wanted: set[str] = set()
         self.lost_topics: dict[str, KcliError] = {}
         self._abandoned = False
@@ -111,6 +114,16 @@ class Sender:
         finally:
             self._abandon()
             self._cluster.close()
+
+    @property
+    def producer_epochs(self) -> int:
+        """How many producer ids or epochs it has had."""
+        return self._identity.renewals if self._identity is not None else 0
+
+    @property
+    def requests_in_flight(self) -> int:
+        """Produce requests without an answer."""
+        return sum(self._requests_to.values())
 
     @property
     def idle(self) -> bool:
@@ -228,9 +241,12 @@ class Sender:
         for where, batch in batches.items():
             batch.cell.apply(BatchEvent.SEND)
             batch.attempts += 1
+            self.counters.bytes_sent += batch.builder.wire_size
             self._in_flight.setdefault(where, []).append(batch)
+        self.counters.requests += 1
+        self.counters.batches += len(batches)
         self._requests_to[leader.id] = self._requests_to.get(leader.id, 0) + 1
-        delivery = _Delivery(leader, request, batches)
+        delivery = _Delivery(leader, request, self._cluster.loop.now(), batches)
         answer = self._cluster.send(request, leader.id, purpose=PRODUCE)
         answer.on_done(lambda future: self._answered(delivery, future))
 
@@ -253,6 +269,8 @@ class Sender:
             for batch in delivery.batches.values():
                 self._confirm(batch, -1, -1)
         else:
+            throttle = future.value.throttle_time_ms / 1000
+            self.counters.answered(now - delivery.sent_at, throttle)
             self._settle(delivery, future.value, now)
 
     def _all_failed(self, delivery: _Delivery, error: BaseException, now: float) -> None:
@@ -312,6 +330,7 @@ class Sender:
         self._done(batch)
 
     def _retry(self, batch: ProducerBatch, error: KcliError, now: float) -> None:
+        self.counters.retries += 1
         batch.not_before = now + Backoff.of_requests(self._options, batch.attempts - 1).next()
         batch.last_error = error
         batch.cell.apply(BatchEvent.RETRY, str(error))
@@ -321,6 +340,7 @@ class Sender:
     def _split(self, batch: ProducerBatch) -> None:
         """The broker finds the batch too large: it goes again in parts, which share its sequence numbers."""
         parts, sequence = [], batch.sequence
+        self.counters.splits += 1
         room = max(1, batch.builder.size // 2)
         self._accumulator.shrink(batch.where.topic, room)
         for builder in batch.builder.split(room):

@@ -181,6 +181,11 @@ class TransactionSteps:
             self._take(step)
         return wake
 
+    @property
+    def renewals(self) -> int:
+        """How many producer ids or epochs there were."""
+        return self._numbers.renewals
+
     def mark(self, request: ProduceRequest) -> None:
         """Makes a produce request one of the transaction."""
         request.transactional_id = self._id

@@ -39,6 +39,7 @@ class BatchBuilder:
 
     __slots__ = (
         "_chunks",
+        "_limit",
         "_produced",
         "_sealed",
         "_wire",
@@ -64,8 +65,30 @@ class BatchBuilder:
         self.max_timestamp = -1
         self._chunks: list[Buffer] = []
         self._sealed = False
+        self._limit = 0
         self._produced: tuple[int, int, int, bool] | None = None
         self._wire: list[Buffer] = []
+
+    @classmethod
+    def sealed(
+        cls,
+        payload: bytes,
+        *,
+        codec: int,
+        count: int,
+        base_timestamp: int,
+        max_timestamp: int,
+        limit: int,
+    ) -> "BatchBuilder":
+        """A batch of ``count`` records that are encoded and compressed already, with dense offsets.
+
+        ``limit`` caps what the payload may decompress to, should the batch have to be split.
+        """
+        builder = cls(room=0, codec=codec)
+        builder.count, builder.size = count, HEADER_SIZE + len(payload)
+        builder.base_timestamp, builder.max_timestamp = base_timestamp, max_timestamp
+        builder._chunks, builder._sealed, builder._limit = [payload], True, limit
+        return builder
 
     def __repr__(self) -> str:
         state = "sealed" if self._sealed else "open"
@@ -169,7 +192,7 @@ class BatchBuilder:
         """The records again, for a split or for errors that must name each."""
         payload = self._join()
         if self._sealed:
-            payload = bytes(decompress(self.codec, payload, self.size))
+            payload = bytes(decompress(self.codec, payload, self._limit or self.size))
         columns = decode_columns(payload, self.count)
         return [
             (

@@ -17,10 +17,10 @@ from kcli.core.errors import (
 )
 from kcli.core.hooks import Hooks
 from kcli.core.protocol.messages.create_topics import CreateTopicsRequest
-from kcli.core.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from kcli.core.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from kcli.core.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from kcli.core.state_cell import IllegalEventError
-from tests.unit.core.connection.wire import NODE, OFFER, Peer, framed, metadata, offers
+from tests.unit.core.connection.wire import NODE, OFFER, Peer, answer_frame, framed, metadata, offers
 
 
 def produce(acks: int, size: int = 10) -> ProduceRequest:
@@ -341,3 +341,46 @@ def test_changes_of_state_are_logged() -> None:
     peer.connection.connected(0.0, 10.0)
     assert seen[0][:2] == ("debug", "proto")
     assert "connecting → handshake" in seen[0][2]
+
+
+# --- quotas -----------------------------------------------------------------------------------------------
+
+
+def throttled(correlation_id: int, pause_ms: int) -> bytes:
+    answer = MetadataResponse(throttle_time_ms=pause_ms, brokers=[], topics=[], cluster_id="c")
+    return answer_frame(MetadataRequest, 12, correlation_id, answer)
+
+
+def test_b13_a_pause_that_the_broker_asks_for_is_obeyed_and_told() -> None:
+    """B13 (KIP-219)."""
+    told: list[str] = []
+    peer = Peer(Hooks(log=lambda _level, _area, message: told.append(message))).ready()
+    peer.ask()
+    peer.take()
+    peer.feed(throttled(1, 2_000), now=10.0)
+    assert "pause of 2000 ms" in told[-1]
+    peer.ask(now=10.5, deadline=40.5)
+    peer.ask(now=11.0, deadline=41.0)
+    assert peer.sent() == []
+    assert peer.connection.next_deadline() == 12.0
+    peer.connection.check_deadlines(11.9)
+    assert peer.sent() == []
+    peer.connection.check_deadlines(12.0)
+    assert peer.sent() == [(3, 12, 2), (3, 12, 3)]
+    peer.ask(now=12.1)
+    assert peer.sent() == [(3, 12, 4)]
+
+
+def test_b13_a_pause_is_nobodys_timeout() -> None:
+    """B13: neither of what waits for the pause to end, nor of what was in flight when it began."""
+    peer = Peer().ready()
+    for _ in range(2):
+        peer.ask(now=0.0, deadline=30.0)
+    peer.take()
+    peer.feed(throttled(1, 60_000), now=1.0)
+    waiting = peer.ask(now=2.0, deadline=32.0)
+    peer.connection.check_deadlines(61.5)  # the pause is over: it goes out with all of its time
+    assert not waiting.done
+    peer.connection.check_deadlines(89.0)  # 30 s and the 60 s of the pause
+    with pytest.raises(RequestTimeoutError):
+        peer.connection.check_deadlines(90.0)

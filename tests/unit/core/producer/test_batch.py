@@ -1,6 +1,7 @@
 """A batch on its way: every event in every state, and what becomes of its records."""
 
 import itertools
+from contextlib import nullcontext
 
 import pytest
 
@@ -105,7 +106,7 @@ def test_order_in_the_sequence_holds_over_its_wrap(mine: int, other: int, *, fir
 
 
 def future_of(delivery: Delivery, index: int, stamp: int = 123) -> RecordFuture:
-    future = RecordFuture(lambda done, _timeout: done())
+    future = RecordFuture(lambda done, _timeout: done(), nullcontext())
     future.bind(P0, delivery, index, stamp)
     return future
 
@@ -156,7 +157,7 @@ def test_records_of_a_batch_that_was_split_follow_their_part_even_twice() -> Non
 
 
 def test_a_record_that_found_no_batch_fails_alone() -> None:
-    future = RecordFuture(lambda done, _timeout: done())
+    future = RecordFuture(lambda done, _timeout: done(), nullcontext())
     assert not future.done
     future.fail(KcliError("no such partition"))
     with pytest.raises(KcliError, match="no such partition"):

@@ -137,9 +137,9 @@ class Sender:
         self._give_up_lost_topics()
         self._place_parked()
         self._expire(now)
-        if self._identity is not None:
-            self._wake_at = min(self._wake_at, self._identity.turn(now))
         self._send_ready(now)
+        if self._identity is not None:  # last: what may not be sent yet tells what must be asked for
+            self._wake_at = min(self._wake_at, self._identity.turn(now))
 
     # --- leaders ------------------------------------------------------------------------------------
 

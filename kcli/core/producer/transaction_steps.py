@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 from kcli.core.cluster.brokers import TRANSACTION
@@ -15,6 +16,7 @@ from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import Coordinators, KeyType
 from kcli.core.cluster.retry import Backoff, judge
 from kcli.core.error_codes import (
+    CONCURRENT_TRANSACTIONS,
     INVALID_PRODUCER_EPOCH,
     INVALID_PRODUCER_ID_MAPPING,
     INVALID_TXN_STATE,
@@ -62,6 +64,14 @@ class Operation:
     settled: Callable[[KcliError | None], None]
 
 
+class _Fencing(Enum):
+    """What became of our own epoch while we asked for a new one. The coordinator says "later" and aborts what is
+    open; up to transaction version 1 it takes the next epoch for that, and then knows us under that one only."""
+
+    SUSPECTED = "suspected"
+    CONFIRMED = "confirmed"
+
+
 class TransactionSteps:
     """``in_flight`` counts partitions with unanswered batches, ``drop_queued(error)`` fails the batches that wait."""
 
@@ -91,6 +101,7 @@ class TransactionSteps:
         self._not_before = 0.0
         self._last_error: KcliError | None = None
         self._adopted_anew = False
+        self._fencing: _Fencing | None = None
 
     # --- what the application asks for -------------------------------------------------------------------
 
@@ -121,6 +132,7 @@ class TransactionSteps:
         self._backoff.reset()
         self._not_before = 0.0
         self._last_error = None
+        self._fencing = None
         if event is not None:
             self.transaction.cell.apply(event, operation.what)
         if offsets is not None:
@@ -178,8 +190,8 @@ class TransactionSteps:
         if step is Step.END_LOCALLY:
             self._ended()
         else:
-            self._take(step)
-        return wake
+            self._take(step, now)
+        return min(wake, self._not_before) if self._not_before > now else wake
 
     @property
     def renewals(self) -> int:
@@ -200,7 +212,7 @@ class TransactionSteps:
 
     # --- steps -------------------------------------------------------------------------------------------
 
-    def _take(self, step: Step) -> None:
+    def _take(self, step: Step, now: float) -> None:
         key_type, key = KeyType.TRANSACTION, self._id
         if step is Step.COMMIT_OFFSETS:
             key_type, key = KeyType.GROUP, self.transaction.offsets[0].group.group_id
@@ -208,6 +220,10 @@ class TransactionSteps:
         if node_id is None:
             lookup = self._waiting_for = self._coordinators.find(key_type, key)
             lookup.on_done(lambda future: self._found(step, future))
+            return
+        node = self._cluster.view.nodes.get(node_id)
+        if node is not None and not self._cluster.brokers.available(node, TRANSACTION, now):
+            self._not_before = self._cluster.brokers.retry_at(node, TRANSACTION)
             return
         request = self._request(step)
         answer = self._waiting_for = self._cluster.send(request, node_id, purpose=TRANSACTION)
@@ -222,7 +238,8 @@ class TransactionSteps:
         producer = (self._id, numbers.producer_id, numbers.epoch)
         match step:
             case Step.INIT:
-                known = (-1, -1) if self._adopted_anew else (numbers.producer_id, numbers.epoch)
+                epoch = numbers.epoch + (self._fencing is _Fencing.CONFIRMED)
+                known = (-1, -1) if self._adopted_anew else (numbers.producer_id, epoch)
                 return InitProducerIdRequest(
                     transactional_id=self._id,
                     transaction_timeout_ms=self._timeout_ms,
@@ -309,6 +326,7 @@ class TransactionSteps:
         offer = self._cluster.brokers.offer(self._cluster.node(node_id), TRANSACTION)
         transaction.version_2 = offer is not None and offer.features.get(_FEATURE, 0) >= 2
         self._adopted_anew = False
+        self._fencing = None
         self._went_well()
         if was_abort:
             self._ended()
@@ -374,6 +392,8 @@ class TransactionSteps:
         elif verdict.refresh == "metadata":
             self._cluster.request_refresh()
         self._cluster.hooks.log("debug", "proto", f"{self._id}: {error}")
+        if step is Step.INIT and self._fenced_by_itself(code):
+            return
         if code in _FENCING:
             self._fence(error)
         elif verdict.retriable or (code == UNKNOWN_SERVER_ERROR and step in (Step.INIT, Step.END)):
@@ -397,6 +417,15 @@ class TransactionSteps:
             self._lose(TransactionAbortableError(what, why=why, do=do))
         else:
             self._lose(self._unknown(str(error)))
+
+    def _fenced_by_itself(self, code: int) -> bool:
+        """Whether the coordinator's refusal means its own abort of our transaction: then the next epoch is ours."""
+        if code == CONCURRENT_TRANSACTIONS and not self._adopted_anew and self._fencing is None:
+            self._fencing = _Fencing.SUSPECTED
+        elif code in _FENCING and self._fencing is _Fencing.SUSPECTED:
+            self._fencing = _Fencing.CONFIRMED
+            return True
+        return False
 
     def _init_failed(self, error: KcliError) -> None:
         event = Event.LOSE if self._numbers.producer_id >= 0 else Event.INIT_FAILED

@@ -24,8 +24,12 @@ class Node:
     rack: str | None = None
 
     def __str__(self) -> str:
-        address = f"{self.host}:{self.port}" if ":" not in self.host else f"[{self.host}]:{self.port}"
-        return address if self.id < 0 else f"{address} (node {self.id})"
+        return self.address if self.id < 0 else f"{self.address} (node {self.id})"
+
+    @property
+    def address(self) -> str:
+        """``HOST:PORT``; an IPv6 address stands in brackets."""
+        return f"{self.host}:{self.port}" if ":" not in self.host else f"[{self.host}]:{self.port}"
 
 
 Header = tuple[str | bytes, bytes | None]

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 from kcli.core.cluster.retry import Backoff
 from kcli.core.connection.connection import Connection
 from kcli.core.connection.state import State
-from kcli.core.errors import AuthError, ConnectError, KcliError, NotKafkaError, OutcomeUnknownError
+from kcli.core.errors import (
+    AuthError,
+    ConnectError,
+    KcliError,
+    NotKafkaError,
+    OutcomeUnknownError,
+    UnsupportedError,
+)
 from kcli.core.future import Future
 from kcli.core.hooks import Hooks
 from kcli.core.net.channel import Channel
@@ -33,13 +40,25 @@ Key = tuple[int, str]
 
 @dataclass(slots=True)
 class _Route:
-    """What is known about reaching one node for one purpose."""
+    """The connection to one node for one purpose, and why the last one broke."""
+
+    address: _Address
+    channel: Channel | None = None
+    failure: KcliError | None = None
+    was_ready: bool = False
+
+
+@dataclass(slots=True)
+class _Address:
+    """What is known about reaching a host and port: all purposes share one backoff, so that a dead broker is
+    tried as seldom by all of them together as by one. ``failure``: the last try to connect came to nothing.
+    """
 
     backoff: Backoff
-    channel: Channel | None = None
     retry_at: float = 0.0
     failure: KcliError | None = None
-    was_ready: bool = field(default=False)
+    has_answered: bool = False
+    routes: list[_Route] = field(default_factory=list)
 
 
 class Brokers:
@@ -58,6 +77,7 @@ class Brokers:
         self._hooks = hooks
         self._resolve = resolve
         self._routes: dict[Key, _Route] = {}
+        self._addresses: dict[tuple[str, int], _Address] = {}
         self._tls: ssl.SSLContext | None = None
         if options.security_protocol != "PLAINTEXT":
             from kcli.core.net.tls import tls_context
@@ -67,11 +87,11 @@ class Brokers:
     def send(self, node: Node, purpose: str, request: Request, future: Future[Any], deadline: float) -> None:
         """Queues ``request``; errors come back through ``future`` like everything else."""
         now = self._loop.now()
-        route = self._route(node.id, purpose)
+        route = self._route(node, purpose)
         channel = self._usable(route)
         if channel is None:
-            if now < route.retry_at:
-                self._loop.complete((future, None, _not_now(node, route.failure)))
+            if now < self._retry_at(route.address):
+                self._loop.complete((future, None, _not_now(node, route.failure or route.address.failure)))
                 return
             channel = self._connect(node, route, now)
         channel.connection.request(request, future, now, deadline)
@@ -87,18 +107,18 @@ class Brokers:
 
     def available(self, node: Node, purpose: str, now: float) -> bool:
         """False while the node is in backoff after a failure."""
-        route = self._routes.get((node.id, purpose))
-        return route is None or self._usable(route) is not None or now >= route.retry_at
+        route = self._route(node, purpose)
+        return self._usable(route) is not None or now >= self._retry_at(route.address)
 
     def retry_at(self, node: Node, purpose: str) -> float:
         """When the node's backoff is over."""
-        route = self._routes.get((node.id, purpose))
-        return route.retry_at if route is not None else 0.0
+        return self._retry_at(self._route(node, purpose).address)
 
     def failure(self, node: Node, purpose: str) -> KcliError | None:
-        """Why the last connection to the node ended, None when it did not."""
-        route = self._routes.get((node.id, purpose))
-        return route.failure if route is not None and self._usable(route) is None else None
+        """Why the last connection to the node ended, or could not be made; None once one stands."""
+        route = self._route(node, purpose)
+        self._retry_at(route.address)
+        return route.failure or route.address.failure
 
     def offer(self, node: Node, purpose: str) -> Any:
         """What the broker offers, once its connection is ready."""
@@ -112,6 +132,13 @@ class Brokers:
         channel = self._usable(route) if route else None
         return channel.connection.pending if channel else 0
 
+    def disconnect(self, node_id: int, purpose: str) -> None:
+        """Gives a connection up whose broker is slow to answer: what is asked next must not stand behind that."""
+        route = self._routes.get((node_id, purpose))
+        channel = self._usable(route) if route else None
+        if channel is not None and channel.connection.pending:
+            channel.close(ConnectError(f"the connection to {channel.node} was given up", why="no answer in time"))
+
     def close_idle(self, now: float) -> None:
         """Closes the connections on which nothing has moved for ``connections.max.idle.ms``."""
         limit = self._options.connections_max_idle_ms / 1000
@@ -123,32 +150,51 @@ class Brokers:
 
     # --- inside ------------------------------------------------------------------------------------
 
-    def _route(self, node_id: int, purpose: str) -> _Route:
-        key = (node_id, purpose)
-        if key not in self._routes:
+    def _route(self, node: Node, purpose: str) -> _Route:
+        """The node's route at its present address; one to an address that it has left goes on while it stands."""
+        key = (node.id, purpose)
+        route, address = self._routes.get(key), self._address(node)
+        if route is None or (route.address is not address and self._usable(route) is None):
+            route = self._routes[key] = _Route(address)
+            address.routes.append(route)
+        return route
+
+    def _address(self, node: Node) -> _Address:
+        place = (node.host, node.port)
+        if place not in self._addresses:
             options = self._options
             backoff = Backoff(options.reconnect_backoff_ms / 1000, options.reconnect_backoff_max_ms / 1000)
-            self._routes[key] = _Route(backoff)
-        return self._routes[key]
+            self._addresses[place] = _Address(backoff)
+        return self._addresses[place]
+
+    def _retry_at(self, address: _Address) -> float:
+        """When the address may be tried again, after a look at what became of all its connections."""
+        for route in address.routes:
+            self._usable(route)
+        return address.retry_at
 
     def _usable(self, route: _Route) -> Channel | None:
         """The route's open channel. Notes the failure of one that has closed since the last look."""
-        channel = route.channel
+        channel, address = route.channel, route.address
         if channel is None:
             return None
+        if channel.connection.offer is not None and not route.was_ready:
+            route.was_ready = address.has_answered = True
+            route.failure = address.failure = None
+            address.retry_at = 0.0
+            address.backoff.reset()
         if channel.is_open:
-            if channel.connection.state is State.READY and not route.was_ready:
-                route.was_ready = True
-                route.backoff.reset()
             return channel
         route.channel = None
         if channel.closed_idle:  # a broker may close what nobody uses; that is no failure
-            route.failure, route.retry_at = None, 0.0
-        else:
-            if route.was_ready:
-                self._hooks.log("info", "proto", f"{channel.failure}; trying again")
+            return None
+        if route.was_ready:
+            self._hooks.log("info", "proto", f"{channel.failure}; trying again")
+            address.backoff.reset()  # all its connections may end at the same time: that is one failure
             route.failure = channel.failure
-            route.retry_at = channel.closed_at + route.backoff.next()
+        else:
+            address.failure = channel.failure
+        address.retry_at = max(address.retry_at, channel.closed_at + address.backoff.next())
         return None
 
     def _connect(self, node: Node, route: _Route, now: float) -> Channel:
@@ -167,6 +213,11 @@ class Brokers:
             send_buffer=options.send_buffer_bytes,
             receive_buffer=options.receive_buffer_bytes,
         )
+        address = route.address
+        if address.backoff.failures:  # until this try has come to an end, the other purposes hold back
+            address.retry_at = now + address.backoff.peek()
+        if node.id >= 0 and not address.has_answered:
+            channel.explain = lambda error: advertised_in_vain(node, error)
         route.channel, route.was_ready = channel, False
         channel.start_setup(now)
         channel.clock = self._loop.now
@@ -198,6 +249,15 @@ def _not_now(node: Node, failure: KcliError | None) -> KcliError:
     return failure
 
 
+def advertised_in_vain(node: Node, error: KcliError) -> ConnectError:
+    """Metadata names an address at which nobody was ever reached: most often a listener meant for others."""
+    return ConnectError(
+        f"broker {node.id} advertises {node.address}, unreachable from here",
+        why=str(error),
+        do="check advertised.listeners of that broker, and that it runs",
+    )
+
+
 def is_final(error: KcliError | None) -> bool:
-    """Whether connecting again cannot help: a certificate, or a peer that is not Kafka."""
-    return isinstance(error, AuthError | NotKafkaError)
+    """Whether connecting again cannot help: a certificate, a peer that is not Kafka, or too old or new for us."""
+    return isinstance(error, AuthError | NotKafkaError | UnsupportedError)

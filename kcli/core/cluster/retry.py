@@ -50,8 +50,13 @@ class Backoff:
 
     def next(self) -> float:
         """Seconds to wait before the next try; counts a failure."""
-        wait = min(self._first * 2.0 ** min(self.failures, _ENOUGH), self._longest)
+        wait = self.peek()
         self.failures += 1
+        return wait
+
+    def peek(self) -> float:
+        """What ``next`` would say, without a failure."""
+        wait = min(self._first * 2.0 ** min(self.failures, _ENOUGH), self._longest)
         return wait * self._random.uniform(1 - JITTER, 1 + JITTER)
 
     @classmethod

@@ -24,6 +24,7 @@ class Idempotence:
         self.bump_reason = ""
         self._next: dict[TopicPartition, int] = {}
         self._broken: set[TopicPartition] = set()
+        self._known_at: set[TopicPartition] = set()
 
     @property
     def ready(self) -> bool:
@@ -37,6 +38,19 @@ class Idempotence:
             batch.number(self.producer_id, self.epoch, first)
             batch.transactional = self._transactional
             self._next[batch.where] = (first + batch.count) % SEQUENCES
+
+    def confirmed(self, batch: ProducerBatch) -> None:
+        """The partition's leader has taken a batch: it knows the producer id now."""
+        if batch.producer_id == self.producer_id:
+            self._known_at.add(batch.where)
+
+    def pipelines(self, where: TopicPartition) -> bool:
+        """Whether a second batch may follow before the first is confirmed.
+
+        A leader that has not seen the producer id takes *any* number as its first, so it would take the second
+        batch although the first one failed.
+        """
+        return where in self._known_at
 
     def may_send(self, batch: ProducerBatch) -> bool:
         """Numbered batches go out even before a bump, so that it becomes known what the broker has."""
@@ -64,6 +78,8 @@ class Idempotence:
 
     def renew(self, producer_id: int, epoch: int, queued: list[ProducerBatch]) -> None:
         """A new id or epoch: all sequences start at 0, what waits is numbered anew when it is sent."""
+        if producer_id != self.producer_id:
+            self._known_at.clear()
         self.producer_id, self.epoch = producer_id, epoch
         self.renewals += 1
         self.bump_requested, self.bump_reason = False, ""

@@ -82,11 +82,6 @@ class ProducerIds:
             one.outcome_unknown = False
         return True
 
-    @property
-    def renewals(self) -> int:
-        """How many producer ids or epochs there were."""
-        return self._numbers.renewals
-
     def _answered(self, future: Future[Any]) -> None:
         self._asking = False
         if isinstance(future.error, KcliError):

@@ -75,6 +75,7 @@ class Sender:
         self._acks = _ACKS[options.acks]
         self.transactions: TransactionSteps | None = None
         self._identity: ProducerIds | TransactionSteps | None = None
+        self._numbers: Idempotence | None = None
         self._in_flight: dict[TopicPartition, list[ProducerBatch]] = {}
         self._requests_to: dict[int, int] = {}
         self.counters = Counters()
@@ -87,18 +88,19 @@ class Sender:
         if options.transactional_id:
             from kcli.core.producer.transaction_steps import TransactionSteps
 
-            numbers = Idempotence(transactional=True)
+            self._numbers = Idempotence(transactional=True)
             self.transactions = self._identity = TransactionSteps(
                 cluster,
                 options,
-                numbers,
+                self._numbers,
                 accumulator,
                 lambda: len(self._in_flight),
                 self._drop_queued,
             )
         elif options.enable_idempotence and self._acks == -1:
+            self._numbers = Idempotence()
             self._identity = ProducerIds(
-                cluster, Idempotence(), accumulator, lambda: len(self._in_flight), self._drop_queued
+                cluster, self._numbers, accumulator, lambda: len(self._in_flight), self._drop_queued
             )
 
     # --- the thread ----------------------------------------------------------------------------------
@@ -118,7 +120,7 @@ class Sender:
     @property
     def producer_epochs(self) -> int:
         """How many producer ids or epochs it has had."""
-        return self._identity.renewals if self._identity is not None else 0
+        return self._numbers.renewals if self._numbers is not None else 0
 
     @property
     def requests_in_flight(self) -> int:
@@ -228,8 +230,10 @@ class Sender:
     def _may_send(self, first: ProducerBatch, where: TopicPartition) -> bool:
         """Order within the partition: a retry goes alone; without numbers, only one batch at a time."""
         flying = self._in_flight.get(where)
-        if self._identity is None:
+        if self._identity is None or self._numbers is None:
             return not flying
+        if flying and not self._numbers.pipelines(where):
+            return False
         if flying and (first.attempts or any(batch.attempts > 1 for batch in flying)):
             return False
         return self._identity.admits(first)
@@ -327,6 +331,8 @@ class Sender:
 
     def _confirm(self, batch: ProducerBatch, base_offset: int, log_append_time: int) -> None:
         batch.confirm(base_offset, log_append_time)
+        if self._numbers is not None:
+            self._numbers.confirmed(batch)
         self._done(batch)
 
     def _retry(self, batch: ProducerBatch, error: KcliError, now: float) -> None:

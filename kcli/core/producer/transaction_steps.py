@@ -98,6 +98,7 @@ class TransactionSteps:
         self._operation: Operation | None = None
         self._begin_next = False
         self._waiting_for: object | None = None
+        self._asked = -1
         self._not_before = 0.0
         self._last_error: KcliError | None = None
         self._adopted_anew = False
@@ -193,11 +194,6 @@ class TransactionSteps:
             self._take(step, now)
         return min(wake, self._not_before) if self._not_before > now else wake
 
-    @property
-    def renewals(self) -> int:
-        """How many producer ids or epochs there were."""
-        return self._numbers.renewals
-
     def mark(self, request: ProduceRequest) -> None:
         """Makes a produce request one of the transaction."""
         request.transactional_id = self._id
@@ -227,6 +223,7 @@ class TransactionSteps:
             return
         request = self._request(step)
         answer = self._waiting_for = self._cluster.send(request, node_id, purpose=TRANSACTION)
+        self._asked = node_id
         if step is Step.END:
             self.transaction.end_sent = True
         elif step is not Step.INIT:
@@ -462,7 +459,10 @@ class TransactionSteps:
 
     def _out_of_time(self, operation: Operation) -> None:
         transaction = self.transaction
-        self._waiting_for = None
+        if self._waiting_for is not None:
+            # A late InitProducerId would abort the next transaction: nothing may queue up behind a silent broker.
+            self._cluster.brokers.disconnect(self._asked, TRANSACTION)
+            self._waiting_for = None
         why = str(self._last_error or "no answer yet")
         late = TimedOutError(f"could not {operation.what} in time", why=why)
         match transaction.phase:

@@ -124,3 +124,31 @@ def test_a_new_epoch_starts_all_numbers_over() -> None:
 )
 def test_when_the_epochs_are_used_up_a_new_id_is_asked_for(epoch: int, asked: tuple[int, int]) -> None:
     assert ready(epoch).asks_for() == asked
+
+
+def test_p1_one_batch_at_a_time_until_the_leader_knows_the_producer() -> None:
+    """P1: it takes any number of a producer that it does not know; a new epoch of the same id must begin at 0."""
+    numbers, one = ready(), batch()
+    numbers.number(one)
+    assert not numbers.pipelines(P0)
+    numbers.confirmed(one)
+    assert numbers.pipelines(P0)
+    assert not numbers.pipelines(P1)
+    numbers.renew(7, 1, [])
+    assert numbers.pipelines(P0)
+    numbers.renew(8, 0, [])
+    assert not numbers.pipelines(P0)
+    numbers.confirmed(one)  # of the id before
+    assert not numbers.pipelines(P0)
+
+
+def test_batches_of_a_transaction_are_marked() -> None:
+    plain, marked = batch(), batch()
+    ready().number(plain)
+    assert not plain.transactional
+    transactional = Idempotence(transactional=True)
+    transactional.renew(7, 0, [])
+    transactional.number(marked)
+    assert marked.transactional
+    assert b"".join(marked.wire())[22] & 0x10
+    assert not b"".join(plain.wire())[22] & 0x10

@@ -1,0 +1,289 @@
+"""Faults of an idempotent producer, on a cluster that fails on command (cases P1 to P10 and P18)."""
+
+import itertools
+
+import pytest
+
+from kcli.core.errors import BrokerError, BufferFullError, OutcomeUnknownError
+from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
+from kcli.core.protocol.messages.produce import (
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+from kcli.core.types import ProducerRecord, TopicPartition
+from tests.fake.cluster import FakeCluster
+from tests.fake.script import FOREVER
+from tests.fault.producing import (
+    PATIENCE,
+    ids_asked_for,
+    in_flight_when,
+    numbers,
+    quick,
+    send,
+    sent_batches,
+    values,
+)
+
+NOT_LEADER, TOO_FEW_REPLICAS, OUT_OF_ORDER, DUPLICATE = 6, 19, 45, 46
+BAD_EPOCH, UNKNOWN_PRODUCER = 47, 59
+
+
+def test_p1_when_the_first_of_five_fails_all_come_again_in_order_under_the_same_epoch() -> None:
+    """P1: on 12 partitions at once; R2 to R5 are refused because R1 is missing, and nobody bumps the epoch."""
+    with FakeCluster(1, topics={"t": 12}) as cluster, quick(cluster, request_timeout_ms=5_000) as producer:
+        for partition in range(12):
+            send(producer, "t", partition, b"first")
+        assert producer.flush(PATIENCE)
+        held = cluster.hold(ProduceRequest)
+        for value in numbers(30):
+            for partition in range(12):
+                send(producer, "t", partition, value)
+        held.wait(timeout=PATIENCE)
+        cluster.fail(ProduceRequest, TOO_FEW_REPLICAS)
+        assert in_flight_when(cluster, cluster.seen(ProduceRequest)[-1]) != []
+        held.release()
+        assert producer.flush(PATIENCE)
+        assert producer.totals.failed == 0
+        for partition in range(12):
+            assert values(cluster, "t", partition) == [b"first", *numbers(30)]
+        refused = [s for s in cluster.seen(ProduceRequest) if OUT_OF_ORDER in s.codes]
+        assert refused, "nothing was in flight behind the one that failed"
+        assert ids_asked_for(cluster) == 1
+        assert {b.producer_epoch for b in sent_batches(cluster)} == {0}
+
+
+def test_p1_a_leader_that_does_not_know_the_producer_gets_one_batch_at_a_time() -> None:
+    """P1: such a leader takes any number as the first one, also that of R2 when R1 has failed."""
+    with FakeCluster(1, topics={"t": 3}) as cluster, quick(cluster) as producer:
+        cluster.fail(ProduceRequest, TOO_FEW_REPLICAS)
+        for value in numbers(20):
+            for partition in range(3):
+                send(producer, "t", partition, value)
+        assert producer.flush(PATIENCE)
+        assert [values(cluster, "t", p) for p in range(3)] == [numbers(20)] * 3
+
+
+def test_p2_after_a_batch_timed_out_all_drain_and_the_numbers_start_over_once() -> None:
+    """P2: the bump comes when nothing is in flight on any partition, and only once."""
+    with (
+        FakeCluster(1, topics={"t": 3}) as cluster,
+        quick(cluster, delivery_timeout_ms=700, request_timeout_ms=300) as producer,
+    ):
+        for partition in range(3):
+            send(producer, "t", partition, b"before")
+        assert producer.flush(PATIENCE)
+        stalled = cluster.drop(ProduceRequest, "silence", times=FOREVER)
+        lost = send(producer, "t", 0, b"lost")[0]
+        with pytest.raises(OutcomeUnknownError, match=r"delivery\.timeout\.ms"):
+            lost.result(PATIENCE)
+        cluster.heal()
+        assert stalled
+        later = [send(producer, "t", p, b"after")[0] for p in range(3)]
+        assert producer.flush(PATIENCE)
+        assert [future.error for future in later] == [None] * 3
+        assert [values(cluster, "t", p) for p in range(3)] == [[b"before", b"after"]] * 3
+        assert ids_asked_for(cluster) == 2
+        last = {b.tp: b for b in sent_batches(cluster)}
+        assert {b.base_sequence for b in last.values()} == {0}
+        assert len({(b.producer_id, b.producer_epoch) for b in last.values()}) == 1
+        assert in_flight_when(cluster, cluster.seen(InitProducerIdRequest)[-1]) == []
+
+
+@pytest.mark.parametrize("then", ["silence", "reset"])
+def test_p3_a_swallowed_answer_is_asked_for_again_and_its_offset_is_the_first_ones(then: str) -> None:
+    """P3: the broker knows its last five batches and answers the repeat with the original offset."""
+    with FakeCluster(1, topics={"t": 1}) as cluster, quick(cluster) as producer:
+        cluster.swallow(ProduceRequest, then, nth=2)
+        futures = send(producer, "t", 0, *numbers(6))
+        assert producer.flush(PATIENCE)
+        assert [future.result().offset for future in futures] == list(range(6))
+        assert values(cluster, "t") == numbers(6)
+        assert ids_asked_for(cluster) == 1
+
+
+def test_p3_duplicate_sequence_is_success_at_an_offset_that_is_not_known() -> None:
+    """P3: the code itself, which brokers no longer send."""
+    with FakeCluster(1, topics={"t": 1}) as cluster, quick(cluster) as producer:
+        cluster.fail(ProduceRequest, DUPLICATE, applied=True)
+        future = send(producer, "t", 0, b"x")[0]
+        assert future.result(PATIENCE).offset == -1
+        assert values(cluster, "t") == [b"x"]
+
+
+@pytest.mark.parametrize("code", [UNKNOWN_PRODUCER, BAD_EPOCH])
+def test_p4_a_producer_id_that_the_broker_does_not_want_is_renewed(code: int) -> None:
+    """P4: without a transaction it is safe to go on under a new id; the batch was not stored."""
+    with FakeCluster(1, topics={"t": 2}) as cluster, quick(cluster) as producer:
+        send(producer, "t", 0, b"a")
+        assert producer.flush(PATIENCE)
+        cluster.fail(ProduceRequest, code)
+        send(producer, "t", 0, b"b", b"c")
+        send(producer, "t", 1, b"d")
+        assert producer.flush(PATIENCE)
+        assert producer.totals.failed == 0
+        assert (values(cluster, "t", 0), values(cluster, "t", 1)) == ([b"a", b"b", b"c"], [b"d"])
+        assert ids_asked_for(cluster) == 2
+
+
+def test_p4_an_id_that_is_refused_for_good_fails_the_records_and_says_why() -> None:
+    """P4: e.g. no permission to write at all."""
+    with FakeCluster(1, topics={"t": 1}) as cluster, quick(cluster) as producer:
+        cluster.fail(InitProducerIdRequest, 31, times=FOREVER)
+        future = send(producer, "t", 0, b"a")[0]
+        with pytest.raises(
+            BrokerError, match="asking for a producer id: CLUSTER_AUTHORIZATION_FAILED"
+        ) as caught:
+            future.result(PATIENCE)
+        assert caught.value.exit_code == 4
+
+
+def test_p5_after_the_last_epoch_comes_a_new_id() -> None:
+    """P5: the epoch is an int16; 32,767 is never passed."""
+    with FakeCluster(1, topics={"t": 1}) as cluster, quick(cluster) as producer:
+        cluster.next_producer_id(7, epoch=32_760)
+        for value in numbers(12):
+            future = send(producer, "t", 0, value)[0]
+            future.result(PATIENCE)
+            cluster.fail(ProduceRequest, UNKNOWN_PRODUCER)
+        send(producer, "t", 0, b"last")
+        assert producer.flush(PATIENCE)
+        assert values(cluster, "t") == [*numbers(12), b"last"]
+        used = [(b.producer_id, b.producer_epoch) for b in sent_batches(cluster)]
+        assert len({producer_id for producer_id, _ in used}) > 1
+        assert all(0 <= epoch <= 32_767 for _, epoch in used)
+
+
+def test_p6_the_numbers_go_from_the_last_one_to_zero() -> None:
+    """P6: 2³¹ − 1 is followed by 0, and a broker takes it so."""
+    where = TopicPartition("t", 0)
+    with FakeCluster(1, topics={"t": 1}) as cluster, quick(cluster) as producer:
+        send(producer, "t", 0, b"first")
+        assert producer.flush(PATIENCE)
+        first = sent_batches(cluster)[0]
+        numbering = producer._sender._numbers
+        assert numbering is not None
+        last = 2**31 - 4
+        numbering._next[where] = last + 1  # as after two thousand million records
+        cluster.set_sequence("t", 0, first.producer_id, first.producer_epoch, last)
+        send(producer, "t", 0, *numbers(6))
+        assert producer.flush(PATIENCE)
+        assert [b.base_sequence for b in sent_batches(cluster)][1:] == [
+            2**31 - 3,
+            2**31 - 2,
+            2**31 - 1,
+            0,
+            1,
+            2,
+        ]
+        assert values(cluster, "t") == [b"first", *numbers(6)]
+
+
+def test_p7_a_batch_that_times_out_keeps_its_bytes_until_the_socket_is_closed() -> None:
+    """P7 (CVE-2026-35554): two topics, tiny timeouts, a broker that stops reading in the middle of a batch."""
+    size = 400_000  # more than the socket's buffers take in
+    with (
+        FakeCluster(1, topics={"a": 1, "b": 1}) as cluster,
+        quick(cluster, delivery_timeout_ms=500, request_timeout_ms=300, buffer_memory=3_000_000) as producer,
+    ):
+        for topic in "ab":
+            send(producer, topic, 0, topic.encode() * 10)
+        assert producer.flush(PATIENCE)
+        for _round in range(4):
+            cluster.pause(1)
+            futures = [send(producer, topic, 0, topic.encode() * size)[0] for topic in "ab" * 3]
+            assert producer.flush(PATIENCE)
+            assert all(f.error for f in futures)
+            cluster.resume(1)
+            for topic in "ab":
+                send(producer, topic, 0, topic.encode() * 20)
+            assert producer.flush(PATIENCE)
+        for topic in "ab":
+            stored = values(cluster, topic)
+            assert all(value and set(value) == set(topic.encode()) for value in stored), "misrouted or mixed"
+            assert sum(1 for value in stored if value and len(value) == 20) == 4
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+def test_p8_a_retry_sends_the_same_bytes_to_the_same_partition(codec: str) -> None:
+    """P8: compressed once, partitioned once, also without a key."""
+    with (
+        FakeCluster(3, topics={"t": 6}) as cluster,
+        quick(cluster, compression_type=codec, batch_size=10_000, linger_ms=20) as producer,
+    ):
+        cluster.fail(ProduceRequest, NOT_LEADER, TOO_FEW_REPLICAS)
+        for value in numbers(50):
+            producer.send(ProducerRecord("t", value * 20))
+        assert producer.flush(PATIENCE)
+        batches = sent_batches(cluster)
+        by_place = {
+            where: [b.raw for b in group] for where, group in itertools.groupby(batches, lambda b: b.tp)
+        }
+        tries = next(raws for raws in by_place.values() if len(raws) > 1)
+        assert len(tries) == 3
+        assert len(set(tries)) == 1
+        stored = [v for p in range(6) for v in values(cluster, "t", p)]
+        assert stored == [value * 20 for value in numbers(50)]
+
+
+@pytest.mark.parametrize(("acks", "offset"), [("0", -1), ("1", 0)])
+def test_p9_with_fewer_acks_no_numbers_are_used(acks: str, offset: int) -> None:
+    """P9: the broker gets no producer id; with acks=0 no offset is known. The command line says so in its summary."""
+    with FakeCluster(1, topics={"t": 1}) as cluster, quick(cluster, acks=acks) as producer:
+        future = send(producer, "t", 0, b"x")[0]
+        assert future.result(PATIENCE).offset == offset
+        cluster.wait_for(ProduceRequest)
+        assert [b.producer_id for b in sent_batches(cluster)] == [-1]
+        assert ids_asked_for(cluster) == 0
+
+
+def _omit(_request: ProduceRequest, answer: ProduceResponse) -> None:
+    answer.responses = []
+
+
+def _invent(_request: ProduceRequest, answer: ProduceResponse) -> None:
+    part = PartitionProduceResponse(index=99, error_code=0, base_offset=5)
+    answer.responses.append(TopicProduceResponse(name="nobody-asked", partition_responses=[part]))
+    answer.responses[0].partition_responses.append(part)
+
+
+def _repeat(_request: ProduceRequest, answer: ProduceResponse) -> None:
+    first = answer.responses[0].partition_responses[0]
+    again = PartitionProduceResponse(index=first.index, error_code=TOO_FEW_REPLICAS, base_offset=-1)
+    answer.responses[0].partition_responses.append(again)
+
+
+@pytest.mark.parametrize("change", [_omit, _invent, _repeat])
+def test_p10_what_the_answer_leaves_out_is_unknown_and_what_it_adds_is_nothing(change: object) -> None:
+    """P10: never success by default; the repeat of the request finds out."""
+    with FakeCluster(1, topics={"t": 1}) as cluster, quick(cluster) as producer:
+        cluster.replace(ProduceRequest, change, times=1)  # type: ignore[arg-type]
+        futures = send(producer, "t", 0, *numbers(3))
+        assert producer.flush(PATIENCE)
+        assert [future.result().offset for future in futures] == [0, 1, 2]
+        assert values(cluster, "t") == numbers(3)
+        tries = [b for b in sent_batches(cluster) if b.base_sequence == 0]
+        assert len(tries) == (2 if change is _omit else 1)
+
+
+def test_p18_a_cluster_that_takes_nothing_stops_the_sender_at_its_memory_and_loses_nothing() -> None:
+    """P18: the wait ends after ``max.block.ms``, and goes on once the broker is back."""
+    with (
+        FakeCluster(1, topics={"t": 1}) as cluster,
+        quick(
+            cluster, buffer_memory=100_000, max_block_ms=300, batch_size=10_000, request_timeout_ms=60_000
+        ) as producer,
+    ):
+        send(producer, "t", 0, b"first")
+        assert producer.flush(PATIENCE)
+        cluster.pause(1)
+        send(producer, "t", 0, *(b"%06d" % i + b"x" * 994 for i in range(90)))
+        with pytest.raises(BufferFullError, match=r"after 0\.3 s"):
+            send(producer, "t", 0, *(b"%06d" % i + b"x" * 994 for i in range(90, 1_000)))
+        taken = producer.outstanding
+        assert 90 <= taken <= 110
+        assert producer.metrics().buffer_used <= 102_000
+        cluster.resume(1)
+        assert producer.flush(PATIENCE)
+        assert [int((v or b"")[:6]) for v in values(cluster, "t")[1:]] == list(range(taken))

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.core.cluster.retry import Backoff
 from kcli.core.connection.connection import Connection
-from kcli.core.connection.state import State
 from kcli.core.errors import (
     AuthError,
     ConnectError,
@@ -137,7 +136,9 @@ class Brokers:
         route = self._routes.get((node_id, purpose))
         channel = self._usable(route) if route else None
         if channel is not None and channel.connection.pending:
-            channel.close(ConnectError(f"the connection to {channel.node} was given up", why="no answer in time"))
+            channel.close(
+                ConnectError(f"the connection to {channel.node} was given up", why="no answer in time")
+            )
 
     def close_idle(self, now: float) -> None:
         """Closes the connections on which nothing has moved for ``connections.max.idle.ms``."""

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from kcli.core.cluster.brokers import CONTROL, Brokers, is_final
 from kcli.core.cluster.metadata import ClusterView, apply_answer, topic_error, topic_missing
-from kcli.core.cluster.retry import Backoff, is_controller_error, judge
+from kcli.core.cluster.retry import Backoff, given_up, is_controller_error, judge
 from kcli.core.errors import (
     BrokerError,
     ClosedError,
@@ -20,6 +20,7 @@ from kcli.core.errors import (
     KcliError,
     NotFoundError,
     TimedOutError,
+    UnsupportedError,
 )
 from kcli.core.future import Future
 from kcli.core.hooks import NO_HOOKS, Hooks
@@ -125,20 +126,24 @@ class Cluster:
         ``check`` raises BrokerError for an answer that carries an error.
         """
         backoff = Backoff.of_requests(self.options)
-        last: KcliError | None = None
+        started, last = self.loop.now(), None
         while True:
             future = attempt()
             self.poll(max(0.0, deadline - self.loop.now()), future)
+            if not future.done:
+                if last is not None:
+                    raise given_up(what, last, self.loop.now() - started)
+                raise TimedOutError(f"{what} did not finish in time", why="no answer yet")
             try:
-                if not future.done:
-                    raise last or TimedOutError(f"{what} did not finish in time", why="no answer yet")
                 return check(future.value)
             except KcliError as error:
                 last = error
                 verdict = judge(error)
-                wait = backoff.next()
-                if not verdict.retriable or self.loop.now() + wait >= deadline:
+                if not verdict.retriable:
                     raise
+                wait = backoff.next()
+                if self.loop.now() + wait >= deadline:
+                    raise given_up(what, error, self.loop.now() - started) from error
                 stale = verdict.refresh == "metadata" or is_controller_error(error)
                 self.hooks.log("debug", "proto", f"{what}: {error}; trying again in {wait * 1000:.0f} ms")
             self.sleep(wait)
@@ -172,6 +177,8 @@ class Cluster:
             self.loop.poll(max(0.0, deadline - self.loop.now()), step)
             if step.done and step.error is None:
                 break
+            if isinstance(step.error, UnsupportedError):
+                raise step.error  # no other moment and no other answer will offer what is missing
             now = self.loop.now()
             errors = [self.brokers.failure(n, CONTROL) for n in self._bootstrap]
             hopeless = all(is_final(e) for e in errors)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.metadata import topic_missing
-from kcli.core.cluster.retry import Backoff, judge
+from kcli.core.cluster.retry import Backoff, given_up, judge
 from kcli.core.error_codes import NONE
 from kcli.core.errors import BrokerError, KcliError, NotFoundError, TimedOutError
 from kcli.core.future import Future
@@ -42,17 +42,17 @@ def by_leader(
     errors: dict[TopicPartition, KcliError] = {}
     backoff = Backoff.of_requests(cluster.options)
     cluster.ensure_topics({where.topic for where in items}, deadline)
-    patience = cluster.loop.now() + UNKNOWN_TOPIC_PATIENCE
+    started = cluster.loop.now()
+    patience = started + UNKNOWN_TOPIC_PATIENCE
     while open_items:
         _round(cluster, open_items, ask, read, deadline, what, results, errors)
         open_items = {where: value for where, value in open_items.items() if where not in results}
         now = cluster.loop.now()
         for where in list(open_items):
-            unknown = isinstance(errors.get(where), NotFoundError)
+            error = errors.get(where) or TimedOutError(f"{what}: no answer about {where} in time")
+            unknown = isinstance(error, NotFoundError)
             if now >= deadline or (unknown and now >= patience):
-                results[where] = errors.get(where) or TimedOutError(
-                    f"{what}: no answer about {where} in time"
-                )
+                results[where] = error if unknown else given_up(f"{what} {where}", error, now - started)
                 del open_items[where]
         if open_items:
             cluster.sleep(min(backoff.next(), max(0.0, deadline - now)))

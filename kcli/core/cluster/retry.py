@@ -4,7 +4,7 @@ import random
 from dataclasses import dataclass
 
 from kcli.core.error_codes import NOT_CONTROLLER, error_code
-from kcli.core.errors import BrokerError, ConnectError
+from kcli.core.errors import BrokerError, ConnectError, KcliError, OutcomeUnknownError, TimedOutError
 from kcli.core.options import ClientOptions
 
 JITTER = 0.2
@@ -32,6 +32,12 @@ def judge(error: BaseException) -> Verdict:
     if isinstance(error, ConnectError):
         return Verdict(True, "metadata")
     return Verdict(False)
+
+
+def given_up(what: str, error: KcliError, seconds: float) -> KcliError:
+    """What is said at the deadline: the last error, and for how long it was tried to get past it."""
+    kind = OutcomeUnknownError if isinstance(error, OutcomeUnknownError) else TimedOutError
+    return kind(f"{what}: gave up after {seconds:.1f} s", why=str(error), do=error.do)
 
 
 def is_controller_error(error: BaseException) -> bool:

@@ -124,7 +124,8 @@ class FrameReader:
     def _frame_size(self, pos: int) -> int:
         (size,) = _SIZE.unpack_from(self._scratch, pos)
         # The first answer of a connection is never as large as the first bytes of other protocols would have it.
-        if 4 <= size <= (self._max if self._spoke_kafka else min(self._max, _FIRST_MAX)):
+        most = self._max if self._spoke_kafka else min(self._max, _FIRST_MAX)
+        if 4 <= size <= most:
             self._spoke_kafka = True
             return int(size)
         head = bytes(self._view[pos : pos + 4])
@@ -137,6 +138,8 @@ class FrameReader:
                 )
         raise ProtocolError(
             f"{self._peer} sent a frame of {size} bytes",
-            why=f"an answer has 4 to {self._max} bytes (receive.message.max.bytes)",
+            why=f"an answer has 4 to {most} bytes (receive.message.max.bytes)"
+            if most == self._max
+            else f"a first answer has 4 to {most} bytes",
             do="check that this is a Kafka broker; for larger answers raise receive.message.max.bytes",
         )

@@ -10,7 +10,7 @@ from typing import Any
 
 from kcli import __version__
 from kcli.core.error_codes import NONE, UNSUPPORTED_VERSION
-from kcli.core.errors import BrokerError
+from kcli.core.errors import BrokerError, UnsupportedError
 from kcli.core.protocol.api import Request, Response
 from kcli.core.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 
@@ -42,7 +42,14 @@ def handshake(peer: str) -> Handshake:
     answer: Any = yield Send(_ask(), _FIRST_VERSION)
     if answer.error_code == UNSUPPORTED_VERSION:
         highest = next((a.max_version for a in answer.api_keys if a.api_key == ApiVersionsRequest.api_key), 0)
-        answer = yield Send(_ask(), min(highest, _FIRST_VERSION))
+        version = min(highest, _FIRST_VERSION)
+        answer = yield Send(_ask(), version)
+        if answer.error_code == UNSUPPORTED_VERSION:
+            raise UnsupportedError(
+                f"{peer} and kcli share no version of ApiVersions",
+                why=f"the broker refuses version {_FIRST_VERSION}, and then version {version}",
+                do="check that this is a Kafka broker, and which version it is",
+            )
     if answer.error_code != NONE:
         raise BrokerError(answer.error_code, f"{peer} refused ApiVersions")
     return offer_of(answer)

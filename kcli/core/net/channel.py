@@ -27,7 +27,8 @@ _READS_PER_TURN = 16
 class Channel:
     """Lives from ``open`` to ``close``; ``failure`` tells why it ended, None while it lives.
 
-    ``forget`` is called just before a socket is closed, while its descriptor is still its own.
+    ``forget`` is called just before a socket is closed, while its descriptor is still its own. ``explain`` may put
+    the error of an address that cannot be reached into the words of somebody who knows where it came from.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class Channel:
         self.clock: Callable[[], float] = float  # the loop's, once it is known
         self.attempt = 0
         self.forget: Callable[[Channel], None] = _nobody
+        self.explain: Callable[[KcliError], KcliError] = _as_it_is
         self._tls = tls
         self._tls_done = tls is None
         self._wants_write_for_tls = True
@@ -122,6 +124,8 @@ class Channel:
     def close(self, error: KcliError | None = None) -> None:
         """Closes the socket; everything in flight fails with its outcome unknown."""
         if self.is_open:
+            if type(error) is ConnectError and self.connection.state is State.CONNECTING:
+                error = self.explain(error)
             self.failure = error or ConnectError(f"the connection to {self.node} was closed")
             self.closed_at = self.clock()
             self.closed_idle = self.connection.state is State.READY and self.connection.pending == 0
@@ -279,9 +283,10 @@ class Channel:
         """Nonsense in the handshake means another kind of server; later it is a defect of the peer."""
         if self.connection.state is State.READY:
             return error
+        detail = error.what.removeprefix(f"{self.node}: ") + (f": {error.why}" if error.why else "")
         return NotKafkaError(
             f"{self.node} does not speak Kafka here",
-            why=f"its answer to ApiVersions makes no sense ({error.what.removeprefix(f'{self.node}: ')})",
+            why=f"its answer to ApiVersions makes no sense ({detail})",
             do="check the port and security.protocol",
         )
 
@@ -297,6 +302,12 @@ class Channel:
                 f"no reply to ApiVersions from {self.node} in {self._setup_timeout:g} s",
                 why="the port accepts connections but does not answer",
                 do="check that this is a Kafka broker and that it is not stopped or overloaded",
+            )
+        if self._tls_in_progress:
+            return ConnectError(
+                f"no TLS handshake with {self.node} in {self._setup_timeout:g} s",
+                why="the port accepts connections but does not answer",
+                do="check the port and security.protocol, and that the broker is not stopped or overloaded",
             )
         return ConnectError(
             f"cannot connect to {self.node} in {self._setup_timeout:g} s",
@@ -317,22 +328,30 @@ class Channel:
                 from kcli.core.net.tls import tls_error
 
                 return tls_error(error, str(self.node))  # e.g. a client certificate refused (TLS 1.3)
-            return ConnectError(f"the connection to {self.node} broke", why=error.strerror or str(error))
+            return self._left(why=error.strerror or str(error))
         why = error.strerror or str(error)
         return OutcomeUnknownError(f"the connection to {self.node} broke", why=why)
 
     def _ended(self) -> KcliError:
         if self.connection.state is State.HANDSHAKE:
-            return ConnectError(
-                f"{self.node} closed the connection before it answered",
-                why="it is not Kafka, or this port wants TLS or authentication",
-                do="check the port and security.protocol",
-            )
+            return self._left()
         return OutcomeUnknownError(f"{self.node} closed the connection")
+
+    def _left(self, why: str = "it is not Kafka, or this port wants TLS or authentication") -> ConnectError:
+        return ConnectError(
+            f"{self.node} closed the connection before it answered",
+            why=why,
+            do="check the port and security.protocol, and that the broker runs",
+        )
 
 
 def _nobody(_channel: Channel) -> None:
     """Before the loop watches a channel, nobody needs to hear that its socket goes."""
+
+
+def _as_it_is(error: KcliError) -> KcliError:
+    """Nobody knows more of the address."""
+    return error
 
 
 def _is_tls_wait(error: OSError) -> bool:

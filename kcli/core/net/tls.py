@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcli.core.errors import AuthError, ConfigError
+from kcli.core.errors import AuthError, ConfigError, KcliError, NotKafkaError
 
 if TYPE_CHECKING:
     import ssl
 
     from kcli.core.options import ClientOptions
+
+
+_TLS_SPOKEN = ("ALERT", "UNSUPPORTED_PROTOCOL", "CERTIFICATE", "CIPHER", "KEY")
+"""In OpenSSL's reasons: the peer knows TLS and says no, or we do."""
 
 
 def tls_context(options: ClientOptions) -> ssl.SSLContext | None:
@@ -48,8 +52,8 @@ def _load_certificate(context: ssl.SSLContext, options: ClientOptions) -> None:
         ) from None
 
 
-def tls_error(error: OSError, where: str) -> AuthError:
-    """What a failed TLS handshake means, in words."""
+def tls_error(error: OSError, where: str) -> KcliError:
+    """What a failed TLS handshake means, in words: a certificate, a TLS that does not fit ours, or no TLS at all."""
     import ssl
 
     if isinstance(error, ssl.SSLCertVerificationError):
@@ -58,8 +62,16 @@ def tls_error(error: OSError, where: str) -> AuthError:
             why=error.verify_message or str(error),
             do="check ssl.ca.location, and that the certificate names this host",
         )
-    return AuthError(
-        f"{where}: the TLS handshake failed",
-        why=getattr(error, "reason", None) or str(error),
-        do="check that this port speaks TLS (security.protocol) and which versions it accepts",
+    reason = getattr(error, "reason", None) or error.strerror or str(error)
+    if isinstance(error, ssl.SSLError) and any(word in reason for word in _TLS_SPOKEN):
+        return AuthError(
+            f"{where}: the TLS handshake failed",
+            why=reason,
+            do="check which versions and ciphers the broker accepts, and whether it wants a certificate",
+        )
+    # A plaintext listener of Kafka reads the greeting as the size of a request, and closes the connection.
+    return NotKafkaError(
+        f"{where} does not speak TLS here",
+        why=reason,
+        do="check the port and security.protocol: a plaintext listener needs PLAINTEXT",
     )

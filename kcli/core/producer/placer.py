@@ -6,6 +6,9 @@ cluster's view; which partition a key belongs to is the partitioner's decision.
 
 import random
 from collections.abc import Callable, Sequence
+from functools import partial
+from operator import is_, is_not
+from typing import cast
 
 from kcli.core.cluster.metadata import ClusterView
 from kcli.core.errors import NotFoundError
@@ -17,6 +20,9 @@ from kcli.core.records.kernels import Row
 from kcli.core.types import ProducerRecord, TopicPartition
 
 Nullable = Sequence[bytes | None]
+
+_PRESENT = partial(is_not, None)
+_ABSENT = partial(is_, None)
 
 
 class Placer:
@@ -91,6 +97,10 @@ class Placer:
         timestamp: int,
     ) -> None:
         """Parallel keys and values, partitioned in one go, in order within each partition."""
+        if not (self._spreads_nulls or any(map(_PRESENT, keys)) or any(map(_ABSENT, values))):
+            lines = cast("Sequence[bytes]", values)
+            self.lines(topic, lines, key=None, headers=headers, partition=partition, timestamp=timestamp)
+            return
         groups: dict[int, list[int]] = {}
         if partition is None:
             size = sum(len(value or b"") for value in values)
@@ -104,10 +114,14 @@ class Placer:
 
     def rows(self, topic: str, rows: Sequence[Row], partition: int | None) -> None:
         """Rows with key, value, header block and time of their own, in order within each partition."""
+        keys, values, blocks, times = zip(*rows, strict=True)
+        if len(set(times)) == 1 and len(set(blocks)) == 1:  # then a faster kernel will do
+            self.keyed(topic, keys, values, headers=blocks[0], partition=partition, timestamp=times[0])
+            return
         groups: dict[int, list[Row]] = {}
         if partition is None:
-            size = sum(len(row[1] or b"") for row in rows)
-            numbers = self._partitions(topic, [row[0] for row in rows], size)
+            size = sum(len(value or b"") for value in values)
+            numbers = self._partitions(topic, keys, size)
             for number, row in zip(numbers, rows, strict=True):
                 groups.setdefault(number, []).append(row)
         else:

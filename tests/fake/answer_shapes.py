@@ -1,0 +1,176 @@
+"""Where each API carries error codes: per partition, per named thing, or once on top. Tables for ``refusals``."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from kcli.core.protocol.api import Request
+from kcli.core.protocol.messages import add_partitions_to_txn as add_partitions
+from kcli.core.protocol.messages import (
+    consumer_group_describe,
+    create_topics,
+    delete_groups,
+    delete_topics,
+    describe_configs,
+    describe_groups,
+    end_txn,
+    fetch,
+    find_coordinator,
+    init_producer_id,
+    list_offsets,
+    metadata,
+    offset_commit,
+    offset_fetch,
+    offset_for_leader_epoch,
+    produce,
+    txn_offset_commit,
+)
+from kcli.core.protocol.schema import Struct
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Topics with partitions on both sides. ``asked_index`` "" says that the request has bare numbers."""
+
+    asked_topics: str
+    asked_partitions: str
+    asked_index: str
+    topics: str
+    topic: type[Struct]
+    partitions: str
+    partition: type[Struct]
+    index: str
+    code: str = "error_code"
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A list of things with a name each. ``asked_key`` "" says that the request has bare names."""
+
+    asked: str
+    asked_key: str
+    rows: str
+    row: type[Struct]
+    key: str
+
+
+Shape = Parts | Named | None
+"""None: one code on top."""
+
+_PARTS: dict[type[Request], Parts] = {
+    produce.ProduceRequest: Parts(
+        "topic_data", "partition_data", "index",
+        "responses", produce.TopicProduceResponse,
+        "partition_responses", produce.PartitionProduceResponse, "index",
+    ),
+    fetch.FetchRequest: Parts(
+        "topics", "partitions", "partition",
+        "responses", fetch.FetchableTopicResponse, "partitions", fetch.PartitionData, "partition_index",
+    ),
+    list_offsets.ListOffsetsRequest: Parts(
+        "topics", "partitions", "partition_index",
+        "topics", list_offsets.ListOffsetsTopicResponse,
+        "partitions", list_offsets.ListOffsetsPartitionResponse, "partition_index",
+    ),
+    offset_for_leader_epoch.OffsetForLeaderEpochRequest: Parts(
+        "topics", "partitions", "partition",
+        "topics", offset_for_leader_epoch.OffsetForLeaderTopicResult,
+        "partitions", offset_for_leader_epoch.EpochEndOffset, "partition",
+    ),
+    add_partitions.AddPartitionsToTxnRequest: Parts(
+        "v3_and_below_topics", "partitions", "",
+        "results_by_topic_v3_and_below", add_partitions.AddPartitionsToTxnTopicResult,
+        "results_by_partition", add_partitions.AddPartitionsToTxnPartitionResult,
+        "partition_index", "partition_error_code",
+    ),
+    txn_offset_commit.TxnOffsetCommitRequest: Parts(
+        "topics", "partitions", "partition_index",
+        "topics", txn_offset_commit.TxnOffsetCommitResponseTopic,
+        "partitions", txn_offset_commit.TxnOffsetCommitResponsePartition, "partition_index",
+    ),
+    offset_commit.OffsetCommitRequest: Parts(
+        "topics", "partitions", "partition_index",
+        "topics", offset_commit.OffsetCommitResponseTopic,
+        "partitions", offset_commit.OffsetCommitResponsePartition, "partition_index",
+    ),
+    offset_fetch.OffsetFetchRequest: Parts(
+        "topics", "partition_indexes", "",
+        "topics", offset_fetch.OffsetFetchResponseTopic,
+        "partitions", offset_fetch.OffsetFetchResponsePartition, "partition_index",
+    ),
+}  # fmt: skip
+
+_NAMED: dict[type[Request], Named] = {
+    metadata.MetadataRequest: Named("topics", "name", "topics", metadata.MetadataResponseTopic, "name"),
+    find_coordinator.FindCoordinatorRequest: Named(
+        "coordinator_keys", "", "coordinators", find_coordinator.Coordinator, "key"
+    ),
+    create_topics.CreateTopicsRequest: Named(
+        "topics", "name", "topics", create_topics.CreatableTopicResult, "name"
+    ),
+    delete_topics.DeleteTopicsRequest: Named(
+        "topic_names", "", "responses", delete_topics.DeletableTopicResult, "name"
+    ),
+    describe_configs.DescribeConfigsRequest: Named(
+        "resources", "resource_name", "results", describe_configs.DescribeConfigsResult, "resource_name"
+    ),
+    describe_groups.DescribeGroupsRequest: Named(
+        "groups", "", "groups", describe_groups.DescribedGroup, "group_id"
+    ),
+    delete_groups.DeleteGroupsRequest: Named(
+        "groups_names", "", "results", delete_groups.DeletableGroupResult, "group_id"
+    ),
+    consumer_group_describe.ConsumerGroupDescribeRequest: Named(
+        "group_ids", "", "groups", consumer_group_describe.DescribedGroup, "group_id"
+    ),
+}
+_DELETE_BY_STATE = Named("topics", "name", "responses", delete_topics.DeletableTopicResult, "name")
+_OFFSETS_BY_GROUP = Named("groups", "group_id", "groups", offset_fetch.OffsetFetchResponseGroup, "group_id")
+
+READ_ONLY = frozenset(
+    {
+        fetch.FetchRequest,
+        list_offsets.ListOffsetsRequest,
+        offset_for_leader_epoch.OffsetForLeaderEpochRequest,
+        metadata.MetadataRequest,
+        find_coordinator.FindCoordinatorRequest,
+        describe_configs.DescribeConfigsRequest,
+        describe_groups.DescribeGroupsRequest,
+        consumer_group_describe.ConsumerGroupDescribeRequest,
+        offset_fetch.OffsetFetchRequest,
+    }
+)
+"""Nothing is changed by them: they are carried out and the code is put into their answer."""
+
+BLANK: dict[type[Struct], dict[str, Any]] = {
+    produce.PartitionProduceResponse: {"base_offset": -1, "log_append_time_ms": -1, "log_start_offset": -1},
+    fetch.PartitionData: {
+        "high_watermark": -1,
+        "last_stable_offset": -1,
+        "log_start_offset": -1,
+        "aborted_transactions": None,
+        "records": [b""],
+    },
+    list_offsets.ListOffsetsPartitionResponse: {"timestamp": -1, "offset": -1, "leader_epoch": -1},
+    offset_for_leader_epoch.EpochEndOffset: {"leader_epoch": -1, "end_offset": -1},
+    offset_fetch.OffsetFetchResponsePartition: {"committed_offset": -1, "committed_leader_epoch": -1},
+    offset_fetch.OffsetFetchResponseGroup: {"topics": []},
+    metadata.MetadataResponseTopic: {"partitions": []},
+    find_coordinator.Coordinator: {"node_id": -1, "host": "", "port": -1},
+    init_producer_id.InitProducerIdResponse: {"producer_id": -1, "producer_epoch": -1},
+    end_txn.EndTxnResponse: {"producer_id": -1, "producer_epoch": -1},
+    find_coordinator.FindCoordinatorResponse: {"node_id": -1, "host": "", "port": -1},
+}
+"""What else an entry says when it carries an error."""
+
+
+def shape_of(kind: type[Request], version: int) -> Shape:
+    """How the answer of this version is laid out."""
+    if kind is find_coordinator.FindCoordinatorRequest and version < 4:
+        return None
+    if kind is add_partitions.AddPartitionsToTxnRequest and version >= 4:
+        return None
+    if kind is delete_topics.DeleteTopicsRequest and version >= 6:
+        return _DELETE_BY_STATE
+    if kind is offset_fetch.OffsetFetchRequest and version >= 8:
+        return _OFFSETS_BY_GROUP
+    return _PARTS.get(kind) or _NAMED.get(kind)

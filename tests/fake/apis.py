@@ -1,0 +1,114 @@
+"""The table of APIs: the versions that are offered (those of Apache Kafka 4.3.1) and who answers. And ApiVersions.
+
+Versions are offered as a real broker does: Produce from 0, although versions below 3 close the connection
+(librdkafka compresses only for brokers that offer them).
+"""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcli.core.protocol.api import Request
+from kcli.core.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
+from kcli.core.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
+from kcli.core.protocol.messages.api_versions import (
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    FinalizedFeatureKey,
+    SupportedFeatureKey,
+)
+from kcli.core.protocol.messages.create_topics import CreateTopicsRequest
+from kcli.core.protocol.messages.delete_topics import DeleteTopicsRequest
+from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest
+from kcli.core.protocol.messages.end_txn import EndTxnRequest
+from kcli.core.protocol.messages.fetch import FetchRequest
+from kcli.core.protocol.messages.find_coordinator import FindCoordinatorRequest
+from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
+from kcli.core.protocol.messages.list_offsets import ListOffsetsRequest
+from kcli.core.protocol.messages.metadata import MetadataRequest
+from kcli.core.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
+from kcli.core.protocol.messages.produce import ProduceRequest
+from kcli.core.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
+from tests.fake.codes import Code
+from tests.fake.coordinators import find_coordinator
+from tests.fake.fetch import fetch
+from tests.fake.group_requests import GROUP_APIS
+from tests.fake.leader_epochs import offset_for_leader_epoch
+from tests.fake.list_offsets import list_offsets
+from tests.fake.metadata import metadata
+from tests.fake.produce import produce
+from tests.fake.producer_ids import init_producer_id
+from tests.fake.topic_admin import create_topics, delete_topics, describe_configs
+from tests.fake.txn_requests import add_offsets_to_txn, add_partitions_to_txn, end_txn, txn_offset_commit
+
+if TYPE_CHECKING:
+    from tests.fake.state import Context, Handler
+
+_SOFTWARE_NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-")
+_FIRST_WITH_NAME = 3
+
+
+class Api(NamedTuple):
+    """One row: what is offered, who answers."""
+
+    kind: type[Request]
+    first: int
+    last: int
+    handler: "Handler"
+
+
+async def api_versions(ctx: "Context", request: ApiVersionsRequest) -> ApiVersionsResponse:
+    """What this node offers. A version that is too new is answered by ``too_new`` instead."""
+    named = ctx.version < _FIRST_WITH_NAME or _is_legal(request)
+    settings = ctx.state.settings
+    offered = ctx.state.nodes[ctx.node].offered()
+    level = settings.transaction_version
+    return ApiVersionsResponse(
+        error_code=0 if named else Code.INVALID_REQUEST,
+        api_keys=_rows(offered) if named else [],
+        supported_features=[SupportedFeatureKey(name="transaction.version", min_version=0, max_version=2)],
+        finalized_features_epoch=1,
+        finalized_features=[
+            FinalizedFeatureKey(name="transaction.version", max_version_level=level, min_version_level=level)
+        ]
+        if level
+        else [],
+    )
+
+
+def too_new(offered: dict[int, tuple[int, int]]) -> ApiVersionsResponse:
+    """The answer, in v0, to an ApiVersions of a version that is not offered (KIP-511): one row only."""
+    own = {key: versions for key, versions in offered.items() if key == ApiVersionsRequest.api_key}
+    return ApiVersionsResponse(error_code=Code.UNSUPPORTED_VERSION, api_keys=_rows(own))
+
+
+APIS: tuple[Api, ...] = (
+    Api(ProduceRequest, 0, 13, produce),
+    Api(FetchRequest, 4, 18, fetch),
+    Api(ListOffsetsRequest, 1, 11, list_offsets),
+    Api(MetadataRequest, 0, 13, metadata),
+    Api(FindCoordinatorRequest, 0, 6, find_coordinator),
+    Api(ApiVersionsRequest, 0, 4, api_versions),
+    Api(CreateTopicsRequest, 2, 7, create_topics),
+    Api(DeleteTopicsRequest, 1, 6, delete_topics),
+    Api(InitProducerIdRequest, 0, 5, init_producer_id),
+    Api(OffsetForLeaderEpochRequest, 2, 4, offset_for_leader_epoch),
+    Api(AddPartitionsToTxnRequest, 0, 5, add_partitions_to_txn),
+    Api(AddOffsetsToTxnRequest, 0, 4, add_offsets_to_txn),
+    Api(EndTxnRequest, 0, 5, end_txn),
+    Api(TxnOffsetCommitRequest, 0, 5, txn_offset_commit),
+    Api(DescribeConfigsRequest, 1, 4, describe_configs),
+    *(Api(*row) for row in GROUP_APIS),
+)
+BY_KEY = {api.kind.api_key: api for api in APIS}
+
+
+def _rows(offered: dict[int, tuple[int, int]]) -> list[ApiVersion]:
+    return [
+        ApiVersion(api_key=key, min_version=first, max_version=last)
+        for key, (first, last) in sorted(offered.items())
+    ]
+
+
+def _is_legal(request: ApiVersionsRequest) -> bool:
+    texts = (request.client_software_name, request.client_software_version)
+    return all(text and set(text) <= _SOFTWARE_NAME for text in texts)

@@ -1,0 +1,16 @@
+"""The broker's error codes by name, made from kcli's table: ``Code.NOT_LEADER_OR_FOLLOWER``. A number that encodes."""
+
+from enum import IntEnum
+
+from kcli.core.error_codes import CODES
+
+Code = IntEnum("Code", {row.name: number for number, row in CODES.items()})  # type: ignore[misc]
+
+
+class RefusedError(Exception):
+    """A check of the broker failed: ``code`` goes into the answer, where the API has its place for it."""
+
+    def __init__(self, code: int, message: str | None = None) -> None:
+        super().__init__(code, message)
+        self.code = code
+        self.message = message

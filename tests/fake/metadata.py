@@ -1,0 +1,84 @@
+"""Metadata, as all nodes tell it. What a single node should tell otherwise is a matter of ``lie``."""
+
+from typing import TYPE_CHECKING
+
+from kcli.core.protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from tests.fake.codes import Code, RefusedError
+from tests.fake.topics import Partition, Topic
+
+if TYPE_CHECKING:
+    from tests.fake.state import Context, State
+
+INTERNAL = frozenset({"__consumer_offsets", "__transaction_state"})
+
+
+async def metadata(ctx: "Context", request: MetadataRequest) -> MetadataResponse:
+    """Topics null means all; in v0 the empty list does."""
+    state = ctx.state
+    asked = request.topics
+    if asked is None or (ctx.version == 0 and not asked):
+        rows = [_known(state, topic) for topic in state.topics.by_name.values()]
+    else:
+        rows = [_row(ctx, request, row) for row in asked]
+    return MetadataResponse(
+        brokers=[
+            MetadataResponseBroker(node_id=n.id, host=n.host, port=n.port, rack=n.rack)
+            for n in state.listed()
+        ],
+        cluster_id=state.settings.cluster_id,
+        controller_id=state.controller,
+        topics=rows,
+    )
+
+
+def _row(ctx: "Context", request: MetadataRequest, row: MetadataRequestTopic) -> MetadataResponseTopic:
+    topics = ctx.state.topics
+    try:
+        return _known(ctx.state, topics.find(row.name, row.topic_id))
+    except RefusedError as refused:
+        code = refused.code
+        if row.name and code == Code.UNKNOWN_TOPIC_OR_PARTITION and _creates(ctx, request):
+            try:
+                topics.create(row.name)
+                code = int(Code.LEADER_NOT_AVAILABLE)  # as a real broker: the next question finds it
+            except RefusedError as illegal:
+                code = illegal.code
+        elif row.name and not topics.is_legal(row.name):
+            code = int(Code.INVALID_TOPIC_EXCEPTION)
+    by_id = row.name is None
+    return MetadataResponseTopic(
+        error_code=code, name=row.name, topic_id=row.topic_id if by_id else bytes(16), partitions=[]
+    )
+
+
+def _creates(ctx: "Context", request: MetadataRequest) -> bool:
+    return ctx.state.settings.auto_create_topics and request.allow_auto_topic_creation
+
+
+def _known(state: "State", topic: Topic) -> MetadataResponseTopic:
+    return MetadataResponseTopic(
+        error_code=0,
+        name=topic.name,
+        topic_id=topic.topic_id,
+        is_internal=topic.name in INTERNAL,
+        partitions=[_partition(state, place) for place in topic.partitions],
+    )
+
+
+def _partition(state: "State", place: Partition) -> MetadataResponsePartition:
+    return MetadataResponsePartition(
+        error_code=Code.LEADER_NOT_AVAILABLE if place.leader < 0 else 0,
+        partition_index=place.index,
+        leader_id=place.leader,
+        leader_epoch=place.leader_epoch,
+        replica_nodes=list(place.replicas),
+        isr_nodes=list(place.isr),
+        offline_replicas=[number for number in place.replicas if number in state.hidden_nodes],
+    )

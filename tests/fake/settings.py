@@ -1,0 +1,33 @@
+"""How a fake cluster behaves where brokers differ: what a broker's configuration says, and a few habits."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(slots=True)
+class Settings:
+    """Given to ``FakeCluster(...)`` by name; most may be changed while it runs (``cluster.settings``)."""
+
+    cluster_id: str = "fake-kafka-cluster-id0"
+    transaction_version: int = 2
+    """The finalized feature transaction.version: 2 is KIP-890 (epoch bump at each EndTxn), 0 the old protocol."""
+    fetch_sessions: bool = False
+    """Incremental fetches (KIP-227); off, every answer says session 0."""
+    partial_batches: bool = True
+    """A fetched partition may end in a batch that is cut off, as real brokers do."""
+    auto_create_topics: bool = False
+    deep_check: bool = True
+    """Produced records are looked at one by one: dense offsets, keys, timestamps."""
+    max_message_bytes: int = 1_048_588
+    min_insync_replicas: int = 1
+    completion_delay: float = 0.0
+    """Seconds from EndTxn's answer to the markers; 0 writes them before the answer."""
+    transaction_max_timeout_ms: int = 900_000
+    groups: dict[str, Any] = field(default_factory=dict)
+    """Fields of ``groups.settings.Settings``: session limits, rebalance delay, …"""
+    max_connection_age: float | None = None
+    """Seconds after which the broker closes any connection."""
+    receive_buffer: int | None = None
+    """SO_RCVBUF of connections: small, so that a paused node soon stops its clients in the middle of a request."""
+    idle_timeout: float | None = None
+    """Seconds without a request after which the broker closes a connection (connections.max.idle.ms)."""

@@ -1,0 +1,136 @@
+"""CreateTopics, DeleteTopics, DescribeConfigs, as the controller answers them. Any node may be asked, as with KRaft."""
+
+from typing import TYPE_CHECKING
+
+from kcli.core.protocol.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfigs,
+    CreatableTopicResult,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from kcli.core.protocol.messages.delete_topics import (
+    DeletableTopicResult,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    DeleteTopicState,
+)
+from kcli.core.protocol.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+)
+from tests.fake.codes import Code, RefusedError
+
+if TYPE_CHECKING:
+    from tests.fake.state import Context, State
+
+_TOPIC, _BROKER = 2, 4
+_BY_TOPIC, _BY_BROKER_FILE, _BY_DEFAULT = 1, 4, 5
+_FIRST_BY_STATE = 6
+DEFAULTS = {
+    "cleanup.policy": "delete",
+    "compression.type": "producer",
+    "max.message.bytes": "1048588",
+    "message.timestamp.type": "CreateTime",
+    "min.insync.replicas": "1",
+    "retention.bytes": "-1",
+    "retention.ms": "604800000",
+    "segment.bytes": "1073741824",
+}
+
+
+async def create_topics(ctx: "Context", request: CreateTopicsRequest) -> CreateTopicsResponse:
+    """Each topic on its own."""
+    rows = [_create(ctx.state, topic, dry=request.validate_only) for topic in request.topics]
+    ctx.state.changed()
+    return CreateTopicsResponse(topics=rows)
+
+
+def _create(state: "State", asked: CreatableTopic, *, dry: bool) -> CreatableTopicResult:
+    configs = {row.name: row.value for row in asked.configs if row.value is not None}
+    assignments = {row.partition_index: list(row.broker_ids) for row in asked.assignments}
+    try:
+        made = state.topics.create(
+            asked.name, asked.num_partitions, asked.replication_factor, configs, assignments, dry=dry
+        )
+    except RefusedError as refused:
+        return CreatableTopicResult(
+            name=asked.name, error_code=refused.code, error_message=refused.message, configs=[]
+        )
+    return CreatableTopicResult(
+        name=asked.name,
+        topic_id=made.topic_id,
+        error_code=0,
+        error_message=None,
+        num_partitions=len(made.partitions),
+        replication_factor=len(made.partitions[0].replicas),
+        configs=[
+            CreatableTopicConfigs(
+                name=name,
+                value=made.config(name, default),
+                config_source=_BY_TOPIC if name in made.configs else _BY_DEFAULT,
+            )
+            for name, default in DEFAULTS.items()
+        ],
+    )
+
+
+async def delete_topics(ctx: "Context", request: DeleteTopicsRequest) -> DeleteTopicsResponse:
+    """By name; since v6 by name or id."""
+    asked = request.topics if ctx.version >= _FIRST_BY_STATE else [
+        DeleteTopicState(name=name) for name in request.topic_names
+    ]  # fmt: skip
+    rows = [_delete(ctx.state, row) for row in asked]
+    ctx.state.changed()
+    return DeleteTopicsResponse(responses=rows)
+
+
+def _delete(state: "State", asked: DeleteTopicState) -> DeletableTopicResult:
+    try:
+        topic = state.topics.find(asked.name, asked.topic_id)
+        state.delete_topic(topic.name)
+    except RefusedError as refused:
+        return DeletableTopicResult(name=asked.name, topic_id=asked.topic_id, error_code=refused.code)
+    return DeletableTopicResult(name=topic.name, topic_id=topic.topic_id, error_code=0)
+
+
+async def describe_configs(ctx: "Context", request: DescribeConfigsRequest) -> DescribeConfigsResponse:
+    """Of topics; a broker says only its id."""
+    rows = [_describe(ctx.state, resource) for resource in request.resources]
+    return DescribeConfigsResponse(throttle_time_ms=0, results=rows)
+
+
+def _describe(state: "State", asked: DescribeConfigsResource) -> DescribeConfigsResult:
+    code, configs = 0, list[DescribeConfigsResourceResult]()
+    if asked.resource_type == _TOPIC:
+        try:
+            topic = state.topics.find(asked.resource_name)
+        except RefusedError as refused:
+            code = refused.code
+        else:
+            names = {**DEFAULTS, **topic.configs}
+            configs = [
+                _config(name, value, _BY_TOPIC if name in topic.configs else _BY_DEFAULT)
+                for name, value in sorted(names.items())
+            ]
+    elif asked.resource_type == _BROKER:
+        configs = [_config("broker.id", asked.resource_name, _BY_BROKER_FILE)]
+    else:
+        code = int(Code.INVALID_REQUEST)
+    keys = asked.configuration_keys
+    return DescribeConfigsResult(
+        error_code=code,
+        error_message=None,
+        resource_type=asked.resource_type,
+        resource_name=asked.resource_name,
+        configs=[row for row in configs if keys is None or row.name in keys],
+    )
+
+
+def _config(name: str, value: str, source: int) -> DescribeConfigsResourceResult:
+    return DescribeConfigsResourceResult(
+        name=name, value=value, read_only=False, config_source=source, is_sensitive=False
+    )

@@ -1,6 +1,8 @@
 """Faults of an idempotent producer, on a cluster that fails on command (cases P1 to P10 and P18)."""
 
 import itertools
+import threading
+from typing import Any
 
 import pytest
 
@@ -12,6 +14,7 @@ from kcli.core.protocol.messages.produce import (
     ProduceResponse,
     TopicProduceResponse,
 )
+from kcli.core.records import builder
 from kcli.core.types import ProducerRecord, TopicPartition
 from tests.fake.cluster import FakeCluster
 from tests.fake.script import FOREVER
@@ -287,3 +290,30 @@ def test_p18_a_cluster_that_takes_nothing_stops_the_sender_at_its_memory_and_los
         cluster.resume(1)
         assert producer.flush(PATIENCE)
         assert [int((v or b"")[:6]) for v in values(cluster, "t")[1:]] == list(range(taken))
+
+
+def test_one_request_carries_all_partitions_of_a_broker_that_are_ready(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Batch size counts per partition; and a batch is compressed once, in the sender's thread."""
+    compressed: list[str] = []
+    real = builder.compress
+
+    def noted(*args: Any) -> Any:
+        compressed.append(threading.current_thread().name)
+        return real(*args)
+
+    monkeypatch.setattr(builder, "compress", noted)
+    with (
+        FakeCluster(1, topics={"t": 6}) as cluster,
+        quick(cluster, batch_size=1_000, linger_ms=60_000, compression_type="lz4") as producer,
+    ):
+        producer.connect(["t"], PATIENCE, 5)
+        cluster.fail(ProduceRequest, TOO_FEW_REPLICAS)
+        for partition in range(6):
+            send(producer, "t", partition, *numbers(20))
+        assert producer.flush(PATIENCE)
+        first = next(s for s in cluster.seen(ProduceRequest))
+        assert sorted(b.partition for b in first.batches()) == list(range(6))
+        assert [b.count for b in first.batches()] == [20] * 6
+    assert compressed == ["kcli-sender"] * 6

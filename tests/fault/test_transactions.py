@@ -16,6 +16,7 @@ from kcli.core.errors import (
     TransactionAbortableError,
     TransactionStateError,
     TransactionUnknownError,
+    UnsupportedError,
 )
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
@@ -244,6 +245,24 @@ def test_p11_a_coordinator_that_moves_or_loads_is_asked_again(
         whole_transaction(producer, b"a", 5)
     assert committed(cluster) == [b"a"]
     assert position(cluster) == 5
+
+
+def test_brokers_that_are_too_old_for_transactions_are_refused_by_name(cluster: FakeCluster) -> None:
+    """Version 0 of FindCoordinator would take the id for a group's."""
+    cluster.cap_versions({FindCoordinatorRequest: 0})
+    with (
+        transactional(cluster) as producer,
+        pytest.raises(UnsupportedError, match="FindCoordinator") as caught,
+    ):
+        producer.init_transactions()
+    assert caught.value.exit_code == 7
+    cluster.cap_versions({FindCoordinatorRequest: 6, TxnOffsetCommitRequest: 2})
+    with transactional(cluster) as producer:
+        producer.init_transactions()
+        producer.begin_transaction()
+        with pytest.raises(TransactionAbortableError, match="must be aborted") as aborted:
+            producer.send_offsets_to_transaction({P0: 1}, GroupMetadata("g", 5, "member"))
+        assert "too old" in aborted.value.why
 
 
 # --- P12: nobody knows how it ended -----------------------------------------------------------------------

@@ -8,6 +8,7 @@ from kcli.core.errors import ProtocolError, UnsupportedError
 from kcli.core.protocol import compiler
 from kcli.core.protocol.api import choose_version, decode_response, encode_request
 from kcli.core.protocol.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
+from kcli.core.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from kcli.core.protocol.messages.produce import (
     PartitionProduceData,
@@ -179,3 +180,14 @@ def test_a_cap_below_what_the_broker_knows_is_refused() -> None:
 def test_an_api_that_is_not_offered_is_named() -> None:
     with pytest.raises(UnsupportedError, match="does not offer Metadata"):
         choose_version(MetadataRequest, {0: (0, 3)}, "broker")
+
+
+def test_a_request_that_takes_a_newer_version_is_not_sent_without_what_it_is_about() -> None:
+    request = FindCoordinatorRequest(key="id", key_type=1)
+    offered = {FindCoordinatorRequest.api_key: (0, 0)}
+    assert choose_version(FindCoordinatorRequest, offered, "broker", lowest=request.version_floor) == 0
+    request.require_version(1)
+    with pytest.raises(UnsupportedError, match="cannot do what this FindCoordinator asks for") as caught:
+        choose_version(FindCoordinatorRequest, offered, "broker", lowest=request.version_floor)
+    assert caught.value.exit_code == 7
+    assert "offers 0 to 0, it takes 1" in caught.value.why

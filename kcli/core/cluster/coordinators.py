@@ -12,6 +12,8 @@ from kcli.core.errors import BrokerError
 from kcli.core.future import Future
 from kcli.core.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 
+_FIRST_WITH_KEY_TYPE = 1  # version 0 knows groups only, and would take any key for one
+
 
 class KeyType(IntEnum):
     """What is coordinated, with Kafka's numbers."""
@@ -40,6 +42,8 @@ class Coordinators:
         found: Future[int] = Future(self._cluster.loop.wait)
         # The newest versions take a list, the older ones a name: whichever is chosen finds its field.
         request = FindCoordinatorRequest(key=key, key_type=int(key_type), coordinator_keys=[key])
+        if key_type is not KeyType.GROUP:
+            request.require_version(_FIRST_WITH_KEY_TYPE)
         answer = self._cluster.send(request)
         answer.on_done(lambda future: self._found(future, key_type, key, found))
         return found

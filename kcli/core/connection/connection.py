@@ -187,7 +187,11 @@ class Connection:
         assert self.offer is not None
         try:
             version = choose_version(
-                type(request), self.offer.apis, str(self.node), highest=request.version_cap
+                type(request),
+                self.offer.apis,
+                str(self.node),
+                highest=request.version_cap,
+                lowest=request.version_floor,
             )
         except KcliError as error:
             self._complete((future, None, error))

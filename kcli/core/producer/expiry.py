@@ -8,11 +8,12 @@ from kcli.core.producer.batch import ProducerBatch
 
 def timed_out(batch: ProducerBatch, cluster: Cluster, delivery_timeout_ms: int) -> KcliError:
     """The error of a batch past its delivery timeout; of unknown outcome when it may be stored all the same."""
-    why = str(batch.last_error) if batch.last_error else "it could not be sent: " + _obstacle(batch, cluster)
+    error = batch.last_error or _obstacle(batch, cluster)
+    why = str(error) if batch.last_error else f"it could not be sent: {error}"
     what = f"{batch.where}: not confirmed within {delivery_timeout_ms / 1000:g} s (delivery.timeout.ms)"
     if batch.outcome_unknown:
-        return OutcomeUnknownError(what, why=why + "; the broker may have it all the same")
-    return TimedOutError(what, why=why)
+        return OutcomeUnknownError(what, why=why + "; the broker may have it all the same", do=error.do)
+    return TimedOutError(what, why=why, do=error.do)
 
 
 def parked_too_long() -> KcliError:
@@ -20,9 +21,8 @@ def parked_too_long() -> KcliError:
     return TimedOutError("the topic's partitions could not be found out in time")
 
 
-def _obstacle(batch: ProducerBatch, cluster: Cluster) -> str:
+def _obstacle(batch: ProducerBatch, cluster: Cluster) -> KcliError:
     leader = cluster.view.leader(batch.where)
     if leader is None:
-        return "the partition has no leader that is known"
-    failure = cluster.brokers.failure(leader, PRODUCE)
-    return str(failure) if failure else f"{leader} did not take it"
+        return KcliError("the partition has no leader that is known")
+    return cluster.brokers.failure(leader, PRODUCE) or KcliError(f"{leader} did not take it")

@@ -281,10 +281,11 @@ class Sender:
         if not isinstance(error, KcliError):
             raise error
         unknown = isinstance(error, OutcomeUnknownError)
+        retry_at = now + self._pause(min(batch.attempts for batch in delivery.batches.values()))
         for batch in delivery.batches.values():
             batch.outcome_unknown = batch.outcome_unknown or unknown
             if judge(error).retriable:
-                self._retry(batch, error, now)
+                self._retry(batch, error, retry_at)
             else:
                 self._fail(batch, error)
         self._cluster.request_refresh()
@@ -298,7 +299,7 @@ class Sender:
         for batch in unanswered.values():  # never success by default
             batch.outcome_unknown = True
             what = f"{delivery.node} left {batch.where} out of its answer to Produce"
-            self._retry(batch, OutcomeUnknownError(what), now)
+            self._retry(batch, OutcomeUnknownError(what), now + self._pause(batch.attempts))
 
     def _settle_one(self, batch: ProducerBatch, part: PartitionProduceResponse, now: float) -> None:
         code = part.error_code
@@ -314,7 +315,7 @@ class Sender:
         elif verdict.retriable or (
             self._identity is not None and code in _LOST_NUMBERS and self._comes_again(batch, error)
         ):
-            self._retry(batch, error, now)
+            self._retry(batch, error, now + self._pause(batch.attempts))
         else:
             self._fail(batch, error)
 
@@ -335,9 +336,12 @@ class Sender:
             self._numbers.confirmed(batch)
         self._done(batch)
 
-    def _retry(self, batch: ProducerBatch, error: KcliError, now: float) -> None:
+    def _pause(self, attempts: int) -> float:
+        return Backoff.of_requests(self._options, attempts - 1).next()
+
+    def _retry(self, batch: ProducerBatch, error: KcliError, at: float) -> None:
         self.counters.retries += 1
-        batch.not_before = now + Backoff.of_requests(self._options, batch.attempts - 1).next()
+        batch.not_before = at
         batch.last_error = error
         batch.cell.apply(BatchEvent.RETRY, str(error))
         self._accumulator.put_back(batch)

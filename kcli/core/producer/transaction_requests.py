@@ -22,6 +22,7 @@ from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
 
 _TOPIC = attrgetter("topic")
 _LAST_CLIENT_VERSION = 3  # AddPartitionsToTxn v4 and later is what brokers say to each other
+_FIRST_WITH_MEMBERS = 3  # TxnOffsetCommit before KIP-447 would commit without looking at the membership
 _LAST_VERSION_1 = 4  # TxnOffsetCommit and EndTxn: v5 is the protocol of transaction version 2
 
 
@@ -97,6 +98,8 @@ def commit_offsets(
     )
     if not version_2:
         request.cap_version(_LAST_VERSION_1)
+    if group != GroupMetadata(group.group_id):
+        request.require_version(_FIRST_WITH_MEMBERS)
     return request
 
 

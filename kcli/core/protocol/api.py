@@ -70,6 +70,12 @@ class Request(Struct):
         """Sends this one request in no newer version, because of what it carries (topics without ids)."""
         self.__dict__["version_cap"] = min(highest, self.version_cap)
 
+    version_floor: ClassVar[int] = 0
+
+    def require_version(self, lowest: int) -> None:
+        """Does not send this one request in an older version: it would leave out what it is about."""
+        self.__dict__["version_floor"] = lowest
+
     @property
     def expects_answer(self) -> bool:
         """False only for Produce with acks=0."""
@@ -77,7 +83,12 @@ class Request(Struct):
 
 
 def choose_version(
-    request: type[Request], offered: Mapping[int, tuple[int, int]], where: str, *, highest: int = 0x7FFF
+    request: type[Request],
+    offered: Mapping[int, tuple[int, int]],
+    where: str,
+    *,
+    highest: int = 0x7FFF,
+    lowest: int = 0,
 ) -> int:
     """The newest version that both sides know; UnsupportedError names the API and both ranges."""
     ours = request.versions
@@ -91,6 +102,11 @@ def choose_version(
         raise UnsupportedError(
             f"{where} and kcli share no version of {request.api_name}",
             why=f"the broker offers {theirs[0]} to {theirs[1]}, kcli knows {ours[0]} to {ours[1]}",
+        )
+    if version < lowest:
+        raise UnsupportedError(
+            f"{where} cannot do what this {request.api_name} asks for",
+            why=f"the broker offers {theirs[0]} to {theirs[1]}, it takes {lowest}: the broker is too old",
         )
     return version
 

@@ -16,6 +16,8 @@ from tests.kafka import Kafka
 pytestmark = pytest.mark.integration
 
 KILLS = int(os.environ.get("KCLI_CHAOS_KILLS", "3"))
+RECORDS = int(os.environ.get("KCLI_CHAOS_RECORDS", "15000"))
+CODECS = ("lz4", "none", "zstd", "snappy", "gzip")
 SEED = int(os.environ.get("KCLI_CHAOS_SEED", "20261121"))
 PARTITIONS = 3
 
@@ -27,30 +29,33 @@ def leader_of(kafka: Kafka, topic: str, partition: int) -> int:
     return info.partitions[partition].leader
 
 
-@pytest.mark.timeout(280)
-@pytest.mark.parametrize("codec", ["lz4"])
-def test_r1_leaders_are_killed_under_load(kafka3: Kafka, codec: str) -> None:
+@pytest.mark.timeout(900)
+def test_b1_r1_leaders_are_killed_under_load(kafka3: Kafka) -> None:
+    """B1 (R1): another codec for each kill, records of 0 B to 64 KiB."""
     topic = kafka3.topic("kills", partitions=PARTITIONS, replicas=3)
-    load = Workload(topic, partitions=PARTITIONS, seed=SEED)
+    load = Workload(topic, partitions=PARTITIONS, seed=SEED, largest=65_536)
     kills_that_hit = 0
 
-    with Producer(
-        bootstrap_servers=kafka3.bootstrap, compression_type=codec, batch_size=20_000, linger_ms=2
-    ) as producer:
-        producer.connect([topic], 30, 10)
-        for kill in range(KILLS):
-            load.send(producer, 2_000)
+    for kill in range(KILLS):
+        with Producer(
+            bootstrap_servers=kafka3.bootstrap,
+            compression_type=CODECS[kill % len(CODECS)],
+            batch_size=100_000,
+            linger_ms=2,
+        ) as producer:
+            producer.connect([topic], 30, 10)
+            load.send(producer, RECORDS // KILLS // 2)
             partition = kill % PARTITIONS
             leader = leader_of(kafka3, topic, partition)
             node = next(node for node in kafka3.nodes if node.node_id == leader)
-            load.send(producer, 2_000)
+            load.send(producer, 500)
             node.kill()
             kills_that_hit += producer.outstanding > 0
             deadline = time.monotonic() + 30
             while leader_of(kafka3, topic, partition) in (leader, -1):
                 assert time.monotonic() < deadline, "the leadership did not move"
-                load.send(producer, 200)
-            load.send(producer, 2_000)
+                load.send(producer, 20)
+            load.send(producer, RECORDS // KILLS // 2)
             node.start()
             assert producer.flush(90)
 

@@ -41,7 +41,7 @@ class Workload:
             partition = self.rng.randrange(self._partitions)
             one = RecordId(0, self._topic, partition, next(self._numbers[partition]))
             self.ledger.sent[one] = None
-            padding = self.rng.randrange(self._largest)
+            padding = int(self._largest ** self.rng.random())  # as many small ones as large ones
             value = Payload(self._run, one, int(time.time() * 1000)).encode(padding, self.rng)
             future = producer.send(ProducerRecord(self._topic, value, partition=partition))
             self._futures.append((one, future))

@@ -66,6 +66,9 @@ def fencing(broker):
     yield "init", [zombie.init(zombie.id, zombie.epoch, version=v) for v in (5, 3)]
     yield "own bump", [ready(lambda: other.init(other.id, other.epoch)), other.epoch]
     yield "asked again", [ready(lambda: other.init(other.id, other.epoch - 1)), other.epoch]
+    for epoch in (0, 3):
+        answer = RawTransaction(broker.client, broker.txn).init(zombie.id + 50_000, epoch)
+        yield f"another's id, epoch {epoch}", answer
     yield (
         "refused",
         [

@@ -94,7 +94,7 @@ class LinkKnobs:
         self._hub.call(begin)
 
     def stop_reading(self, node: int) -> None:
-        """Nothing is read from clients, and they can send little ahead; answers still go out."""
+        """Nothing is read from clients; answers still go out. Who connects now has a tiny window to send into."""
 
         async def begin() -> None:
             for door in self._hub.doors_of(node):

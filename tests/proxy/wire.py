@@ -13,7 +13,7 @@ import struct
 _RESET = struct.pack("ii", 1, 0)  # SO_LINGER on, 0 s: close() sends RST
 _SLICES = 20  # a narrow wire is read so many times a second
 _WINDOWS = 4  # and is announced as having room for a quarter of a second
-TINY_WINDOW, _WIDE_WINDOW = 2_048, 1 << 20
+TINY_WINDOW = 2_048
 
 
 class WireClosed(ConnectionError):  # noqa: N818 - a state, not a mistake
@@ -32,6 +32,7 @@ class Wire:
         self._waiters: set[asyncio.Future[None]] = set()
         self._may_read = asyncio.Event()
         self._may_read.set()
+        self._unread = True
 
     @property
     def closed(self) -> bool:
@@ -48,6 +49,7 @@ class Wire:
             except (BlockingIOError, InterruptedError):
                 await self._wait(self._loop.add_reader, self._loop.remove_reader)
                 continue
+            self._unread = False
             if rate and count:
                 await asyncio.sleep(count / rate)
             return count
@@ -62,20 +64,22 @@ class Wire:
                 await self._wait(self._loop.add_writer, self._loop.remove_writer)
 
     def pause(self) -> None:
-        """Reads nothing from now on, and lets the peer send as little ahead as the system allows."""
+        """Reads nothing from now on; what the peer goes on sending fills the buffers on the way."""
         self._may_read.clear()
-        self._set_window(TINY_WINDOW)
 
     def resume(self) -> None:
-        if not self._may_read.is_set():
-            self._may_read.set()
-            self._set_window(_WIDE_WINDOW)
+        self._may_read.set()
 
     def narrow(self, bytes_per_second: float) -> None:
-        """Reads so much a second; 0: no limit. The window fits, so that the rest waits at the peer."""
+        """Reads so much a second; 0: no limit. On a new connection the rest waits at the peer.
+
+        Not on others: a window that shrinks under packets on their way loses them, and stalls for seconds.
+        """
         self.bytes_per_second = bytes_per_second
-        if bytes_per_second:
-            self._set_window(max(TINY_WINDOW, int(bytes_per_second / _WINDOWS)))
+        if bytes_per_second and self._unread:
+            with contextlib.suppress(OSError):
+                window = max(TINY_WINDOW, int(bytes_per_second / _WINDOWS))
+                self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window)
 
     def peer_has_closed(self) -> bool:
         """Whether a FIN or RST has come, even with bytes in front of it that nobody has read yet."""
@@ -120,10 +124,6 @@ class Wire:
             self._waiters.discard(waiter)
             if not self.closed:
                 remove(self.socket)
-
-    def _set_window(self, window: int) -> None:
-        with contextlib.suppress(OSError):
-            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window)
 
     def _refuse_if_closed(self) -> None:
         if self.closed:

@@ -162,3 +162,16 @@ def test_a_group_of_another_type_can_use_the_id_once_it_is_empty(driver: Driver)
     member = asks.member_id(driver, kind="connect", protocols={"sessioned": b"\0"})
     assert driver.ask(join(member, kind="connect", protocols={"sessioned": b"\0"})).protocol_type == "connect"
     assert driver.groups.members(G)[member].partitions == frozenset()
+
+
+def test_a_group_whose_members_all_left_still_takes_newcomers(driver: Driver):
+    """While a member id is out the group is not Empty, and has no protocol in common to compare with."""
+    member = asks.lone(driver)
+    pending = asks.member_id(driver)
+    driver.ask(leave(member))
+    assert driver.groups.state(G) == "PreparingRebalance"
+    other = driver.ask(join(protocols={"other": b""}))
+    assert other.error_code == Code.MEMBER_ID_REQUIRED
+    assert driver.ask(join(kind="connect")).error_code == Code.INCONSISTENT_GROUP_PROTOCOL
+    driver.ask(leave(other.member_id))
+    assert driver.ask(join(pending)).generation_id == 2

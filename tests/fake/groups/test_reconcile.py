@@ -7,7 +7,9 @@ import pytest
 from tests.fake.codes import Code
 from tests.fake.groups import asks
 from tests.fake.groups.asks import G, code, commit, consumer_heartbeat, consumer_join, given
+from tests.fake.groups.consumer_group import ConsumerMember, Progress
 from tests.fake.groups.driver import Driver
+from tests.fake.groups.reconcile import Step, next_step
 
 
 class Client:
@@ -107,6 +109,60 @@ def test_churn_never_gives_a_partition_to_two_and_ends_balanced(seed):
     assert driver.groups.state(G) == "Stable"
     assert_shared(clients)
     driver.close()
+
+
+A = b"a" * 16
+
+
+def places(*partitions: int) -> frozenset:
+    return frozenset((A, p) for p in partitions)
+
+
+def held(*partitions: int, since: int = 3) -> dict:
+    return dict.fromkeys(places(*partitions), since)
+
+
+@pytest.mark.parametrize(
+    ("member", "target", "owned", "taken", "step"),
+    [
+        pytest.param(
+            {"assigned": held(0)}, places(0, 1), None, (),
+            Step(Progress.STABLE, 5, held(0) | held(1, since=5), {}), id="gets what is free",
+        ),
+        pytest.param(
+            {"assigned": held(0)}, places(0, 1), None, (1,),
+            Step(Progress.UNRELEASED, 5, held(0), {}), id="waits for what another has",
+        ),
+        pytest.param(
+            {"assigned": held(0, 1)}, places(0), None, (),
+            Step(Progress.UNREVOKED, 3, held(0), held(1)), id="must give up, stays in its epoch",
+        ),
+        pytest.param(
+            {"assigned": held(0, 1)}, places(0), places(0), (),
+            Step(Progress.STABLE, 5, held(0), {}), id="does not even have what it must give up",
+        ),
+        pytest.param(
+            {"progress": Progress.UNREVOKED, "assigned": held(0), "revoking": held(1)}, places(0), None, (),
+            Step(Progress.UNREVOKED, 3, held(0), held(1)), id="does not tell",
+        ),
+        pytest.param(
+            {"progress": Progress.UNREVOKED, "assigned": held(0), "revoking": held(1)}, places(0), places(0, 1), (),
+            Step(Progress.UNREVOKED, 3, held(0), held(1)), id="has not given up yet",
+        ),
+        pytest.param(
+            {"progress": Progress.UNREVOKED, "assigned": held(0, 1), "revoking": held(2)}, places(0), places(0, 1), (),
+            Step(Progress.UNREVOKED, 3, held(0), held(1)), id="must give up still more",
+        ),
+        pytest.param(
+            {"progress": Progress.UNREVOKED, "assigned": held(0), "revoking": held(1)}, places(0, 1), places(0), (),
+            Step(Progress.STABLE, 5, held(0) | held(1, since=5), {}), id="gets back what it gave up",
+        ),
+    ],
+)  # fmt: skip
+def test_one_step(member, target, owned, taken, step):
+    """A member in epoch 3, its target is of epoch 5."""
+    here = ConsumerMember("m", epoch=3, **member)
+    assert next_step(here, target, 5, owned, lambda place: place[1] not in taken) == step
 
 
 def test_holding_guard(driver: Driver):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -11,11 +11,12 @@ from kcli.commands._context import Invocation, pass_invocation
 from kcli.commands._params import OFFSET
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from kcli.commands import _topic_rows as view
     from kcli.core.admin.admin import Admin
     from kcli.core.admin.topics import TopicInfo
+    from kcli.core.cluster.offsets import OffsetInfo
     from kcli.core.errors import KcliError
     from kcli.core.positions import OffsetSpec
     from kcli.core.types import TopicPartition
@@ -84,7 +85,7 @@ def describe_topics(inv: Invocation, names: tuple[str, ...]) -> int:
     with _admin(inv) as admin:
         cluster = _connect(inv, admin)
         found = _without_errors(inv, admin.describe_topics(names))
-        ends = _ends(inv, admin, found.values())
+        ends = _ends(admin, found.values(), _warning(inv))
         configs = _without_errors(inv, admin.describe_topic_configs(list(found)) if found else {})
     view.print_descriptions(inv, cluster, found, ends, configs)
     return inv.finish(done=bool(found))
@@ -122,17 +123,20 @@ def topic_offsets(inv: Invocation, names: tuple[str, ...], when: OffsetSpec | No
         else:
             found = {topic.name: topic for topic in admin.list_topics() if not topic.internal}
         if query is None:
-            rows_to_add = view.end_rows(found, _ends(inv, admin, found.values()))
+            ends = _ends(admin, found.values(), lambda _place, error: inv.failed(error))
+            rows_to_add = view.end_rows(found, ends)
+            done = any(end is not None for _start, end in ends.values())
         else:
             wanted = dict.fromkeys(_places(found.values()), query)
             rows_to_add = view.time_rows(_without_errors(inv, admin.list_offsets(wanted)))
+            done = bool(rows_to_add)
     columns = view.ENDS if query is None else view.TIMES
     with inv.out.rows(
         "TopicOffsetList", "TopicOffset", columns, cluster=cluster, warnings=inv.talk.warnings
     ) as rows:
         for row in rows_to_add:
             rows.add(row)
-    return inv.finish(done=bool(found))
+    return inv.finish(done=done)
 
 
 @topics.command(
@@ -206,7 +210,7 @@ def delete_topics(inv: Invocation, names: tuple[str, ...]) -> int:
     with _admin(inv) as admin:
         _connect(inv, admin)
         found = _without_errors(inv, admin.describe_topics(names))
-        ends = _ends(inv, admin, found.values())
+        ends = _ends(admin, found.values(), _warning(inv))
         agreed = [name for name, topic in found.items() if _agreed(inv, topic, ends)]
         for name, error in (admin.delete_topics(agreed) if agreed else {}).items():
             if error is None:
@@ -273,24 +277,33 @@ def _places(found: Iterable[TopicInfo]) -> list[TopicPartition]:
     return [TopicPartition(topic.name, part.partition) for topic in found for part in topic.partitions]
 
 
-def _ends(inv: Invocation, admin: Admin, found: Iterable[TopicInfo]) -> view.Ends:
-    """(log start, end) of every partition; what a broker cannot tell is None and a warning."""
-    places = _places(found)
-    if not places:
-        return {}
-    starts = admin.list_offsets(dict.fromkeys(places, EARLIEST))
-    ends = admin.list_offsets(dict.fromkeys(places, LATEST))
-    return {place: (_offset(inv, starts, place), _offset(inv, ends, place)) for place in places}
-
-
-def _offset(inv: Invocation, answers: Mapping[TopicPartition, Any], place: TopicPartition) -> int | None:
+def _ends(
+    admin: Admin, found: Iterable[TopicInfo], unknown: Callable[[TopicPartition, KcliError], None]
+) -> view.Ends:
+    """(log start, end) of every partition; what a broker cannot tell is None, and told to ``unknown`` once."""
     from kcli.core.errors import KcliError
 
-    answer = answers.get(place)
-    if answer is None or isinstance(answer, KcliError):
-        inv.talk.warn(f"offsets of {place} are unknown: {answer or 'no answer'}")
-        return None
-    return int(answer.offset)
+    ends: view.Ends = dict.fromkeys(_places(found), (None, None))
+    starts = admin.list_offsets(dict.fromkeys(ends, EARLIEST)) if ends else {}
+    answering = [place for place, start in starts.items() if not isinstance(start, KcliError)]
+    latest = admin.list_offsets(dict.fromkeys(answering, LATEST)) if answering else {}
+    for place, start in starts.items():
+        end = start if isinstance(start, KcliError) else latest[place]
+        ends[place] = (_offset(start), _offset(end))
+        if isinstance(end, KcliError):
+            unknown(place, end)
+    return ends
+
+
+def _offset(answer: OffsetInfo | KcliError) -> int | None:
+    from kcli.core.cluster.offsets import OffsetInfo
+
+    return answer.offset if isinstance(answer, OffsetInfo) else None
+
+
+def _warning(inv: Invocation) -> Callable[[TopicPartition, KcliError], None]:
+    """Offsets are shown along with something else: without them it is not complete, and still worth showing."""
+    return lambda place, error: inv.talk.warn(f"offsets of {place} are unknown: {error}")
 
 
 def _query(when: OffsetSpec | None) -> int | None:

@@ -90,7 +90,7 @@ class Brokers:
         channel = self._usable(route)
         if channel is None:
             if now < self._retry_at(route.address):
-                self._loop.complete((future, None, _not_now(node, route.failure or route.address.failure)))
+                self._loop.complete((future, None, _not_now(node, route.address.failure or route.failure)))
                 return
             channel = self._connect(node, route, now)
         channel.connection.request(request, future, now, deadline)
@@ -117,7 +117,7 @@ class Brokers:
         """Why the last connection to the node ended, or could not be made; None once one stands."""
         route = self._route(node, purpose)
         self._retry_at(route.address)
-        return route.failure or route.address.failure
+        return route.address.failure or route.failure
 
     def offer(self, node: Node, purpose: str) -> Any:
         """What the broker offers, once its connection is ready."""

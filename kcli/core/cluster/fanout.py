@@ -49,10 +49,10 @@ def by_leader(
         open_items = {where: value for where, value in open_items.items() if where not in results}
         now = cluster.loop.now()
         for where in list(open_items):
-            error = errors.get(where) or TimedOutError(f"{what}: no answer about {where} in time")
+            error = errors.get(where)
             unknown = isinstance(error, NotFoundError)
             if now >= deadline or (unknown and now >= patience):
-                results[where] = error if unknown else given_up(f"{what} {where}", error, now - started)
+                results[where] = _last_word(f"{what} {where}", error, now - started)
                 del open_items[where]
         if open_items:
             cluster.sleep(min(backoff.next(), max(0.0, deadline - now)))
@@ -111,6 +111,12 @@ def _note(
         errors[where] = error
     else:
         results[where] = error
+
+
+def _last_word(what: str, error: KcliError | None, seconds: float) -> KcliError:
+    if error is None:
+        return TimedOutError(f"{what}: no answer in {seconds:.1f} s")
+    return error if isinstance(error, NotFoundError) else given_up(what, error, seconds)
 
 
 def _no_leader(cluster: Cluster, where: TopicPartition) -> KcliError:

@@ -8,6 +8,7 @@ from kcli.core.errors import BrokerError, ConnectError, KcliError, OutcomeUnknow
 from kcli.core.options import ClientOptions
 
 JITTER = 0.2
+_RANDOM = random.Random()
 _ENOUGH = 32  # doublings, after which no wait grows any more
 
 
@@ -52,7 +53,7 @@ class Backoff:
         self.failures = 0
         self._first = first
         self._longest = max(first, longest)
-        self._random = rng or random.Random()
+        self._random = rng or _RANDOM
 
     def next(self) -> float:
         """Seconds to wait before the next try; counts a failure."""

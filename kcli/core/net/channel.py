@@ -89,6 +89,7 @@ class Channel:
     def start_setup(self, now: float) -> None:
         """The clock of connection setup starts: name lookup, connect, TLS and the handshake share it."""
         self._setup_deadline = now + self._setup_timeout
+        self.last_used = now  # a channel that is still connecting is not idle
 
     def open(self, addresses: list[Address]) -> None:
         """Begins to connect to the first of ``addresses``; the others are tried when it fails."""

@@ -142,6 +142,16 @@ def test_unknown_offsets_are_null_and_a_warning(admin: StandIn) -> None:
     assert any("orders-1" in warning for warning in document["warnings"])
 
 
+def test_offsets_that_were_asked_for_and_are_unknown_are_a_failure(admin: StandIn) -> None:
+    admin.broken = TopicPartition("orders", 1)
+    done = kcli("offsets", "orders", "-o", "csv")
+    assert done.stdout.splitlines()[1:] == ["orders,0,10,1010,1000", "orders,1,,,"]
+    assert done.return_value == 6
+    assert done.stderr.count("NOT_LEADER_OR_FOLLOWER (6)") == 1
+    admin.broken = TopicPartition("pay", 0)
+    assert kcli("offsets", "pay").return_value == 1
+
+
 def test_offsets(admin: StandIn) -> None:
     assert kcli("offsets", "orders", "-o", "csv").stdout == (
         "topic,partition,log_start,end,offsets\norders,0,10,1010,1000\norders,1,10,1010,1000\n"

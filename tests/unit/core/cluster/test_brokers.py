@@ -5,9 +5,16 @@ from typing import Any
 import pytest
 
 from kcli.core.cluster import brokers as module
-from kcli.core.cluster.brokers import CONTROL, FETCH, Brokers, is_final
+from kcli.core.cluster.brokers import CONTROL, FETCH, PRODUCE, TRANSACTION, Brokers, is_final
 from kcli.core.connection.state import State
-from kcli.core.errors import AuthError, ConnectError, KcliError, NotKafkaError, OutcomeUnknownError
+from kcli.core.errors import (
+    AuthError,
+    ConnectError,
+    KcliError,
+    NotKafkaError,
+    OutcomeUnknownError,
+    UnsupportedError,
+)
 from kcli.core.future import Future
 from kcli.core.hooks import NO_HOOKS
 from kcli.core.net.loop import Loop
@@ -32,6 +39,7 @@ class ScriptedChannel:
         self.node = connection.node
         self.failure: KcliError | None = None
         self.clock: Any = float
+        self.explain: Any = lambda error: error
         self.closed_at, self.closed_idle, self.last_used, self.attempt = 0.0, False, 0.0, 0
         self.forget: Any = lambda _channel: None
         self.addresses: list[Address] | None = None
@@ -221,13 +229,107 @@ def test_what_the_broker_offers_is_known_once_it_is_ready(rig: Rig) -> None:
     assert rig.brokers.pending(OTHER, CONTROL) == 0
 
 
-def test_the_reason_of_a_failure_is_kept_until_the_next_try(rig: Rig) -> None:
+def test_the_reason_of_a_failure_is_kept_until_the_broker_answers(rig: Rig) -> None:
+    """Who gives up while another try is going on has something to say."""
     rig.ask()
     rig.fail(ConnectError("cannot connect: refused"))
     assert "refused" in str(rig.brokers.failure(NODE, CONTROL))
     rig.turn(5)
     rig.ask()
+    assert "refused" in str(rig.brokers.failure(NODE, CONTROL))
+    made()[-1].make_ready()
     assert rig.brokers.failure(NODE, CONTROL) is None
+
+
+def test_a_connection_that_broke_is_the_failure_of_its_purpose_alone(rig: Rig) -> None:
+    for purpose in (CONTROL, FETCH):
+        rig.ask(NODE, purpose)
+        made()[-1].make_ready()
+    rig.fail(OutcomeUnknownError("reset"))
+    assert "reset" in str(rig.brokers.failure(NODE, FETCH))
+    assert rig.brokers.failure(NODE, CONTROL) is None
+
+
+# --- one address, several purposes --------------------------------------------------------------------------------
+
+
+def test_a_dead_broker_is_dead_for_all_purposes(rig: Rig) -> None:
+    rig.ask(NODE, CONTROL)
+    rig.fail(ConnectError("cannot connect: refused"))
+    assert not rig.brokers.available(NODE, FETCH, rig.clock())
+    assert rig.brokers.retry_at(NODE, FETCH) == rig.brokers.retry_at(NODE, CONTROL) > rig.clock()
+    assert "refused" in str(rig.brokers.failure(NODE, FETCH))
+    future = rig.ask(NODE, FETCH)
+    rig.turn()
+    assert "refused" in str(future.error)
+    assert len(made()) == 1
+
+
+def test_after_a_failure_one_purpose_tries_and_the_others_hold_back(rig: Rig) -> None:
+    rig.ask(NODE, CONTROL)
+    rig.fail()
+    rig.turn(0.1)
+    rig.ask(NODE, FETCH)
+    assert not rig.brokers.available(NODE, CONTROL, rig.clock())
+    made()[-1].make_ready()
+    assert rig.brokers.available(NODE, CONTROL, rig.clock())
+
+
+def test_all_purposes_together_try_a_dead_broker_at_most_twelve_times_in_ten_seconds(rig: Rig) -> None:
+    """N11: with as many purposes as there are."""
+    end = rig.clock() + 10
+    while rig.clock() < end:
+        for purpose in (CONTROL, FETCH, PRODUCE, TRANSACTION):
+            if rig.brokers.available(NODE, purpose, rig.clock()):
+                rig.ask(NODE, purpose)
+                rig.fail()
+        rig.turn(0.01)
+    assert 4 <= len(made()) <= 12
+
+
+def test_connections_that_break_together_count_as_one_failure(rig: Rig) -> None:
+    for purpose in (CONTROL, FETCH, PRODUCE, TRANSACTION):
+        rig.ask(NODE, purpose)
+        made()[-1].make_ready()
+    for channel in made():
+        channel.close(OutcomeUnknownError("reset"))
+    assert rig.brokers.retry_at(NODE, CONTROL) - rig.clock() < 0.07
+
+
+def test_a_broker_that_moves_to_another_address_is_not_held_back_by_the_old_one(rig: Rig) -> None:
+    rig.ask(NODE)
+    rig.fail()
+    moved = Node(NODE.id, "127.0.0.1", 9999)
+    assert rig.brokers.available(moved, CONTROL, rig.clock())
+    assert rig.brokers.failure(moved, CONTROL) is None
+
+
+# --- addresses that metadata names (N13) --------------------------------------------------------------------------
+
+
+def test_an_advertised_address_that_nobody_ever_reached_is_told_as_such(rig: Rig) -> None:
+    """N13: the listener may be meant for others."""
+    future = rig.ask()
+    made()[-1].close(made()[-1].explain(ConnectError("cannot connect", why="Connection refused")))
+    rig.turn()
+    assert str(future.error) == (
+        "broker 1 advertises 127.0.0.1:9092, unreachable from here: cannot connect: Connection refused"
+    )
+    assert "advertised.listeners" in getattr(future.error, "do", "")
+
+
+@pytest.mark.parametrize("node", [NODE, Node(-10, NODE.host, NODE.port)])
+def test_an_address_that_has_answered_or_was_given_by_the_user_is_not_blamed_on_metadata(
+    rig: Rig, node: Node
+) -> None:
+    if node is NODE:
+        rig.ask()
+        made()[-1].make_ready()
+        rig.fail(OutcomeUnknownError("reset"))
+        rig.turn(5)
+    rig.ask(node)
+    refused = ConnectError("cannot connect")
+    assert made()[-1].explain(refused) is refused
 
 
 @pytest.mark.parametrize(("idle", "closed"), [(539, False), (541, True)])
@@ -266,6 +368,7 @@ def test_a_name_that_does_not_resolve_fails_its_requests(rig: Rig) -> None:
     [
         (AuthError("certificate"), True),
         (NotKafkaError("broker:9092 does not speak Kafka here"), True),
+        (UnsupportedError("broker:9092 does not offer Metadata"), True),
         (ConnectError("cannot connect"), False),
         (OutcomeUnknownError("reset"), False),
         (None, False),

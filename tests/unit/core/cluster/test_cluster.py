@@ -12,7 +12,9 @@ from kcli.core.errors import (
     ConnectError,
     KcliError,
     NotKafkaError,
+    OutcomeUnknownError,
     TimedOutError,
+    UnsupportedError,
 )
 from kcli.core.future import Future
 from kcli.core.protocol.messages.create_topics import CreateTopicsRequest
@@ -97,7 +99,14 @@ def test_silence_ends_at_the_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 1007 <= clock() < 1008
 
 
-@pytest.mark.parametrize("final", [AuthError("certificate"), NotKafkaError("a:1 does not speak Kafka here")])
+@pytest.mark.parametrize(
+    "final",
+    [
+        AuthError("certificate"),
+        NotKafkaError("a:1 does not speak Kafka here"),
+        UnsupportedError("a:1 does not offer Metadata"),
+    ],
+)
 def test_what_no_wait_can_help_comes_at_once(monkeypatch: pytest.MonkeyPatch, final: KcliError) -> None:
     cluster, brokers, clock = cluster_on(monkeypatch, lambda *_: final)
     brokers.failures[-10] = final
@@ -306,10 +315,29 @@ def test_an_error_that_no_retry_can_help_comes_at_once(monkeypatch: pytest.Monke
 def test_retries_end_at_the_deadline_with_the_last_error(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster, brokers, clock = connected(monkeypatch)
     brokers.script = answering(metadata_of(T), 7)
-    with pytest.raises(BrokerError, match="REQUEST_TIMED_OUT"):
+    with pytest.raises(
+        TimedOutError, match=r"creating topics: gave up after [45]\.\d s: .*REQUEST_TIMED_OUT \(7\)"
+    ):
         call(cluster, clock, checked(int), seconds=5)
     assert 1003 < clock() <= 1005.1
     assert len(brokers.asked(CreateTopicsRequest)) < 15
+
+
+def test_an_api_that_the_broker_lacks_ends_the_first_contact_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """B14: the connection stands, and the next answer would be the same."""
+    lacking = UnsupportedError("a:1 does not offer Metadata")
+    cluster, brokers, clock = cluster_on(monkeypatch, lambda *_: lacking)
+    with pytest.raises(UnsupportedError, match="does not offer Metadata"):
+        cluster.connect(60)
+    assert len(brokers.sent) == 1
+    assert clock() < 1001
+
+
+def test_giving_up_keeps_the_outcome_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster, brokers, clock = connected(monkeypatch)
+    brokers.script = answering(metadata_of(T), OutcomeUnknownError("lost"))  # type: ignore[arg-type]
+    with pytest.raises(OutcomeUnknownError, match=r"gave up after .*lost"):
+        call(cluster, clock, checked(int), seconds=3)
 
 
 def test_a_moved_controller_is_found_again(monkeypatch: pytest.MonkeyPatch) -> None:

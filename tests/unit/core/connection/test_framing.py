@@ -146,3 +146,16 @@ def test_sizes_that_cannot_be_are_refused_before_anything_is_allocated(size: int
 @pytest.mark.parametrize("size", [4, LIMIT])
 def test_sizes_at_the_limits_are_fine(size: int) -> None:
     assert feed(reader(), struct.pack(">i", size)) == []
+
+
+@pytest.mark.parametrize("size", [-5, 0, 2**31 - 1, LIMIT + 1])
+def test_the_refusal_of_a_size_names_the_limit_and_its_option(size: int) -> None:
+    """N10: the first answer has a limit of its own, which no option moves."""
+    frames = reader()
+    with pytest.raises(ProtocolError) as error:
+        feed(frames, struct.pack(">i", size))
+    assert (f"{size} bytes" in error.value.what, f"4 to {LIMIT} bytes" in error.value.why) == (True, True)
+    assert "receive.message.max.bytes" in error.value.why
+    with pytest.raises(ProtocolError) as error:
+        feed(reader(100 << 20), struct.pack(">i", 50 << 20))
+    assert error.value.why == f"a first answer has 4 to {16 << 20} bytes"

@@ -6,7 +6,7 @@ import pytest
 
 from kcli import __version__
 from kcli.core.connection.handshake import Offer, Send, handshake
-from kcli.core.errors import BrokerError
+from kcli.core.errors import BrokerError, UnsupportedError
 from kcli.core.protocol.messages.api_versions import (
     ApiVersion,
     ApiVersionsResponse,
@@ -55,7 +55,7 @@ def test_a_broker_that_refuses_every_version_is_not_asked_for_ever() -> None:
     steps = handshake("broker:9092")
     next(steps)
     steps.send(answer(35, 3))
-    with pytest.raises(BrokerError, match="broker:9092 refused ApiVersions"):
+    with pytest.raises(UnsupportedError, match="broker:9092 and kcli share no version of ApiVersions"):
         steps.send(answer(35, 3))
 
 

@@ -248,6 +248,34 @@ def test_what_waited_for_the_handshake_was_not_sent_when_the_connection_ends(rig
     rig.receive(end)
     assert isinstance(future.error, ConnectError)
     assert not isinstance(future.error, OutcomeUnknownError)
+    assert "closed the connection before it answered" in future.error.what
+    assert "security.protocol" in future.error.do
+
+
+def test_a_connection_that_is_being_made_is_not_idle(rig: Rig) -> None:
+    """Also when the request it was made for has been given up: the next one needs it."""
+    rig.channel.open(ADDRESSES[:1])
+    assert rig.channel.last_used == rig.selector.clock()
+
+
+def test_an_address_that_cannot_be_reached_is_explained_by_who_knows_where_it_came_from(rig: Rig) -> None:
+    FakeSocket.plan = {"10.0.0.1": errno.ECONNREFUSED}
+    rig.channel.explain = lambda error: ConnectError("said by metadata", why=str(error))
+    future = rig.ask()
+    rig.channel.open(ADDRESSES[:1])
+    rig.turn(READ | WRITE)
+    assert str(rig.channel.failure) == str(future.error)
+    assert str(future.error).startswith("said by metadata: cannot connect to")
+
+
+@pytest.mark.parametrize("after", [b"", b"HTTP/1.1 200"])
+def test_a_peer_that_was_reached_needs_no_explanation_of_its_address(rig: Rig, after: bytes) -> None:
+    rig.channel.explain = lambda error: ConnectError("said by metadata", why=str(error))
+    rig.channel.open(ADDRESSES[:1])
+    rig.turn(WRITE)
+    rig.receive(after)
+    assert not rig.channel.is_open
+    assert "said by metadata" not in str(rig.channel.failure)
 
 
 def test_an_end_without_requests_is_no_failure(rig: Rig) -> None:
@@ -364,6 +392,13 @@ def test_the_tls_handshake_waits_for_what_it_wants(tls: Rig) -> None:
     tls.turn(READ)
     assert tls.channel.connection.state is State.HANDSHAKE
     assert context.wrapped[0].written
+
+
+def test_a_peer_that_says_nothing_to_tls_is_named_as_that(tls: Rig) -> None:
+    over_tls(tls, FakeContext(ssl.SSLWantReadError()))
+    tls.turn(WRITE)
+    tls.turn(seconds=11)
+    assert "no TLS handshake with" in str(tls.channel.failure)
 
 
 def test_a_certificate_that_is_not_accepted_is_an_auth_error(tls: Rig) -> None:

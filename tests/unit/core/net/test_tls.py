@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.core.errors import AuthError, ConfigError
+from kcli.core.errors import AuthError, ConfigError, NotKafkaError
 from kcli.core.net.tls import tls_context, tls_error
 from kcli.core.options import ClientOptions
 
@@ -64,11 +64,29 @@ def test_a_certificate_that_was_not_accepted_says_why() -> None:
     assert "broker:9093" in str(error)
 
 
+def ssl_error(reason: str) -> ssl.SSLError:
+    error = ssl.SSLError(1, f"[SSL: {reason}]")
+    error.reason = reason
+    return error
+
+
 @pytest.mark.parametrize(
-    "cause", [ssl.SSLError(1, "[SSL] wrong version number"), ConnectionResetError(104, "reset")]
+    "cause",
+    [ssl_error("WRONG_VERSION_NUMBER"), ssl.SSLEOFError(8, "EOF"), ConnectionResetError(104, "reset")],
 )
-def test_a_failed_handshake_hints_at_the_port(cause: OSError) -> None:
+def test_a_port_without_tls_is_named_and_may_be_tried_again(cause: OSError) -> None:
+    """N4: plaintext on the TLS port; a reset may also be a broker that dies, so it is no refusal for good."""
     error = tls_error(cause, "broker:9092")
-    assert "TLS handshake failed" in error.what
+    assert isinstance(error, NotKafkaError)
+    assert error.what == "broker:9092 does not speak TLS here"
     assert "security.protocol" in error.do
     assert error.why
+
+
+@pytest.mark.parametrize(
+    "reason", ["TLSV1_ALERT_PROTOCOL_VERSION", "UNSUPPORTED_PROTOCOL", "TLSV13_ALERT_CERTIFICATE_REQUIRED"]
+)
+def test_a_broker_that_says_no_is_a_matter_of_tls(reason: str) -> None:
+    error = tls_error(ssl_error(reason), "broker:9092")
+    assert isinstance(error, AuthError)
+    assert error.why == reason

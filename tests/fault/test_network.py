@@ -1,0 +1,951 @@
+"""Faults of networks, from names that do not resolve to lines that are slow (cases N1 to N11, N13, N14, N16)."""
+
+import itertools
+import os
+import random
+import re
+import socket
+import ssl
+import struct
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from kcli.core import Admin, Cluster, Consumer, Producer
+from kcli.core.consumer.subscription import Span
+from kcli.core.errors import (
+    ConnectError,
+    KcliError,
+    NotKafkaError,
+    ProtocolError,
+    RequestTimeoutError,
+)
+from kcli.core.net.channel import Channel
+from kcli.core.options import ClientOptions
+from kcli.core.protocol.api import Request
+from kcli.core.protocol.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
+from kcli.core.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kcli.core.protocol.messages.produce import ProduceRequest
+from kcli.core.types import TopicPartition
+from tests.command import kcli, start
+from tests.fake import wire
+from tests.fake.cluster import FakeCluster
+from tests.fake.peers import PEERS, Conversation, Peer, drip
+from tests.fault.producing import PATIENCE, ids_asked_for, numbers, quick, send, sent_batches, values
+from tests.fault.watching import Cost, Heard, closed_port, kcli_after, peak_memory, read, soon
+from tests.proxy.exchange import Fate
+from tests.proxy.proxy import Proxy
+
+MIB = 1 << 20
+STARTUP = 8.0
+"""Seconds that kcli may take to start and end on a busy machine, on top of what it was told to wait."""
+
+
+def admin_error(bootstrap: str, timeout: float, **options: object) -> tuple[KcliError, float]:
+    """What the first contact comes to, and after how many seconds."""
+    began = time.monotonic()
+    with (
+        Admin(bootstrap_servers=bootstrap, timeout=timeout, **options) as admin,
+        pytest.raises(KcliError) as caught,
+    ):
+        admin.connect()
+    return caught.value, time.monotonic() - began
+
+
+# --- N1: names ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def resolver(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names that end in .invalid do not resolve, those in .slow not for a minute; the list tells which were asked for."""
+    asked: list[str] = []
+    plain = socket.getaddrinfo
+
+    def getaddrinfo(host: str, *arguments: object, **named: object) -> object:
+        asked.append(host)
+        if host.endswith(".invalid"):
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        if host.endswith(".slow"):
+            threading.Event().wait(60)
+        return plain(host, *arguments, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    return asked
+
+
+def test_n1_one_name_of_three_that_resolves_is_enough(resolver: list[str]) -> None:
+    """N1: also when another one keeps the resolver busy."""
+    with FakeCluster(1) as cluster:
+        servers = f"a.invalid:9092,{cluster.bootstrap},b.slow:9092"
+        patience = {"socket_connection_setup_timeout_ms": 900}
+        for turned in range(3):
+            turn = servers.split(",")[turned:] + servers.split(",")[:turned]
+            with Admin(bootstrap_servers=",".join(turn), timeout=30, **patience) as admin:
+                assert admin.cluster_id() == cluster.settings.cluster_id
+    assert resolver
+
+
+def test_n1_all_names_that_do_not_resolve_are_told_with_the_resolvers_words() -> None:
+    """N1: by the command line, exit 3."""
+    code = (
+        "import socket\ndef no(*_, **__): raise socket.gaierror(socket.EAI_NONAME, 'Name or service not known')\n"
+        "socket.getaddrinfo = no"
+    )
+    done = kcli_after(code, "topics", "list", "-b", "one.invalid:9092,two.invalid:9093", "--timeout", "2s")
+    said = done.stderr.decode()
+    assert done.returncode == 3
+    assert "one.invalid:9092, two.invalid:9093" in said
+    assert "cannot resolve one.invalid: Name or service not known" in said
+    assert "cannot resolve two.invalid: Name or service not known" in said
+    assert "  do: " in said
+
+
+def test_n1_a_resolver_that_hangs_ends_at_the_timeout() -> None:
+    """N1: nobody waits for the lookup's thread."""
+    code = "import socket, time\nsocket.getaddrinfo = lambda *_, **__: time.sleep(100)"
+    began = time.monotonic()
+    done = kcli_after(code, "topics", "list", "-b", "broker.slow:9092", "--timeout", "1s")
+    assert time.monotonic() - began < 1 + STARTUP
+    assert done.returncode == 3
+    assert "broker.slow:9092" in done.stderr.decode()
+
+
+# --- N2: nobody there ---------------------------------------------------------------------------------------------
+
+
+def test_n2_a_closed_port_is_told_as_host_and_port_refused() -> None:
+    """N2: exit 3."""
+    with closed_port() as port:
+        done = kcli("topics", "list", "-b", f"127.0.0.1:{port}", "--timeout", "1s")
+    said = done.stderr.decode()
+    assert done.returncode == 3
+    assert f"cannot connect to 127.0.0.1:{port}\n  why: Connection refused" in said
+    assert "  do: check the host and port" in said
+
+
+def test_n2_a_reset_at_connect_names_the_address_and_the_remedy() -> None:
+    """N2: as a load balancer without a backend does it."""
+    with Peer(PEERS["reset at once"]) as peer:
+        error, _ = admin_error(peer.address, 1)
+    assert error.exit_code == 3
+    assert error.what == f"{peer.address} closed the connection before it answered"
+    assert "Connection reset" in error.why
+    assert "security.protocol" in error.do
+
+
+def test_n2_tries_come_after_growing_waits_that_are_never_the_same() -> None:
+    """N2: exponential, with jitter: 50, 100, 200, … ms, each ± 20 %."""
+    with Peer(PEERS["reset at once"]) as peer, Producer(bootstrap_servers=peer.address) as producer:
+        future = send(producer, "t", 0, b"x")[0]
+        tries = wait_for_connects(peer, 6)
+        producer.close(0)
+    assert future.error is not None
+    gaps = [later - earlier for earlier, later in itertools.pairwise(tries)]
+    for gap, wait in zip(gaps, (0.05, 0.1, 0.2, 0.4, 0.8), strict=True):
+        assert gap >= wait * 0.8 - 0.005
+    with Peer(PEERS["reset at once"]) as peer:
+        even = {"reconnect_backoff_ms": 60, "reconnect_backoff_max_ms": 60, "retry_backoff_ms": 1}
+        with Producer(bootstrap_servers=peer.address, retry_backoff_max_ms=1, **even) as producer:
+            send(producer, "t", 0, b"x")
+            tries = wait_for_connects(peer, 10)
+            producer.close(0)
+    gaps = [later - earlier for earlier, later in itertools.pairwise(tries)]
+    assert max(gaps) - min(gaps) > 0.004
+
+
+def wait_for_connects(peer: Peer, count: int) -> list[float]:
+    """When the first ``count`` connections came."""
+    soon(lambda: len(peer.connects) >= count, f"{count} connects", PATIENCE)
+    return peer.connects[:count]
+
+
+# --- N3: silence --------------------------------------------------------------------------------------------------
+
+
+def test_n3_a_peer_that_accepts_and_never_answers_is_told_as_such() -> None:
+    """N3: exit 3 at the timeout."""
+    with Peer(PEERS["silence"]) as peer:
+        began = time.monotonic()
+        done = kcli("topics", "list", "-b", peer.address, "--timeout", "1s")
+    assert 1 <= time.monotonic() - began < 1 + STARTUP
+    assert done.returncode == 3
+    said = done.stderr.decode()
+    assert f"no reply to ApiVersions from {peer.address} in 1 s" in said
+    assert "  do: check that this is a Kafka broker" in said
+    assert len(peer.connects) <= 2
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+def test_n3_connection_setup_has_a_timeout_of_its_own(stopped: bool) -> None:
+    """N3: 0.3 s to be reached, while a request may take a minute."""
+    with FakeCluster(1) as cluster, Peer(PEERS["silence"]) as silent:
+        if stopped:
+            cluster.pause(1)  # as by SIGSTOP: the kernel accepts for it
+        address = cluster.bootstrap if stopped else silent.address
+        options = ClientOptions(
+            bootstrap_servers=address, socket_connection_setup_timeout_ms=300, request_timeout_ms=60_000
+        )
+        with Cluster(options) as client:
+            began = time.monotonic()
+            future = client.send(MetadataRequest(topics=[]))
+            client.poll(PATIENCE, future)
+            took = time.monotonic() - began
+    assert 0.3 <= took < 5
+    assert isinstance(future.error, ConnectError)
+    assert future.error.what == f"no reply to ApiVersions from {address} in 0.3 s"
+
+
+def test_n3_a_request_has_a_timeout_of_its_own() -> None:
+    """N3: the connection stands, the answer does not come: 0.3 s, while a connection may take a minute."""
+    with FakeCluster(1) as cluster:
+        cluster.drop(MetadataRequest)
+        options = ClientOptions(
+            bootstrap_servers=cluster.bootstrap,
+            socket_connection_setup_timeout_ms=60_000,
+            request_timeout_ms=300,
+        )
+        with Cluster(options) as client:
+            future = client.send(MetadataRequest(topics=[]))
+            client.poll(PATIENCE, future)
+    assert isinstance(future.error, RequestTimeoutError)
+    assert f"no reply to Metadata from {cluster.bootstrap} in 0.3 s" in str(future.error)
+
+
+def test_n3_a_silent_address_leaves_time_for_the_others() -> None:
+    """N3: among the addresses to start from."""
+    with FakeCluster(1) as cluster, Peer(PEERS["silence"]) as silent:
+        for servers in (f"{silent.address},{cluster.bootstrap}", f"{cluster.bootstrap},{silent.address}"):
+            options = {"socket_connection_setup_timeout_ms": 1_000}
+            with Admin(bootstrap_servers=servers, timeout=PATIENCE, **options) as admin:
+                assert admin.cluster_id()
+
+
+def test_n3_a_peer_that_says_nothing_to_tls_is_told_as_such() -> None:
+    """N3: before ApiVersions comes the TLS handshake."""
+    with Peer(PEERS["silence"]) as peer:
+        error, took = admin_error(
+            peer.address, 1, security_protocol="SSL", socket_connection_setup_timeout_ms=600
+        )
+    assert took < 5
+    assert error.exit_code == 3
+    assert error.what == f"no TLS handshake with {peer.address} in 0.6 s"
+
+
+# --- N4: not Kafka ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("peer", "said"),
+    [
+        ("http", "looks like HTTP: this is a web server's port"),
+        ("tls", "looks like TLS: this port speaks TLS: set security.protocol=SSL"),
+        ("ssh", "looks like SSH"),
+        ("smtp", "looks like SMTP"),
+        ("redis", "looks like Redis"),
+        ("garbage", "its answer to ApiVersions makes no sense"),
+        ("null array", "its answer to ApiVersions makes no sense"),
+        ("bytes behind the answer", "8 bytes too many behind ApiVersions"),
+    ],
+)
+def test_n4_the_first_bytes_of_a_stranger_are_recognised_at_once(peer: str, said: str) -> None:
+    """N4: no wait for the timeout, and no second try."""
+    with Peer(PEERS[peer]) as stranger:
+        error, took = admin_error(stranger.address, 30)
+        assert len(stranger.connects) == 1
+    assert isinstance(error, NotKafkaError)
+    assert took < 2
+    assert error.exit_code == 3
+    assert error.what == f"{stranger.address} does not speak Kafka here"
+    assert said in error.why
+    assert "check the port and security.protocol" in error.do
+
+
+@pytest.mark.parametrize("peer", ["http", "tls"])
+def test_n4_by_the_command_line(peer: str) -> None:
+    """N4: three lines, exit 3."""
+    with Peer(PEERS[peer]) as stranger:
+        done = kcli("produce", "t", "-b", stranger.address, stdin=b"x\n")
+    lines = done.stderr.decode().splitlines()
+    assert done.returncode == 3
+    assert lines[-3].endswith(f"{stranger.address} does not speak Kafka here")
+    assert f"looks like {peer.upper()}" in lines[-2]
+    assert lines[-1] == "  do: check the port and security.protocol"
+
+
+def test_n4_a_tls_port_that_hangs_up_on_plaintext_is_told() -> None:
+    """N4: OpenSSL resets without a word: exit 3 long before the timeout, and the option to look at."""
+
+    def serve(peer: Conversation) -> None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.wrap_socket(peer._sock, server_side=True)
+
+    with Peer(serve) as server:
+        error, took = admin_error(server.address, 60)
+    assert took < 8
+    assert error.exit_code == 3
+    assert "closed the connection before it answered" in error.what
+    assert "security.protocol" in error.do
+
+
+@pytest.mark.parametrize("peer", ["http", "ssh", "garbage", "kafka"])
+def test_n4_tls_on_a_plaintext_port_is_recognised_at_once(peer: str) -> None:
+    """N4: a plaintext Kafka hangs up, others answer in clear."""
+    with FakeCluster(1) as cluster, Peer(PEERS.get(peer, PEERS["silence"])) as stranger:
+        address = cluster.bootstrap if peer == "kafka" else stranger.address
+        error, took = admin_error(address, 30, security_protocol="SSL")
+        assert len(stranger.connects) + len(cluster.connections) == 1
+    assert took < 2
+    assert error.exit_code == 3
+    assert error.what == f"{address} does not speak TLS here"
+    assert "security.protocol" in error.do
+
+
+# --- N5: the link dies, the outcome is unknown --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("nth", [1, 3])
+@pytest.mark.parametrize("then", ["reset", "close", "silence"])
+def test_n5_a_lost_answer_is_asked_for_again_under_the_same_numbers(then: str, nth: int) -> None:
+    """N5: five in flight to each of two brokers; same id, epoch, sequence and bytes; nothing lost, nothing twice."""
+    with FakeCluster(2, topics={"t": 4}) as cluster, quick(cluster) as producer:
+        for partition in range(4):
+            send(producer, "t", partition, b"first")
+        assert producer.flush(PATIENCE)
+        lost = [cluster.swallow(ProduceRequest, then, nth=nth, node=node) for node in (1, 2)]
+        for value in numbers(8):
+            for partition in range(4):
+                send(producer, "t", partition, value)
+        assert producer.flush(PATIENCE)
+        assert producer.totals.failed == 0
+        assert [values(cluster, "t", p) for p in range(4)] == [[b"first", *numbers(8)]] * 4
+        assert ids_asked_for(cluster) == 1
+        for rule in lost:
+            for batch in rule.requests[0].batches():
+                tries = [b for b in sent_batches(cluster, batch.tp) if b.base_sequence == batch.base_sequence]
+                assert len(tries) >= 2
+                assert {(b.producer_id, b.producer_epoch, b.raw) for b in tries} == {
+                    (batch.producer_id, batch.producer_epoch, batch.raw)
+                }
+
+
+def test_n5_through_a_proxy_that_swallows_answers_and_resets() -> None:
+    """N5: seen from between, half of the answers to Produce."""
+    with (
+        FakeCluster(2, topics={"t": 2}) as cluster,
+        Proxy(cluster.bootstrap) as proxy,
+        Producer(
+            bootstrap_servers=proxy.bootstrap,
+            batch_size=1,
+            linger_ms=0,
+            retry_backoff_ms=5,
+            retry_backoff_max_ms=20,
+            reconnect_backoff_ms=5,
+            reconnect_backoff_max_ms=20,
+        ) as producer,
+    ):
+        rule = proxy.swallow_schedule(random.Random(5), 0.5, kinds=["reset"], times=20)
+        for value in numbers(40):
+            for partition in range(2):
+                send(producer, "t", partition, value)
+        assert producer.flush(PATIENCE)
+        assert rule.hits >= 15
+        assert [values(cluster, "t", p) for p in range(2)] == [numbers(40)] * 2
+        assert proxy.epoch_bumps == 0
+        assert proxy.epochs_bumped_with_in_flight() == []
+
+
+# --- N6: half open ------------------------------------------------------------------------------------------------
+
+
+def test_n6_a_connection_whose_peer_is_gone_is_given_up_at_the_request_timeout_and_never_used_again() -> None:
+    """N6: no FIN ever comes; what was in flight fails by its timeout, and goes another way."""
+    with (
+        FakeCluster(1, topics={"t": 1}) as cluster,
+        Proxy(cluster.bootstrap) as proxy,
+        Producer(
+            bootstrap_servers=proxy.bootstrap, linger_ms=0, request_timeout_ms=500, retry_backoff_ms=20
+        ) as producer,
+    ):
+        send(producer, "t", 0, b"before")
+        assert producer.flush(PATIENCE)
+        proxy.black_hole(1)
+        began = time.monotonic()
+        future = send(producer, "t", 0, b"during")[0]
+        proxy.wait_for(lambda: len(proxy.produces) == 2, PATIENCE)
+        swallowed = proxy.produces[1]
+        proxy.wait_for(lambda: swallowed.over_at is not None, PATIENCE)
+        assert swallowed.over_at is not None
+        assert 0.45 <= swallowed.over_at - began < 5
+        dead = proxy.connections[swallowed.connection - 1]
+        assert dead.how == "closed by the client"
+        proxy.heal(1)
+        assert future.result(PATIENCE).offset == 1
+        send(producer, "t", 0, b"after")
+        assert producer.flush(PATIENCE)
+        assert values(cluster, "t") == [b"before", b"during", b"after"]
+        later = [one for one in proxy.produces if one.fate is Fate.ANSWERED][1:]
+        assert later
+        assert dead.number not in {one.connection for one in later}
+
+
+def test_n6_keepalive_is_on_for_every_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """N6: so that the kernel finds out where nobody asks anything."""
+    sockets: list[socket.socket] = []
+    tune = Channel._tune
+
+    def noted(channel: Channel, sock: socket.socket) -> None:
+        tune(channel, sock)
+        sockets.append(sock)
+
+    monkeypatch.setattr(Channel, "_tune", noted)
+    with FakeCluster(2, topics={"t": 2}) as cluster, quick(cluster) as producer:
+        for partition in range(2):
+            send(producer, "t", partition, b"x")
+        assert producer.flush(PATIENCE)
+        assert len(sockets) == len(cluster.connections) >= 3
+        assert all(one.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) for one in sockets)
+
+
+# --- N7: half a request -------------------------------------------------------------------------------------------
+
+
+def test_n7_after_half_a_request_the_connection_is_closed_and_never_used_again() -> None:
+    """N7: 5 MB into a window of a few kB, then the timeout; what comes next must not land inside the old frame."""
+    large, heard = os.urandom(5 * MIB), Heard()
+    with (
+        FakeCluster(1, topics={"t": 1}, max_message_bytes=8 * MIB) as cluster,
+        Proxy(cluster.bootstrap) as proxy,
+        Producer(
+            bootstrap_servers=proxy.bootstrap,
+            linger_ms=0,
+            batch_size=6 * MIB,
+            max_request_size=6 * MIB,
+            request_timeout_ms=700,
+            retry_backoff_ms=20,
+            hooks=heard.hooks,
+        ) as producer,
+    ):
+        send(producer, "t", 0, b"before")
+        assert producer.flush(PATIENCE)
+        proxy.stop_reading(1)
+        futures = [*send(producer, "t", 0, large), *send(producer, "t", 0, b"after")]
+        soon(lambda: producer.metrics().batches_retried, "the timeout")
+        assert any("took no bytes" in text or "no reply to Produce" in text for text in heard.said("debug"))
+        proxy.heal(1)
+        assert [future.result(PATIENCE).offset for future in futures] == [1, 2]
+        assert values(cluster, "t") == [b"before", large, b"after"]
+        half = [one for one in proxy.connections if one.truncated is not None]
+        assert half, "no frame was cut off"
+        assert all(there < size for there, size in (one.truncated or (0, 0) for one in half))
+        assert cluster.notes == []  # nothing that could not be read ever came to the broker
+
+
+# --- N8: drip -----------------------------------------------------------------------------------------------------
+
+
+def test_n8_everything_comes_byte_by_byte() -> None:
+    """N8: handshake, metadata, confirmations and records, put together again; and not at any price."""
+    with FakeCluster(1, topics={"t": 1}) as cluster:
+        rule = cluster.drip(None)
+        with quick(cluster, request_timeout_ms=20_000) as producer:
+            send(producer, "t", 0, b"first")
+            assert producer.flush(PATIENCE)
+            thread = producer._thread
+            assert thread is not None
+            cost = Cost(thread)
+            futures = send(producer, "t", 0, *numbers(20))
+            assert producer.flush(PATIENCE)
+            assert cost.share < 0.9  # the fake, on the other core, is the slower one
+        assert [future.result().offset for future in futures] == list(range(1, 21))
+        assert read(cluster, "t") == [b"first", *numbers(20)]
+        assert rule.count == len(cluster.requests)
+
+
+def test_n8_a_drip_without_end_does_not_put_off_the_deadline() -> None:
+    """N8: a byte every 0.1 s is progress of a kind, and yet no answer in time."""
+    with Peer(drip(0.1)) as peer:
+        error, took = admin_error(peer.address, 1, socket_connection_setup_timeout_ms=800)
+    assert 0.8 <= took < 5
+    assert error.exit_code == 3
+    assert error.what == f"no reply to ApiVersions from {peer.address} in 0.8 s"
+
+
+def test_n8_a_drip_costs_next_to_nothing() -> None:
+    """N8: who waits for the next byte sleeps."""
+    with Peer(drip(0.02)) as peer, Cluster(ClientOptions(bootstrap_servers=peer.address)) as client:
+        cost = Cost()
+        future = client.send(MetadataRequest(topics=[]), timeout=0.6)
+        client.poll(0.6, future)
+        assert cost.share < 0.2
+
+
+@pytest.mark.parametrize("step", [1, 3, 7, 50, 100_000])
+def test_n8_answers_that_come_split_and_merged_are_taken_apart(step: int) -> None:
+    """N8: five answers in one stream, cut at places that no frame knows of."""
+
+    def serve(peer: Conversation) -> None:
+        asked = peer.request()
+        offer = ApiVersionsResponse(
+            error_code=0, api_keys=[ApiVersion(api_key=3, min_version=0, max_version=12)]
+        )
+        peer.send(answer_to(asked, ApiVersionsRequest, offer))
+        frames = b""
+        for number in range(5):
+            told = MetadataResponse(brokers=[], topics=[], cluster_id=f"cluster {number}")
+            frames += answer_to(peer.request(), MetadataRequest, told)
+        for at in range(0, len(frames), step):
+            peer.send(frames[at : at + step])
+        peer.linger()
+
+    with Peer(serve) as peer, Cluster(ClientOptions(bootstrap_servers=peer.address)) as client:
+        futures = [client.send(MetadataRequest(topics=[])) for _ in range(5)]
+        assert len(client.poll(PATIENCE, *futures)) == 5
+        assert [future.value.cluster_id for future in futures] == [f"cluster {n}" for n in range(5)]
+
+
+def answer_to(frame: bytes, kind: type[Request], answer: object) -> bytes:
+    header = wire.read_header(memoryview(frame)[4:])
+    return wire.encode_answer(kind, answer, header.version, header.correlation_id)  # type: ignore[arg-type]
+
+
+# --- N9: answers that are not due ---------------------------------------------------------------------------------
+
+
+def repeated(frame: bytes) -> bytes:
+    return frame + frame
+
+
+def too_long(frame: bytes) -> bytes:
+    return struct.pack(">i", len(frame) - 4 + 3) + frame[4:] + b"abc"
+
+
+def of_another(frame: bytes) -> bytes:
+    (number,) = struct.unpack_from(">i", frame, 4)
+    return frame[:4] + struct.pack(">i", number + 7) + frame[8:]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (of_another, r"sent answer #9, but #2 is due"),
+        (repeated, r"sent answer #2 that nobody asked for|sent answer #2, but #3 is due"),
+        (too_long, r"3 bytes too many behind Metadata"),
+    ],
+)
+def test_n9_an_answer_that_makes_no_sense_names_the_numbers_and_ends_its_connection(
+    change: Callable[[bytes], bytes], said: str
+) -> None:
+    """N9: the other broker is not affected, nor is the next connection."""
+    with FakeCluster(2) as cluster, Cluster(ClientOptions(bootstrap_servers=cluster.address(1))) as client:
+        client.connect(PATIENCE)  # ApiVersions is #0, Metadata #1
+        well = client.send(MetadataRequest(topics=[]), 2)
+        client.poll(PATIENCE, well)
+        assert well.error is None
+        other = cluster.seen(MetadataRequest, node=2)[0].connection
+        broken = cluster.seen(MetadataRequest, node=1)[0].connection
+        cluster.garble(MetadataRequest, change, node=1)
+        futures = [client.send(MetadataRequest(topics=[]), 1) for _ in range(2)]
+        client.poll(PATIENCE, *futures)
+        errors = [future.error for future in futures if future.error is not None]
+        assert isinstance(errors[0], ProtocolError)
+        assert errors[0].exit_code == 5
+        assert f"{cluster.address(1)} (node 1)" in str(errors[0])
+        assert re.search(said, str(errors[0]))
+        cluster.wait_until(lambda: cluster.connections[broken - 1].closed)
+        assert cluster.connections[broken - 1].how == "by the client"
+        later = client.send(MetadataRequest(topics=[]), 2)
+        client.poll(PATIENCE, later)
+        assert later.error is None
+        assert cluster.seen(MetadataRequest, node=2)[-1].connection == other
+        client.sleep(0.1)
+        again = client.send(MetadataRequest(topics=[]), 1)
+        client.poll(PATIENCE, again)
+        assert again.error is None
+
+
+@pytest.mark.parametrize("change", [of_another, repeated, too_long])
+def test_n9_records_for_the_other_brokers_are_confirmed(change: Callable[[bytes], bytes]) -> None:
+    """N9: in a producer; the broken connection is made again and goes on."""
+    with FakeCluster(2, topics={"t": 2}) as cluster, quick(cluster) as producer:
+        for partition in range(2):
+            send(producer, "t", partition, b"first")
+        assert producer.flush(PATIENCE)
+        node = cluster.leader("t", 0)
+        cluster.garble(ProduceRequest, change, node=node)
+        send(producer, "t", 0, b"broken")
+        whole = send(producer, "t", 1, *numbers(20))
+        assert producer.flush(PATIENCE)
+        assert [future.error for future in whole] == [None] * 20
+        assert values(cluster, "t", 1) == [b"first", *numbers(20)]
+        later = send(producer, "t", 0, b"later")[0]
+        assert producer.flush(PATIENCE)
+        assert later.error is None
+        stored = values(cluster, "t", 0)
+        assert (stored[0], stored[-1]) == (b"first", b"later")
+        assert stored.count(b"broken") == 1
+
+
+# --- N10: sizes that cannot be ------------------------------------------------------------------------------------
+
+LIMIT = 104_857_600
+
+
+def sized(size: int) -> Callable[[bytes], bytes]:
+    """The frame of an answer that claims to be so long."""
+    return lambda frame: struct.pack(">i", size) + frame[4:]
+
+
+@pytest.mark.parametrize("size", [2**31 - 1, LIMIT + 1, 0, 3, -1, -(2**31)])
+def test_n10_a_frame_of_an_impossible_size_is_refused_before_memory_is_taken(size: int) -> None:
+    """N10: on a connection that had been fine; says the limit and its option."""
+    with FakeCluster(1) as cluster, Cluster(ClientOptions(bootstrap_servers=cluster.bootstrap)) as client:
+        client.connect(PATIENCE)
+        cost = Cost()
+        cluster.garble(MetadataRequest, sized(size))
+        future = client.send(MetadataRequest(topics=[]))
+        client.poll(PATIENCE, future)
+        assert cost.memory < 8 * MIB
+        error = future.error
+        assert isinstance(error, ProtocolError)
+        assert error.what == f"{cluster.bootstrap} sent a frame of {size} bytes"
+        assert error.why == f"an answer has 4 to {LIMIT} bytes (receive.message.max.bytes)"
+        assert "raise receive.message.max.bytes" in error.do
+        cluster.wait_until(lambda: cluster.connections[0].how == "by the client")
+
+
+@pytest.mark.parametrize("peer", ["frame of 2^31-1", "negative frame", "empty frame", "endless frame"])
+def test_n10_in_the_handshake_such_a_peer_is_not_kafka(peer: str) -> None:
+    """N10: told at once, with the limit; 100 MiB that never end are not waited for either."""
+    before = peak_memory()
+    with Peer(PEERS[peer]) as stranger:
+        error, took = admin_error(stranger.address, 30)
+    assert took < 2
+    assert error.exit_code == 3
+    assert re.search(r"sent a frame of -?\d+ bytes: a first answer has 4 to 16777216 bytes", error.why)
+    assert peak_memory() - before < 16 * MIB
+
+
+def test_n10_an_answer_above_the_users_own_limit_names_it() -> None:
+    """N10: records that do not fit into receive.message.max.bytes; exit 5."""
+    with FakeCluster(1, topics={"t": 1}) as cluster:
+        with quick(cluster) as producer:
+            send(producer, "t", 0, b"x" * 5_000)
+        done = kcli("consume", "t", "-e", "-b", cluster.bootstrap, "-X", "receive.message.max.bytes=2000")
+    said = done.stderr.decode()
+    assert done.returncode == 5
+    assert re.search(r"sent a frame of 5\d\d\d bytes\n  why: an answer has 4 to 2000 bytes", said)
+    assert (
+        "  do: check that this is a Kafka broker; for larger answers raise receive.message.max.bytes" in said
+    )
+
+
+# --- N11: reconnect storms ----------------------------------------------------------------------------------------
+
+PARTITIONS = 200
+WINDOW = 5.0
+
+
+def test_n11_a_dead_broker_with_200_partitions_is_tried_at_most_nine_times_in_five_seconds() -> None:
+    """N2, N11: twelve in ten, one at a time, for whatever purpose; then all goes on, nothing lost, nothing twice."""
+    heard = Heard()
+    with FakeCluster(2) as cluster:
+        cluster.create_topic("t", PARTITIONS, replicas={p: [2, 1] for p in range(PARTITIONS)})
+        with quick(cluster, reconnect_backoff_ms=50, retry_backoff_ms=100, hooks=heard.hooks) as producer:
+            for partition in range(PARTITIONS):
+                send(producer, "t", partition, b"before")
+            assert producer.flush(PATIENCE)
+            asked = len(cluster.requests)
+            cluster.stop(2)
+            for partition in range(PARTITIONS):
+                send(producer, "t", partition, b"during")
+            thread = producer._thread
+            assert thread is not None
+            cost = Cost(thread)
+            assert not producer.flush(WINDOW)
+            tries = heard.failed_connects(cluster.address(2))
+            assert 4 <= len(tries) <= 9, [round(at - tries[0], 2) for at in tries]
+            assert all(later > earlier for earlier, later in itertools.pairwise(tries))
+            assert len(cluster.requests) - asked < 12 * WINDOW
+            assert cost.share < 0.25, "busy"
+            cluster.start(2)
+            assert producer.flush(PATIENCE)
+            assert producer.totals.failed == 0
+        for partition in range(PARTITIONS):
+            assert values(cluster, "t", partition) == [b"before", b"during"]
+
+
+def test_n11_a_sender_that_waits_for_a_dead_broker_sleeps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """N11: less than 5 % of a core for 200 partitions."""
+    with FakeCluster(2) as cluster:
+        cluster.create_topic("t", PARTITIONS, replicas={p: [2, 1] for p in range(PARTITIONS)})
+        with quick(cluster, reconnect_backoff_ms=50, retry_backoff_ms=100) as producer:
+            for partition in range(PARTITIONS):
+                send(producer, "t", partition, b"x")
+            assert producer.flush(PATIENCE)
+            cluster.stop(2)
+            turns = itertools.count()
+            turn = producer._cluster.loop._turn
+            monkeypatch.setattr(producer._cluster.loop, "_turn", lambda at: (next(turns), turn(at)))
+            for partition in range(PARTITIONS):
+                send(producer, "t", partition, b"y")
+            thread = producer._thread
+            assert thread is not None
+            cost = Cost(thread)
+            producer.flush(2)
+            share, turned = cost.share, next(turns)
+            producer.close(0)
+    assert turned < 2 * 40
+    assert share < 0.05
+
+
+def test_n11_a_reader_that_waits_for_a_dead_broker_sleeps() -> None:
+    """N11: 200 partitions, less than 5 % of a core but for the noise of a machine that is shared."""
+    with FakeCluster(2) as cluster:
+        cluster.create_topic("t", PARTITIONS, replicas={p: [2, 1] for p in range(PARTITIONS)})
+        heard = Heard()
+        with Consumer(bootstrap_servers=cluster.bootstrap, hooks=heard.hooks) as consumer:
+            consumer.assign({TopicPartition("t", p): Span(0) for p in range(PARTITIONS)})
+            consumer.poll(0.5)
+            cluster.stop(2)
+            asked = len(cluster.requests)
+            cost = Cost()
+            consumer.poll(2)
+            assert cost.share < 0.1
+            assert len(cluster.requests) - asked < 2 * 12
+            assert len(heard.failed_connects(cluster.address(2))) <= 9
+
+
+def test_n11_when_all_brokers_restart_each_is_tried_with_pauses() -> None:
+    """N11: what is asked of them comes from several connections, which share their patience."""
+    heard = Heard()
+    with (
+        FakeCluster(3, topics={"t": 30}) as cluster,
+        quick(cluster, reconnect_backoff_ms=50, hooks=heard.hooks) as producer,
+    ):
+        for partition in range(30):
+            send(producer, "t", partition, b"before")
+        assert producer.flush(PATIENCE)
+        for node in cluster.node_ids:
+            cluster.stop(node)
+        for partition in range(30):
+            send(producer, "t", partition, b"during")
+        assert not producer.flush(3)
+        for node in cluster.node_ids:
+            assert 3 <= len(heard.failed_connects(cluster.address(node))) <= 9
+        standing = len(cluster.connections)
+        for node in cluster.node_ids:
+            cluster.start(node)
+        assert producer.flush(PATIENCE)
+        assert len(cluster.connections) - standing <= 2 * 3
+        for partition in range(30):
+            assert values(cluster, "t", partition) == [b"before", b"during"]
+
+
+# --- N13: addresses that metadata names ---------------------------------------------------------------------------
+
+
+def advertise(cluster: FakeCluster, node: int, host: str, port: int) -> None:
+    """Metadata gives out this address for a broker that runs all the same."""
+
+    def edit(answer: MetadataResponse) -> None:
+        for broker in answer.brokers:
+            if broker.node_id == node:
+                broker.host, broker.port = host, port
+
+    cluster.lie(edit)
+
+
+def test_n13_an_advertised_address_that_cannot_be_reached_is_told_with_the_setting_to_check() -> None:
+    """N13: loopback, by the command line; exit 3."""
+    with FakeCluster(2, topics={"t": 2}) as cluster, closed_port() as port:
+        advertise(cluster, 2, "127.0.0.1", port)
+        done = kcli("consume", "t", "-e", "-b", cluster.bootstrap, "--timeout", "1s")
+    said = done.stderr.decode()
+    assert done.returncode == 3
+    assert f"broker 2 advertises 127.0.0.1:{port}, unreachable from here" in said
+    assert "Connection refused" in said
+    assert "  do: check advertised.listeners" in said
+
+
+@pytest.mark.parametrize(
+    ("host", "why"),
+    [
+        ("127.0.0.1", "Connection refused"),
+        ("::1", r"Connection refused|Cannot assign|not supported|unreachable"),
+        ("kafka-2.invalid", "cannot resolve kafka-2.invalid: Name or service not known"),
+    ],
+)
+def test_n13_whatever_makes_it_unreachable_is_the_reason(resolver: list[str], host: str, why: str) -> None:
+    """N13: and the partitions of the other brokers are answered."""
+    with FakeCluster(2, topics={"t": 2}) as cluster, closed_port() as port:
+        advertise(cluster, 2, host, port)
+        wanted = {TopicPartition("t", p): -1 for p in range(2)}
+        with Admin(bootstrap_servers=cluster.address(1), timeout=1) as admin:
+            found = {cluster.leader(*where): told for where, told in admin.list_offsets(wanted).items()}
+    assert not isinstance(found[1], KcliError)
+    error = found[2]
+    assert isinstance(error, KcliError)
+    shown = f"[{host}]" if ":" in host else host
+    assert error.exit_code == 3
+    assert f"broker 2 advertises {shown}:{port}, unreachable from here" in error.why
+    assert re.search(why, error.why)
+    assert "advertised.listeners" in error.do
+
+
+def test_n13_a_network_that_swallows_everything_is_told_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """N13: no refusal comes, only the timeout. The connect is made to hang: no test can count on a real black hole."""
+    with FakeCluster(2, topics={"t": 2}) as cluster, closed_port() as port:
+        advertise(cluster, 2, "127.0.0.1", port)
+        connect = Channel._connect_next
+        hanging: list[socket.socket] = []
+
+        def hang(channel: Channel) -> None:
+            if channel.node.port != port:
+                connect(channel)
+                return
+            channel._addresses = []
+            channel._socket = socket.socket()
+            hanging.append(channel._socket)
+            channel.forget = lambda _channel: None
+            monkeypatch.setattr(channel, "fileno", lambda: -1)
+
+        monkeypatch.setattr(Channel, "_connect_next", hang)
+        options = {"socket_connection_setup_timeout_ms": 400}
+        with Admin(bootstrap_servers=cluster.address(1), timeout=1.5, **options) as admin:
+            where = TopicPartition("t", 1 if cluster.leader("t", 1) == 2 else 0)
+            error = admin.list_offsets({where: -1})[where]
+    assert hanging
+    assert isinstance(error, KcliError)
+    assert f"broker 2 advertises 127.0.0.1:{port}, unreachable from here" in str(error)
+    assert "in 0.4 s: no answer from the network" in str(error)
+
+
+def test_n13_a_producers_error_names_the_address() -> None:
+    """N13: exit 3, when the records could not be delivered in time; those of the other broker are stored."""
+    with FakeCluster(2, topics={"t": 2}) as cluster, closed_port() as port:
+        advertise(cluster, 2, "127.0.0.1", port)
+        with quick(cluster, delivery_timeout_ms=800, bootstrap_servers=cluster.address(1)) as producer:
+            futures = {cluster.leader("t", p): send(producer, "t", p, b"x")[0] for p in range(2)}
+            assert producer.flush(PATIENCE)
+    assert futures[1].error is None
+    error = futures[2].error
+    assert error is not None
+    assert error.exit_code == 3
+    assert f"broker 2 advertises 127.0.0.1:{port}, unreachable from here" in str(error)
+
+
+def test_n13_a_producers_error_says_what_to_check() -> None:
+    """N13: "check advertised.listeners"."""
+    with FakeCluster(1, topics={"t": 1}) as cluster, closed_port() as port:
+        advertise(cluster, 1, "127.0.0.1", port)
+        with quick(cluster, delivery_timeout_ms=300) as producer:
+            future = send(producer, "t", 0, b"x")[0]
+            assert producer.flush(PATIENCE)
+    assert future.error is not None
+    assert "advertised.listeners" in future.error.do
+
+
+def test_n13_a_broker_that_was_reached_before_is_simply_down() -> None:
+    """N13: then its address is right, and nobody is sent to look at listeners."""
+    with FakeCluster(2, topics={"t": 2}) as cluster:
+        wanted = {TopicPartition("t", p): -1 for p in range(2)}
+        with Admin(bootstrap_servers=cluster.bootstrap, timeout=1) as admin:
+            assert not any(isinstance(told, KcliError) for told in admin.list_offsets(wanted).values())
+            cluster.stop(2)
+            errors = [told for told in admin.list_offsets(wanted).values() if isinstance(told, KcliError)]
+            address = cluster.address(2)
+    assert len(errors) == 1
+    assert "advertises" not in str(errors[0])
+    assert f"cannot connect to {address} (node 2): Connection refused" in str(errors[0])
+
+
+# --- N14: connections closed while idle ---------------------------------------------------------------------------
+
+
+def all_closed(cluster: FakeCluster) -> bool:
+    return all(one.closed for one in cluster.connections)
+
+
+def test_n14_connections_that_the_broker_closes_while_idle_are_made_again_silently() -> None:
+    """N14: nothing of it reaches the user of a producer, not even with -v; an admin that did not look is not warned."""
+    heard, other = Heard(), Heard()
+    with FakeCluster(2, topics={"t": 2}, idle_timeout=0.15) as cluster:
+        with (
+            quick(cluster, hooks=heard.hooks) as producer,
+            Admin(bootstrap_servers=cluster.bootstrap, hooks=other.hooks, timeout=PATIENCE) as admin,
+        ):
+            for value in numbers(4):
+                for partition in range(2):
+                    send(producer, "t", partition, value)
+                assert producer.flush(PATIENCE)
+                assert len(admin.list_topics()) == 1
+                cluster.wait_until(lambda: all_closed(cluster), PATIENCE)
+            assert producer.totals.failed == 0
+            assert producer.metrics().batches_retried == 0
+        assert [values(cluster, "t", p) for p in range(2)] == [numbers(4)] * 2
+    assert heard.said("warning", "info") == other.said("warning") == []
+    assert {one.how for one in cluster.connections} <= {"close", "closed", "by the client"}
+
+
+def test_n14_a_reader_goes_on_after_a_pause() -> None:
+    """N14: who does not poll does not see the end of the connection either, until it asks again."""
+    heard = Heard()
+    with FakeCluster(1, topics={"t": 1}, idle_timeout=0.15) as cluster, quick(cluster) as producer:
+        with Consumer(bootstrap_servers=cluster.bootstrap, hooks=heard.hooks) as consumer:
+            consumer.assign({TopicPartition("t", 0): Span(0)})
+            found: list[bytes | None] = []
+            for value in numbers(3):
+                send(producer, "t", 0, value)
+                assert producer.flush(PATIENCE)
+                wanted = len(found) + 1
+                while len(found) < wanted:
+                    found += [record.value for record in consumer.records(PATIENCE)]
+                cluster.wait_until(lambda: all_closed(cluster), PATIENCE)
+        assert found == numbers(3)
+    assert heard.said("warning") == []
+
+
+def test_n14_by_the_command_line() -> None:
+    """N14: lines come with long pauses; all are stored, stderr has the summary and nothing else."""
+    with FakeCluster(1, topics={"t": 1}, idle_timeout=0.15) as cluster:
+        with start("produce", "t", bootstrap=cluster.bootstrap) as process:
+            assert process.stdin is not None
+            assert process.stderr is not None
+            for value in numbers(3):
+                process.stdin.write(value + b"\n")
+                process.stdin.flush()
+                cluster.wait_until(lambda n=int(value) + 1: len(values(cluster, "t")) == n, PATIENCE)
+                cluster.wait_until(lambda: all_closed(cluster), PATIENCE)
+            process.stdin.close()
+            said = process.stderr.read().decode()
+            assert process.wait(PATIENCE) == 0
+        assert values(cluster, "t") == numbers(3)
+    assert len(said.splitlines()) == 1
+    assert said.startswith("3 records confirmed")
+
+
+# --- N16: slow ways -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.timeout(120)
+def test_n16_slow_narrow_and_short_lived_ways_lose_nothing() -> None:
+    """N16: 300 ± 200 ms to an answer, 256 kbit/s, connections that live for 0.5 to 1.5 s."""
+    rng = random.Random(16)
+    with FakeCluster(2, topics={"t": 2}) as cluster, Proxy(cluster.bootstrap) as proxy:
+        with Producer(
+            bootstrap_servers=proxy.bootstrap, batch_size=2_000, linger_ms=10, reconnect_backoff_ms=20
+        ) as producer:
+            producer.connect(["t"], PATIENCE)
+            proxy.delay(None, 0.3, 0.2, rng=rng)
+            proxy.bandwidth(256_000 / 8)
+            lives = proxy.lifetime(0.5, 1.5, rng=rng)
+            for value in numbers(150, "x" * 80):
+                for partition in range(2):
+                    send(producer, "t", partition, value)
+            assert producer.flush(60), proxy.tell(40)
+        assert producer.totals.failed == 0
+        assert min(lives.ended["reset"], lives.ended["fin"]) >= 1, lives.ended
+        assert proxy.epochs_bumped_with_in_flight() == []
+        assert [values(cluster, "t", p) for p in range(2)] == [numbers(150, "x" * 80)] * 2

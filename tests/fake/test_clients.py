@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+import time
 
 import confluent_kafka
 import kafka
@@ -64,6 +65,39 @@ def test_kcat(cluster, codec):
     assert {b.codec for b in cluster.log("t", 1).batches} == {CODECS.index(codec)}
     read = subprocess.run([*base, "-C", "-e", "-q"], capture_output=True, check=True, timeout=20)
     assert read.stdout.split() == VALUES
+
+
+@pytest.mark.skipif(not shutil.which("kcat"), reason="kcat is not installed")
+def test_kcat_in_a_group(cluster):
+    """It shares the group with a second client: each record is read by one of them."""
+    quick = ["-X", "auto.offset.reset=earliest", "-X", "heartbeat.interval.ms=100"]
+    command = ["kcat", "-b", cluster.bootstrap, "-q", "-u", "-f", "%s\n", *quick, "-G", "g", "t"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as kcat:
+        assert kcat.stdout is not None
+        try:
+            cluster.wait_until(lambda: shares(cluster) == [3], 10)
+            other = in_group(cluster, "g", heartbeat_interval_ms=100)
+            give_up = time.monotonic() + 10
+            while shares(cluster) != [1, 2] and time.monotonic() < give_up:
+                assert other.poll(0.1) is None
+            mine = [one.partition for one in other.assignment()]
+            for partition in range(3):
+                cluster.append("t", partition, batch(b"%d" % partition))
+            assert {other.poll(10).value() for _ in mine} == {b"%d" % partition for partition in mine}
+            theirs = {kcat.stdout.readline().strip() for _ in range(3 - len(mine))}
+            assert theirs == {b"0", b"1", b"2"} - {b"%d" % partition for partition in mine}
+            other.close()
+            cluster.wait_until(lambda: shares(cluster) == [3], 10)
+            reread = {kcat.stdout.readline().strip() for _ in mine}
+            assert reread == {b"%d" % partition for partition in mine}, "it had not been committed"
+        finally:
+            kcat.terminate()
+    assert cluster.group_state("g") == "Empty"
+
+
+def shares(cluster):
+    """How many partitions each member has, from few to many."""
+    return sorted(len(member.partitions) for member in cluster.group_members("g").values())
 
 
 @pytest.mark.parametrize("idempotent", [True, False])

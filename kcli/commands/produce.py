@@ -91,6 +91,7 @@ def produce(inv: Invocation, /, topic: str, files: tuple[str, ...], **flags: Any
     summary on stderr counts what the brokers confirmed; a line that could not be sent is never passed over in
     silence. Batches of about 1 MB cost the brokers a quarter of what small ones do.
     """
+    from kcli.core.errors import ConfigError
     from kcli.core.options import ProducerOptions
     from kcli.core.producer.producer import Producer
     from kcli.flows.produce import produce as flow
@@ -100,6 +101,12 @@ def produce(inv: Invocation, /, topic: str, files: tuple[str, ...], **flags: Any
     how = _line_format(flags)
     patient = None if "max_block_ms" in inv.resolved.values else FOR_EVER_MS
     options = inv.client_options(ProducerOptions, max_block_ms=patient, **_own_options(flags))
+    if options.transactional_id:
+        raise ConfigError(
+            f"transactional.id={options.transactional_id}",
+            why="this command does not send in transactions",
+            do="leave it out; the Python API has transactions (docs/producer.md)",
+        )
     if inv.dry_run:
         return _dry_run(inv, options, topic, files, how.partition)
     total = _total_size(files)

@@ -28,7 +28,7 @@ from tests.kafka import Kafka
 
 pytestmark = pytest.mark.integration
 
-TRANSACTIONS = int(os.environ.get("KCLI_CHAOS_TRANSACTIONS", "1000"))
+TRANSACTIONS = int(os.environ.get("KCLI_CHAOS_TRANSACTIONS", "300"))
 KILLS = int(os.environ.get("KCLI_CHAOS_COORDINATOR_KILLS", "2"))
 SEED = int(os.environ.get("KCLI_CHAOS_SEED", "20261121"))
 PARTITIONS = 3

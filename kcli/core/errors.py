@@ -4,7 +4,10 @@ Every error says what failed and where, why, and what to do about it; the comman
 three lines and ends with ``exit_code`` (the table of codes is part of the contract: ``kcli --help``).
 """
 
+from collections.abc import Mapping
+
 from kcli.core.error_codes import error_code
+from kcli.core.types import TopicPartition
 
 
 class KcliError(Exception):
@@ -115,6 +118,30 @@ class ProducerFencedError(KcliError):
     """Another producer with the same ``transactional.id`` took over, or the transaction was open for too long."""
 
     exit_code = 7
+
+
+class MembershipError(KcliError):
+    """The group does not want this member (any more): fenced, full, or of another kind."""
+
+    exit_code = 7
+
+
+class CommitFailedError(KcliError):
+    """Offsets were not committed; ``errors`` says why, per partition (KIP-211's CommitFailedException and others)."""
+
+    exit_code = 7
+
+    def __init__(
+        self, what: str, errors: Mapping[TopicPartition, KcliError] | None = None, *, do: str = ""
+    ) -> None:
+        self.errors = dict(errors or {})
+        super().__init__(what, why=str(next(iter(self.errors.values()), "")), do=do)
+
+
+class NoOffsetError(KcliError):
+    """A partition has no committed offset, and ``auto.offset.reset=none`` forbids to choose one."""
+
+    exit_code = 5
 
 
 class PartlyFailedError(KcliError):

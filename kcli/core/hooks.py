@@ -4,6 +4,7 @@ The client proposal asks for this: a library reports through its API, its user c
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,9 +15,19 @@ def _ignore(*_args: Any, **_fields: Any) -> None:
     """The default of every hook."""
 
 
+def _contained(event: Event) -> Event:
+    """Errors of whoever listens are his own: they must not end the thread that tells him."""
+
+    def call(*args: Any, **fields: Any) -> None:
+        with suppress(Exception):
+            event(*args, **fields)
+
+    return call
+
+
 @dataclass(slots=True)
 class Hooks:
-    """Callables that the clients call, from the thread that runs their loop; they must not block.
+    """Callables that the clients call, from the thread that runs their loop; they must not block or raise.
 
     ``log(level, area, message)``: level is ``"warning"``, ``"info"`` or ``"debug"``; area one of
     ``proto``, ``auth``, ``fetch``, ``group``, ``conf``.
@@ -26,6 +37,12 @@ class Hooks:
 
     log: Event = field(default=_ignore)
     wire: Event | None = None
+
+    def __post_init__(self) -> None:
+        if self.log is not _ignore:
+            self.log = _contained(self.log)
+        if self.wire is not None:
+            self.wire = _contained(self.wire)
 
 
 NO_HOOKS = Hooks()

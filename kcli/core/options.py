@@ -307,6 +307,47 @@ def parse_pairs(pairs: Iterable[tuple[str, str, str]]) -> dict[str, Any]:
     return values
 
 
+def given(kind: type[O], options: O | None, values: Mapping[str, Any]) -> O:
+    """The options of a client of the Python API: an object of ``kind``, or keywords that name its fields.
+
+    A keyword's value may be text as in a file. ConfigError for a name or a value that is none, or for both ways at
+    once.
+    """
+    if options is not None and values:
+        raise ConfigError(
+            f"options and {', '.join(values)} were both given",
+            why="the one would be ignored",
+            do="use dataclasses.replace(options, …), or keywords alone",
+        )
+    if options is not None:
+        return options
+    fields = {field.name: field for field in dataclasses.fields(kind)}
+    for name in values:
+        if name not in fields:
+            near = difflib.get_close_matches(name, fields, 1)
+            raise ConfigError(
+                f"{kind.__name__} has no option {name!r}",
+                why="a misspelt option would change nothing",
+                do=f"did you mean {near[0]!r}?" if near else "`kcli help options` lists them all",
+            )
+    return kind(**{name: _taken(fields[name], value) for name, value in values.items()})
+
+
+def _taken(field: dataclasses.Field[Any], value: Any) -> Any:
+    """The value of a keyword, as a file would give it."""
+    if isinstance(value, list | tuple) and field.name == "bootstrap_servers":
+        value = ",".join(map(str, value))
+    if isinstance(value, bool) != (field.type is bool) and not isinstance(value, str):
+        text = repr(value)
+    elif isinstance(value, str | bool | int | float):
+        text = str(value)
+    elif value is None and field.default is None:
+        return None
+    else:
+        text = repr(value)
+    return parse_value(field, text)
+
+
 def build(options: type[O], values: Mapping[str, Any]) -> O:
     """``options`` from those of ``values`` that it has; keys of other clients are left out."""
     names = {field.name for field in dataclasses.fields(options)}

@@ -2,11 +2,23 @@
 
 import itertools
 import threading
+import time
 from typing import Any
 
 import pytest
 
-from kcli.core.errors import BrokerError, BufferFullError, OutcomeUnknownError
+from kcli.core import Producer
+from kcli.core.errors import (
+    BrokerError,
+    BufferFullError,
+    ClosedError,
+    ConfigError,
+    KcliError,
+    OutcomeUnknownError,
+)
+from kcli.core.hooks import Hooks
+from kcli.core.options import ProducerOptions
+from kcli.core.producer.batch import RecordFuture
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
 from kcli.core.protocol.messages.produce import (
     PartitionProduceResponse,
@@ -15,6 +27,7 @@ from kcli.core.protocol.messages.produce import (
     TopicProduceResponse,
 )
 from kcli.core.records import builder
+from kcli.core.records.kernels import NO_HEADERS
 from kcli.core.types import ProducerRecord, TopicPartition
 from tests.fake.cluster import FakeCluster
 from tests.fake.script import FOREVER
@@ -83,6 +96,7 @@ def test_p2_after_a_batch_timed_out_all_drain_and_the_numbers_start_over_once() 
             lost.result(PATIENCE)
         cluster.heal()
         assert stalled
+        cluster.wait_until(lambda: ids_asked_for(cluster) == 2, PATIENCE)
         later = [send(producer, "t", p, b"after")[0] for p in range(3)]
         assert producer.flush(PATIENCE)
         assert [future.error for future in later] == [None] * 3
@@ -317,3 +331,187 @@ def test_one_request_carries_all_partitions_of_a_broker_that_are_ready(
         assert sorted(b.partition for b in first.batches()) == list(range(6))
         assert [b.count for b in first.batches()] == [20] * 6
     assert compressed == ["kcli-sender"] * 6
+
+
+def test_what_may_be_stored_at_the_old_leader_is_not_overtaken_at_the_new_one() -> None:
+    """P1: brokers remember five batches of a producer; more than that must never be open."""
+    with (
+        FakeCluster(2, topics={"t": 2}) as cluster,
+        quick(cluster, request_timeout_ms=1_500) as producer,
+    ):
+        old = cluster.leader("t", 0)
+        new = 3 - old
+        for partition in range(2):
+            send(producer, "t", partition, b"first")
+        assert producer.flush(PATIENCE)
+        cluster.swallow(ProduceRequest, "skip", node=old, times=5)
+        send(producer, "t", 0, *numbers(5, "a"))
+        cluster.wait_until(lambda: len(values(cluster, "t")) == 6, PATIENCE)
+        cluster.move_leader("t", 0, new)
+        cluster.move_leader("t", 1, old)
+        send(producer, "t", 1, b"second")  # its old leader sends the producer to look for leaders
+        send(producer, "t", 0, *numbers(10, "b"))
+        assert producer.flush(PATIENCE)
+        assert producer.totals.failed == 0
+        assert values(cluster, "t") == [b"first", *numbers(5, "a"), *numbers(10, "b")]
+        assert values(cluster, "t", 1) == [b"first", b"second"]
+
+
+def test_more_than_five_in_flight_are_refused_with_idempotence() -> None:
+    """P1: the sixth could not be told from a new one."""
+    with pytest.raises(ConfigError, match=r"enable\.idempotence=false"):
+        Producer(bootstrap_servers="localhost:1", max_in_flight_requests_per_connection=6)
+    with Producer(
+        bootstrap_servers="localhost:1", max_in_flight_requests_per_connection=6, enable_idempotence=False
+    ):
+        pass
+
+
+def test_p7_the_deadline_of_a_record_is_kept_while_its_batch_is_in_flight() -> None:
+    """P7: nobody waits for the request's timeout; the late answer changes nothing, the numbers go on."""
+    with (
+        FakeCluster(1, topics={"t": 1}) as cluster,
+        quick(cluster, delivery_timeout_ms=300, request_timeout_ms=30_000) as producer,
+    ):
+        send(producer, "t", 0, b"first")
+        assert producer.flush(PATIENCE)
+        held = cluster.hold(ProduceRequest, "answer")
+        began = time.monotonic()
+        with pytest.raises(OutcomeUnknownError, match="may have it all the same"):
+            send(producer, "t", 0, b"held")[0].result(PATIENCE)
+        assert time.monotonic() - began < 5
+        assert producer.flush(PATIENCE)
+        held.release()
+        send(producer, "t", 0, b"last")
+        assert producer.flush(PATIENCE)
+        assert values(cluster, "t") == [b"first", b"held", b"last"]
+        assert ids_asked_for(cluster) == 1
+        assert producer.metrics().buffer_used == 0
+
+
+def test_a_flush_waits_for_what_was_sent_before_it_alone() -> None:
+    with (
+        FakeCluster(1, topics={"t": 1}) as cluster,
+        quick(cluster, linger_ms=60_000, batch_size=100_000) as producer,
+    ):
+        held = cluster.hold(ProduceRequest, "request")
+        first = send(producer, "t", 0, b"first")[0]
+        flushing = threading.Thread(target=producer.flush, args=(PATIENCE,))
+        flushing.start()
+        cluster.wait_until(lambda: len(cluster.seen(ProduceRequest)) == 1, PATIENCE)
+        second = send(producer, "t", 0, b"second")[0]
+        held.release()
+        flushing.join(PATIENCE)
+        assert not flushing.is_alive()
+        assert (first.done, second.done) == (True, False)
+        assert producer.outstanding == 1
+
+
+@pytest.mark.parametrize("warm", [True, False])
+def test_a_bulk_call_queues_all_or_nothing(warm: bool) -> None:
+    with FakeCluster(1, topics={"t": 2}) as cluster, quick(cluster) as producer:
+        if warm:
+            producer.connect(["t"], PATIENCE)
+        good = (b"k", b"v", NO_HEADERS, 1)
+        for wrong in (
+            (b"k", "v", NO_HEADERS, 1),
+            (b"k", b"v", NO_HEADERS, 1.5),
+            (b"k", b"v", NO_HEADERS, -1),
+        ):
+            with pytest.raises(KcliError):
+                producer.send_rows("t", [good] * 10 + [wrong])  # type: ignore[list-item]
+        with pytest.raises(KcliError):
+            producer.send_keyed("t", [b"k"] * 3, [b"v", 5, b"v"])  # type: ignore[list-item]
+        with pytest.raises(KcliError):
+            producer.send_lines("t", ["text"])  # type: ignore[list-item]
+        assert producer.outstanding == 0
+        assert producer.flush(PATIENCE)
+        assert cluster.seen(ProduceRequest) == []
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        ProducerRecord("t", b"v", timestamp=1.5),  # type: ignore[arg-type]
+        ProducerRecord("t", b"v", timestamp=-1),
+        ProducerRecord("t", "text"),
+        ProducerRecord("t", b"v", key=5),
+        ProducerRecord("no/topic", b"v"),
+        ProducerRecord(b"t", b"v"),  # type: ignore[arg-type]
+        ProducerRecord("x" * 250, b"v"),
+    ],
+    ids=lambda record: f"{record.topic!r:.20} {record.value!r} {record.key!r} {record.timestamp!r}",
+)
+def test_what_cannot_be_a_record_is_refused_at_once_and_spoils_nothing(record: ProducerRecord) -> None:
+    with FakeCluster(1, topics={"t": 1}) as cluster, quick(cluster) as producer:
+        with pytest.raises(KcliError):
+            producer.send(record)
+        send(producer, "t", 0, b"good")
+        assert producer.flush(PATIENCE)
+        assert values(cluster, "t") == [b"good"]
+
+
+def test_errors_of_the_application_end_nothing() -> None:
+    """Callbacks, the delivery report, a partitioner, the hooks: whatever they raise, even SystemExit."""
+
+    def leave(*_: object, **__: object) -> None:
+        raise SystemExit(3)
+
+    def fail(*_: object, **__: object) -> Any:
+        raise LookupError("mine")
+
+    called: list[RecordFuture] = []
+    with FakeCluster(1, topics={"t": 1, "u": 1}) as cluster:
+        with quick(
+            cluster, on_delivery=leave, hooks=Hooks(log=fail, wire=fail), partitioner=fail
+        ) as producer:
+            parked = send(producer, "u", None, b"x")[0]
+            future = producer.send(ProducerRecord("t", b"v", partition=0), leave)
+            future.on_completion(fail)
+            future.on_completion(called.append)
+            assert producer.flush(PATIENCE)
+            assert future.result(PATIENCE).offset == 0
+            assert "LookupError: mine" in str(parked.error)
+            send(producer, "t", 0, b"after")
+            assert producer.flush(PATIENCE)
+        assert called == [future]
+        assert values(cluster, "t") == [b"v", b"after"]
+
+
+def test_a_close_in_a_callback_does_not_wait_for_itself() -> None:
+    with FakeCluster(1, topics={"t": 1}) as cluster:
+        producer = quick(cluster)
+        future = producer.send(ProducerRecord("t", b"v", partition=0), lambda _: producer.close())
+        assert future.result(PATIENCE).offset == 0
+        producer.close(PATIENCE)
+        with pytest.raises(ClosedError):
+            send(producer, "t", 0, b"late")
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"linger": 5}, "did you mean 'linger_ms'"),
+        ({"enable_idempotance": False}, "did you mean 'enable_idempotence'"),
+        ({"compression_type": "zip"}, "one of none"),
+        ({"linger_ms": -1}, "at least 0"),
+        ({"batch_size": "many"}, "whole number"),
+        ({"buffer_memory": True}, "whole number"),
+        ({"enable_idempotence": 7}, "true or false"),
+        ({"compression_type": "zstd", "compression_level": 99}, "99"),
+        ({"options": ProducerOptions(), "linger_ms": 1}, "both"),
+    ],
+)
+def test_options_that_are_none_are_refused(values: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        Producer(**values)
+    assert said in f"{error.value} {error.value.do}"
+
+
+def test_options_may_be_given_as_files_spell_them() -> None:
+    with Producer(
+        bootstrap_servers=["a:1", "b:2"], acks=1, enable_idempotence="false", linger_ms=5
+    ) as producer:
+        options = producer.options
+    assert (options.bootstrap_servers, options.acks, options.linger_ms) == ("a:1,b:2", "1", 5.0)
+    assert options.enable_idempotence is False

@@ -1,6 +1,7 @@
 """Faults of a transactional producer (cases P4 and P11 to P17), in both protocol versions."""
 
 import itertools
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from kcli.core import Producer
 from kcli.core.errors import (
     BrokerError,
+    ClosedError,
     ConfigError,
     KcliError,
     ProducerFencedError,
@@ -558,3 +560,103 @@ def _in_background(call: Any, done: list[KcliError | None]) -> Any:
     thread = threading.Thread(target=run)
     thread.start()
     return thread
+
+
+def unserializable(_topic: str, value: Any) -> bytes:
+    if value == b"bad":
+        raise ValueError("it is bad")
+    return bytes(value)
+
+
+@pytest.mark.parametrize("bad", ["serializer", "partition"])
+def test_p16_a_record_that_never_found_a_batch_fails_the_transaction_too(
+    cluster: FakeCluster, bad: str
+) -> None:
+    """P16: the records that are stored must not be seen without it."""
+    options = {"value_serializer": unserializable} if bad == "serializer" else {}
+    with transactional(cluster, **options) as producer:
+        producer.init_transactions()
+        producer.begin_transaction()
+        send(producer, "t", 0, b"good")
+        lost = send(producer, "t", 0, b"bad")[0] if options else send(producer, "t", 9, b"good")[0]
+        with pytest.raises(TransactionAbortableError):
+            producer.commit_transaction(PATIENCE)
+        assert lost.error is not None
+        producer.abort_transaction(PATIENCE)
+        whole_transaction(producer, b"next", 1)
+    assert committed(cluster) == [b"next"]
+
+
+def test_p12_an_abort_that_nobody_answered_is_asked_for_again_and_never_turns_into_a_commit(
+    cluster: FakeCluster, producer: Producer
+) -> None:
+    """P12: the records of which it was said that they are aborted stay so."""
+    producer.begin_transaction()
+    send(producer, "t", 0, b"gone")
+    assert producer.flush(PATIENCE)
+    silent = cluster.drop(EndTxnRequest, times=FOREVER)
+    with pytest.raises(TimedOutError):
+        producer.abort_transaction(0.3)
+    with pytest.raises(TransactionStateError, match="in doubt"):
+        producer.commit_transaction(PATIENCE)
+    assert silent
+    cluster.heal()
+    producer.abort_transaction(PATIENCE)
+    whole_transaction(producer, b"next", 1)
+    assert committed(cluster) == [b"next"]
+
+
+def test_p14_a_commit_that_the_coordinator_refuses_may_be_aborted_as_documented(
+    cluster: FakeCluster, producer: Producer
+) -> None:
+    """P14: TransactionAbortableError means that abort_transaction and another begin get over it."""
+    producer.begin_transaction()
+    send(producer, "t", 0, b"gone")
+    assert producer.flush(PATIENCE)
+    cluster.fail(EndTxnRequest, 48)  # INVALID_TXN_STATE
+    with pytest.raises(TransactionAbortableError):
+        producer.commit_transaction(PATIENCE)
+    producer.abort_transaction(PATIENCE)
+    whole_transaction(producer, b"next", 1)
+    assert committed(cluster) == [b"next"]
+
+
+def test_nobody_waits_for_a_producer_that_is_closed(cluster: FakeCluster) -> None:
+    """A commit that runs while another thread closes is told; later calls are refused."""
+    with transactional(cluster) as producer:
+        producer.init_transactions()
+        producer.begin_transaction()
+        send(producer, "t", 0, b"x")
+        assert producer.flush(PATIENCE)
+        cluster.drop(EndTxnRequest, times=FOREVER)
+        errors: list[BaseException] = []
+
+        def commit() -> None:
+            try:
+                producer.commit_transaction(60)
+            except KcliError as error:
+                errors.append(error)
+
+        committing = threading.Thread(target=commit)
+        committing.start()
+        cluster.wait_until(lambda: cluster.seen(EndTxnRequest) != [], PATIENCE)
+        producer.close(0.1)
+        committing.join(PATIENCE)
+        assert [type(error) for error in errors] == [TransactionUnknownError]
+        for call in (producer.begin_transaction, producer.commit_transaction, producer.init_transactions):
+            with pytest.raises(ClosedError):
+                call(PATIENCE)
+
+
+def test_offsets_that_are_none_are_refused_before_they_are_sent(
+    cluster: FakeCluster, producer: Producer
+) -> None:
+    producer.begin_transaction()
+    for wrong in ("1", 1.5, None):
+        with pytest.raises(ConfigError):
+            producer.send_offsets_to_transaction({P0: wrong}, "g")  # type: ignore[dict-item]
+    with pytest.raises(ConfigError):
+        producer.send_offsets_to_transaction({P0: 1}, 5)  # type: ignore[arg-type]
+    producer.send_offsets_to_transaction({("t", 0): 1}, "g")  # type: ignore[dict-item]
+    producer.commit_transaction(PATIENCE)
+    assert cluster.committed_offsets("g") == {P0: 1}

@@ -2,7 +2,7 @@
 
 The parked queue is the proposal's partition "−1": what was sent before the topic's partitions are known waits
 there, so that a send never waits for metadata, only for memory. Filled by caller threads, drained by the
-sender; one Condition guards the queues and tells of free memory. Deciders are given ``now``.
+sender; one lock guards the queues, its Condition tells of free memory. Deciders are given ``now``.
 """
 
 import threading
@@ -24,20 +24,26 @@ Fill = Callable[[ProducerBatch], int]
 
 @dataclass(slots=True)
 class Parked:
-    """Records of a topic whose partitions are unknown. ``place`` puts them into batches later."""
+    """Records of a topic whose partitions are unknown. ``place`` puts them into batches later; ``over``: it has, or
+    they have failed.
+    """
 
+    count: int
     size: int
     deadline: float
     place: Callable[[], None]
     fail: Callable[[KcliError], None]
+    topic: str = ""
+    over: bool = False
 
 
 @dataclass(slots=True)
 class PartitionQueue:
-    """Batches of one partition, oldest first; the last one may still be open."""
+    """Batches of one partition, oldest first; the last one may still be open. ``placed``: records so far."""
 
     batches: deque[ProducerBatch] = field(default_factory=deque)
     open: ProducerBatch | None = None
+    placed: int = 0
 
 
 class Accumulator:
@@ -61,13 +67,17 @@ class Accumulator:
         self._delivery_timeout = delivery_timeout
         self._new_builder = new_builder
         self._now = now
-        self._changed = threading.Condition()
+        # The plain lock is entered without a line of Python, which a Ctrl-C could end with the lock held for ever.
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
         self._queues: dict[TopicPartition, PartitionQueue] = {}
         self._parked: dict[str, deque[Parked]] = {}
         self._rooms: dict[str, int] = {}
+        self._unsettled: set[ProducerBatch] = set()
         self._used = 0
         self._waiters = 0
         self._flush_before = -1.0
+        self._flush_parked: set[str] = set()
         self._closed: KcliError | None = None
         self._interrupted = False
         self._shut = False
@@ -84,9 +94,25 @@ class Accumulator:
         """Threads that wait for memory."""
         return self._waiters
 
+    @property
+    def records(self) -> int:
+        """Records that are not settled, about: counted without the lock, so that a signal handler may ask."""
+        parked = [one for waiting in list(self._parked.values()) for one in list(waiting)]
+        return sum(batch.count for batch in list(self._unsettled)) + sum(one.count for one in parked)
+
+    def parked(self) -> list[Parked]:
+        """What waits for the partitions of its topic."""
+        with self._lock:
+            return [one for waiting in self._parked.values() for one in waiting]
+
+    def unsettled(self) -> list[ProducerBatch]:
+        """The batches that are neither confirmed nor failed."""
+        with self._lock:
+            return list(self._unsettled)
+
     def wait_for_memory(self) -> None:
         """Returns when records may come in; BufferFullError after ``max_block`` seconds."""
-        with self._changed:
+        with self._lock:
             if self._used < self._memory or self._closed:
                 self._refuse_if_closed()
                 return
@@ -117,7 +143,7 @@ class Accumulator:
 
     def append(self, where: TopicPartition, fill: Fill) -> int:
         """Lets ``fill`` put records into the partition's open batch, or a new one; returns how many it took."""
-        with self._changed:
+        with self._lock:
             if self._shut:
                 raise ClosedError("the producer is closed")
             queue = self._queues.setdefault(where, PartitionQueue())
@@ -125,51 +151,55 @@ class Accumulator:
             if taken == 0:
                 self._close_open(queue)
                 now = self._now()
-                batch = ProducerBatch(
-                    where, self._new_builder(self._room(where.topic)), now, now + self._delivery_timeout
-                )
+                builder, deadline = self._new_builder(self._room(where.topic)), now + self._delivery_timeout
+                batch = ProducerBatch(where, builder, now, deadline, queue.placed)
                 taken = self._fill(batch, fill)
                 queue.open = batch
                 queue.batches.append(batch)
+                self._unsettled.add(batch)
+            queue.placed += taken
             return taken
 
     def append_sealed(
         self, where: TopicPartition, builder: BatchBuilder, place: Callable[[ProducerBatch], None]
     ) -> None:
         """Queues a batch that is complete as it is, behind what the partition has; ``place`` is shown it before."""
-        with self._changed:
+        with self._lock:
             if self._shut:
                 raise ClosedError("the producer is closed")
             queue = self._queues.setdefault(where, PartitionQueue())
             self._close_open(queue)
             now = self._now()
-            batch = ProducerBatch(where, builder, now, now + self._delivery_timeout)
+            batch = ProducerBatch(where, builder, now, now + self._delivery_timeout, queue.placed)
+            queue.placed += batch.count
             batch.size = builder.size
             batch.cell.apply(BatchEvent.CLOSE)
             place(batch)
             self._used += batch.size
             queue.batches.append(batch)
+            self._unsettled.add(batch)
 
     def park(self, topic: str, parked: Parked) -> None:
         """Keeps records until the partitions of ``topic`` are known."""
-        with self._changed:
+        with self._lock:
             self._refuse_if_closed()
             self._parked.setdefault(topic, deque()).append(parked)
             self._used += parked.size
 
     def is_parked(self, topic: str) -> bool:
         """Whether earlier records of the topic still wait: later ones must queue up behind them."""
-        with self._changed:
+        with self._lock:
             return topic in self._parked
 
     def flush(self) -> None:
         """Everything appended up to now is to be sent without lingering."""
-        with self._changed:
+        with self._lock:
             self._flush_before = self._now()
+            self._flush_parked.update(self._parked)  # their batches are not begun yet
 
     def close(self, error: KcliError) -> None:
         """No more records; waiting callers get ``error``."""
-        with self._changed:
+        with self._lock:
             self._closed = error
             self._flush_before = NEVER
             self._changed.notify_all()
@@ -178,20 +208,23 @@ class Accumulator:
 
     def parked_topics(self) -> list[str]:
         """Topics whose partitions must be found out."""
-        with self._changed:
+        with self._lock:
             return list(self._parked)
 
     def unpark(self, topic: str) -> None:
         """The partitions are known now: places what waited, in order. Runs in the sender's thread."""
         while True:
-            with self._changed:
+            with self._lock:
                 queue = self._parked.get(topic)
                 if not queue:
                     self._parked.pop(topic, None)
+                    if topic in self._flush_parked:
+                        self._flush_parked.remove(topic)
+                        self._flush_before = max(self._flush_before, self._now())
                     return
                 parked = queue[0]
             parked.place()
-            with self._changed:
+            with self._lock:
                 queue.popleft()
                 self._used -= parked.size
                 self._changed.notify_all()
@@ -199,25 +232,26 @@ class Accumulator:
     def ready(self, now: float) -> tuple[list[TopicPartition], float]:
         """Partitions whose first batch may be sent now, and when the next one will be."""
         ready, wake = [], NEVER
-        with self._changed:
-            hurry = self._waiters > 0 or self._used >= self._memory
+        with self._lock:
             for where, queue in self._queues.items():
                 if not queue.batches:
                     continue
-                first = queue.batches[0]
-                due = first.not_before
-                if first is queue.open:
-                    lingered = first.created <= self._flush_before or hurry
-                    due = max(due, now if lingered else first.created + self._linger)
+                due = self._due(queue, now)
                 if due <= now:
                     ready.append(where)
                 else:
                     wake = min(wake, due)
         return ready, wake
 
+    def due(self, where: TopicPartition, now: float) -> float:
+        """When the partition's first batch may be sent; NEVER when it has none."""
+        with self._lock:
+            queue = self._queues[where]
+            return self._due(queue, now) if queue.batches else NEVER
+
     def take(self, where: TopicPartition, now: float) -> ProducerBatch | None:
         """The first batch of the partition, closed; None while it must still wait."""
-        with self._changed:
+        with self._lock:
             queue = self._queues[where]
             if not queue.batches or queue.batches[0].not_before > now:
                 return None
@@ -227,13 +261,13 @@ class Accumulator:
 
     def peek(self, where: TopicPartition) -> ProducerBatch | None:
         """The first batch of the partition, left in place."""
-        with self._changed:
+        with self._lock:
             queue = self._queues.get(where)
             return queue.batches[0] if queue and queue.batches else None
 
     def put_back(self, batch: ProducerBatch) -> None:
         """Queues a batch that must be sent again: in front, in the order of the sequence numbers."""
-        with self._changed:
+        with self._lock:
             batches = self._queues.setdefault(batch.where, PartitionQueue()).batches
             place = 0
             while place < len(batches) and _goes_before(batches[place], batch):
@@ -242,13 +276,15 @@ class Accumulator:
 
     def shrink(self, topic: str, size: int) -> None:
         """A broker found a batch of the topic too large: later ones are made of at most ``size`` bytes."""
-        with self._changed:
+        with self._lock:
             self._rooms[topic] = max(1, min(size, self._room(topic)))
 
     def replace(self, batch: ProducerBatch, parts: list[ProducerBatch]) -> None:
         """Queues the parts of a batch in front, in its place."""
-        with self._changed:
+        with self._lock:
             self._used -= batch.size
+            self._unsettled.discard(batch)
+            self._unsettled.update(parts)
             for part in parts:
                 part.size = part.builder.size
                 self._used += part.size
@@ -257,8 +293,9 @@ class Accumulator:
 
     def settled(self, batch: ProducerBatch) -> None:
         """The batch is done or failed: its memory is free."""
-        with self._changed:
+        with self._lock:
             self._used -= batch.size
+            self._unsettled.discard(batch)
             self._changed.notify_all()
 
     def expired(self, now: float) -> tuple[list[ProducerBatch], list[Parked], float]:
@@ -266,7 +303,7 @@ class Accumulator:
         batches: list[ProducerBatch] = []
         parked: list[Parked] = []
         wake = NEVER
-        with self._changed:
+        with self._lock:
             for queue in self._queues.values():
                 while queue.batches and queue.batches[0].deadline <= now:
                     batch = queue.batches.popleft()
@@ -289,7 +326,7 @@ class Accumulator:
 
     def take_topic(self, topic: str) -> tuple[list[ProducerBatch], list[Parked]]:
         """Takes out everything that waits for one topic."""
-        with self._changed:
+        with self._lock:
             queues = [q for where, q in self._queues.items() if where.topic == topic]
             batches = [batch for queue in queues for batch in queue.batches]
             for queue in queues:
@@ -302,7 +339,7 @@ class Accumulator:
 
     def take_all(self) -> tuple[list[ProducerBatch], list[Parked]]:
         """Empties everything: nothing of it will be sent."""
-        with self._changed:
+        with self._lock:
             batches = [batch for queue in self._queues.values() for batch in queue.batches]
             parked = [one for waiting in self._parked.values() for one in waiting]
             self._queues.clear()
@@ -313,19 +350,19 @@ class Accumulator:
 
     def queued(self) -> Iterable[ProducerBatch]:
         """A snapshot of the batches that wait, per partition in order."""
-        with self._changed:
+        with self._lock:
             return [batch for queue in self._queues.values() for batch in queue.batches]
 
     def shut(self) -> tuple[list[ProducerBatch], list[Parked]]:
         """The sender ends: no record comes in any more, what is left is handed out."""
-        with self._changed:
+        with self._lock:
             self._shut = True
         return self.take_all()
 
     @property
     def empty(self) -> bool:
         """Whether nothing waits here; batches in flight are not counted."""
-        with self._changed:
+        with self._lock:
             return not self._parked and not any(queue.batches for queue in self._queues.values())
 
     # --- inside, under the lock ------------------------------------------------------------------------
@@ -336,6 +373,14 @@ class Accumulator:
         self._used += size - batch.size
         batch.size = size
         return taken
+
+    def _due(self, queue: PartitionQueue, now: float) -> float:
+        first = queue.batches[0]
+        if first is not queue.open:
+            return first.not_before
+        hurry = self._waiters > 0 or self._used >= self._memory
+        lingered = first.created <= self._flush_before or hurry
+        return max(first.not_before, now if lingered else first.created + self._linger)
 
     def _close_open(self, queue: PartitionQueue) -> None:
         if queue.open is not None:

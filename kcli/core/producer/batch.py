@@ -67,6 +67,11 @@ class Delivery:
         self.parts: list[tuple[int, Delivery]] = []
         self.watchers: list[Callable[[], None]] = []
 
+    @property
+    def settled(self) -> bool:
+        """Whether all its records are done."""
+        return self.done or (bool(self.parts) and all(part.settled for _, part in self.parts))
+
     def of(self, index: int) -> "tuple[Delivery, int]":
         """The delivery that the record at ``index`` ended up in, and its index there."""
         for first, part in reversed(self.parts):
@@ -76,7 +81,10 @@ class Delivery:
 
 
 class ProducerBatch:
-    """``created`` and ``deadline`` are on the loop's clock; the producer fields are set when it is numbered."""
+    """``created`` and ``deadline`` are on the loop's clock; the producer fields are set when it is numbered.
+
+    ``first`` is the place of its first record among all that this producer was given for the partition.
+    """
 
     __slots__ = (
         "attempts",
@@ -86,21 +94,26 @@ class ProducerBatch:
         "deadline",
         "delivery",
         "epoch",
+        "first",
         "last_error",
         "not_before",
         "outcome_unknown",
         "producer_id",
+        "sent_to",
         "sequence",
         "size",
         "transactional",
         "where",
     )
 
-    def __init__(self, where: TopicPartition, builder: BatchBuilder, created: float, deadline: float) -> None:
+    def __init__(
+        self, where: TopicPartition, builder: BatchBuilder, created: float, deadline: float, first: int = 0
+    ) -> None:
         self.where = where
         self.builder = builder
         self.created = created
         self.deadline = deadline
+        self.first = first
         self.delivery = Delivery()
         self.cell = StateCell(BatchState.OPEN, TABLE)
         self.attempts = 0
@@ -109,6 +122,7 @@ class ProducerBatch:
         self.outcome_unknown = False
         self.producer_id, self.epoch, self.sequence = -1, -1, NO_SEQUENCE
         self.transactional = False
+        self.sent_to = -1
         self.size = 0
 
     @property
@@ -227,8 +241,14 @@ class RecordFuture:
                 found[0].watchers.append(self._completed)  # its batch was split: a part decides
                 return
             callbacks, self._callbacks = self._callbacks, None
+        defect: BaseException | None = None
         for callback in callbacks or ():
-            callback(self)
+            try:
+                callback(self)
+            except BaseException as error:  # noqa: BLE001 - the other callbacks have a right to be called
+                defect = defect or error
+        if defect is not None:
+            raise defect
 
     def _found(self) -> tuple[Delivery, int] | None:
         return self._delivery.of(self._index) if self._delivery is not None else None
@@ -250,7 +270,7 @@ class RecordFuture:
         if not self._wait(lambda: self.done, timeout):
             raise TimeoutError("the record is not confirmed yet")
         if self.error is not None:
-            raise self.error
+            raise self.error.with_traceback(None)  # shared by its batch: tracebacks would pile up
         found = self._found()
         assert found is not None
         assert self._where is not None

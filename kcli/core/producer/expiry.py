@@ -2,6 +2,7 @@
 
 from kcli.core.cluster.brokers import PRODUCE
 from kcli.core.cluster.cluster import Cluster
+from kcli.core.cluster.metadata import topic_error
 from kcli.core.errors import KcliError, OutcomeUnknownError, TimedOutError
 from kcli.core.producer.batch import ProducerBatch
 
@@ -10,15 +11,21 @@ def timed_out(batch: ProducerBatch, cluster: Cluster, delivery_timeout_ms: int) 
     """The error of a batch past its delivery timeout; of unknown outcome when it may be stored all the same."""
     error = batch.last_error or _obstacle(batch, cluster)
     why = str(error) if batch.last_error else f"it could not be sent: {error}"
-    what = f"{batch.where}: not confirmed within {delivery_timeout_ms / 1000:g} s (delivery.timeout.ms)"
+    what = f"{batch.where}: not confirmed within time (delivery.timeout.ms, {delivery_timeout_ms / 1000:g} s)"
     if batch.outcome_unknown:
         return OutcomeUnknownError(what, why=why + "; the broker may have it all the same", do=error.do)
     return TimedOutError(what, why=why, do=error.do)
 
 
-def parked_too_long() -> KcliError:
-    """The error of records whose partitions stayed unknown."""
-    return TimedOutError("the topic's partitions could not be found out in time")
+def parked_too_long(topic: str, cluster: Cluster, delivery_timeout_ms: int) -> KcliError:
+    """The error of records whose partitions stayed unknown, with what the brokers said of the topic."""
+    view = cluster.view.topics.get(topic)
+    reason = topic_error(view) if view is not None and view.error else cluster.last_error
+    return TimedOutError(
+        f"partitions of topic {topic} could not be found out in {delivery_timeout_ms / 1000:g} s (delivery.timeout.ms)",
+        why=str(reason or "no broker has named them"),
+        do=reason.do if reason is not None else "",
+    )
 
 
 def _obstacle(batch: ProducerBatch, cluster: Cluster) -> KcliError:

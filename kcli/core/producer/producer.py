@@ -17,11 +17,12 @@ from kcli.core.errors import (
     ClosedError,
     ConfigError,
     KcliError,
+    NotFoundError,
     TimedOutError,
     TransactionAbortableError,
 )
 from kcli.core.hooks import NO_HOOKS, Hooks
-from kcli.core.options import ProducerOptions, build
+from kcli.core.options import ProducerOptions, given
 from kcli.core.producer.accumulator import Accumulator, Parked
 from kcli.core.producer.batch import ProducerBatch, RecordFuture
 from kcli.core.producer.metrics import ProducerMetrics
@@ -29,9 +30,19 @@ from kcli.core.producer.partitioner import OwnPartitioner
 from kcli.core.producer.placer import Placer
 from kcli.core.producer.report import Report, Totals
 from kcli.core.producer.sender import Sender
-from kcli.core.producer.serialization import Serializer, check_size, record_size, serialized
+from kcli.core.producer.serialization import (
+    Serializer,
+    check_record,
+    check_rows,
+    check_size,
+    check_timestamp,
+    check_topic,
+    check_values,
+    record_size,
+    serialized,
+)
 from kcli.core.records.builder import BatchBuilder
-from kcli.core.records.codec import CODEC_NAMES
+from kcli.core.records.codec import CODEC_NAMES, check_level
 from kcli.core.records.kernels import NO_HEADERS, Row
 from kcli.core.records.passing import take_over
 from kcli.core.records.view import BatchView
@@ -39,6 +50,10 @@ from kcli.core.types import GroupMetadata, OffsetAndMetadata, ProducerRecord, To
 
 if TYPE_CHECKING:
     from kcli.core.producer.transactional import Transactional
+
+
+_LAST_PATIENCE = 2.0  # seconds that a close takes beyond its timeout where something must be ended
+_MOST_IN_FLIGHT = 5
 
 
 class Producer:
@@ -55,7 +70,7 @@ class Producer:
         partitioner: str | OwnPartitioner | None = None,
         **values: Any,
     ) -> None:
-        self.options = options or build(ProducerOptions, values)
+        self.options = given(ProducerOptions, options, values)
         check_options(self.options)
         self._serializers = (key_serializer, value_serializer)
         self._serializes = key_serializer is not None or value_serializer is not None
@@ -78,11 +93,12 @@ class Producer:
             self.options.batch_size,
         )
         self._sender = Sender(self._cluster, self.options, self._accumulator, self._batch_settled)
-        self._completed = threading.Condition()
+        self._lock = threading.Lock()
+        self._completed = threading.Condition(self._lock)
         self._totals = Totals()
-        self._outstanding = 0
         self._thread: threading.Thread | None = None
         self._crash: BaseException | None = None
+        self._closed = self._ended = False
         self._transactions: Transactional | None = None
         if self._sender.transactions is not None:
             from kcli.core.producer.transactional import Transactional
@@ -139,8 +155,9 @@ class Producer:
         ``on_completion(future)`` is called in the sender's thread when the record is confirmed or has failed; it
         must not block. Serializers run there as well, and their errors are in the future.
         """
-        future = RecordFuture(self._wait, self._completed, on_completion)
+        future = RecordFuture(self._wait, self._lock, on_completion)
         stamp = clock.wall_ms() if record.timestamp is None else record.timestamp
+        check_record(record, stamp, serialized=not self._serializes)
         size = record_size(record)
         check_size(record, size, self.options.max_request_size)
 
@@ -167,6 +184,7 @@ class Producer:
         """
         if not rows:
             return
+        check_rows(rows)
         size = sum(len(row[0] or b"") + len(row[1] or b"") + len(row[2]) + 8 for row in rows)
 
         def place() -> None:
@@ -181,7 +199,7 @@ class Producer:
         they are encoded anew. ConfigError for a transaction marker or an empty batch.
         """
         builder = take_over(batch)
-        future = RecordFuture(self._wait, self._completed)
+        future = RecordFuture(self._wait, self._lock)
 
         def place() -> None:
             self._placer.batch(where, builder, future)
@@ -207,6 +225,8 @@ class Producer:
         if not values:
             return
         stamp = clock.wall_ms() if timestamp is None else timestamp
+        check_values("value", values)
+        check_timestamp(stamp)
 
         def place() -> None:
             self._placer.lines(topic, values, key=key, headers=headers, partition=partition, timestamp=stamp)
@@ -227,6 +247,9 @@ class Producer:
         if not values:
             return
         stamp = clock.wall_ms() if timestamp is None else timestamp
+        check_values("key", keys)
+        check_values("value", values)
+        check_timestamp(stamp)
         size = sum(len(k or b"") + len(v or b"") + 8 for k, v in zip(keys, values, strict=True))
 
         def place() -> None:
@@ -295,6 +318,8 @@ class Producer:
                 do="set transactional.id to a name that stays the same from run to run",
             )
         self._raise_crash()
+        if self._closed:
+            raise ClosedError("the producer is closed")
         self._ensure_thread()
         return self._transactions
 
@@ -312,7 +337,18 @@ class Producer:
     def flush(self, timeout: float | None = None) -> bool:
         """Waits until everything sent so far is settled; False when ``timeout`` seconds were not enough."""
         self.push()
-        return self._wait(lambda: self._outstanding == 0, timeout)
+        deadline = None if timeout is None else clock.monotonic() + timeout
+        parked = self._accumulator.parked()
+        if not self._wait(lambda: all(one.over for one in parked), timeout):
+            return False
+        waiting = [batch.delivery for batch in self._accumulator.unsettled()]
+
+        def settled() -> bool:
+            while waiting and waiting[-1].settled:
+                waiting.pop()
+            return not waiting
+
+        return self._wait(settled, None if deadline is None else max(0.0, deadline - clock.monotonic()))
 
     @property
     def totals(self) -> Totals:
@@ -326,7 +362,7 @@ class Producer:
         return ProducerMetrics(
             records_confirmed=totals.confirmed,
             records_failed=totals.failed,
-            records_outstanding=self._outstanding,
+            records_outstanding=self.outstanding,
             bytes_confirmed=totals.bytes,
             bytes_sent=counters.bytes_sent,
             batches_sent=counters.batches,
@@ -348,30 +384,38 @@ class Producer:
     @property
     def outstanding(self) -> int:
         """Records that are neither confirmed nor failed."""
-        return self._outstanding
+        return self._accumulator.records
 
     def close(self, timeout: float | None = None) -> None:
         """Flushes for at most ``timeout`` seconds, then stops; what is not confirmed by then has failed.
 
-        A transaction that is still open is aborted.
+        A transaction that is still open is aborted; that is tried for two seconds at least, since nobody can read
+        past an open one. In a callback it does not wait.
         """
-        self._abort_if_open(timeout)
+        deadline = None if timeout is None else clock.monotonic() + timeout
+        in_callback = threading.current_thread() is self._thread
+        if not in_callback:
+            self._abort_if_open(timeout)
         self._accumulator.close(ClosedError("the producer is closed"))
+        self._closed = True
         if self._thread is None:
             self._cluster.close()
             return
         self._sender.stop_when_idle = True
         self._cluster.loop.wakeup()
-        self._thread.join(timeout)
+        if in_callback:
+            self._sender.stop_now = timeout is not None
+            return
+        self._thread.join(None if deadline is None else max(0.0, deadline - clock.monotonic()))
         if self._thread.is_alive():
             self._sender.stop_now = True
             self._cluster.loop.wakeup()
-            self._thread.join()
+            self._thread.join(_LAST_PATIENCE)
 
     def _abort_if_open(self, timeout: float | None) -> None:
         if self._transactions is not None and self._transactions.is_open:
             with suppress(KcliError):
-                self.abort_transaction(timeout)
+                self.abort_transaction(None if timeout is None else max(timeout, _LAST_PATIENCE))
 
     # --- inside --------------------------------------------------------------------------------------
 
@@ -390,22 +434,21 @@ class Producer:
         if self._transactions is not None:
             self._transactions.refuse_send()
         if topic in self._sender.lost_topics:
-            raise self._sender.lost_topics[topic]
+            raise self._sender.lost_topics[topic].with_traceback(None)
+        view = self._cluster.view.topics.get(topic)
+        if view is None:
+            check_topic(topic)
         if threading.current_thread() is not self._thread:  # a callback that sends must not wait for itself
             self._accumulator.wait_for_memory()
         self._ensure_thread()
-        with self._completed:
-            self._outstanding += count
-        view = self._cluster.view.topics.get(topic)
-        try:
-            if later or view is None or not view.partitions or self._accumulator.is_parked(topic):
-                self._park(topic, count, size, place, failed)
-            else:
+        if later or view is None or not view.partitions or self._accumulator.is_parked(topic):
+            self._park(topic, count, size, place, failed)
+        else:
+            try:
                 place()
-        except BaseException:
-            with self._completed:
-                self._outstanding -= count  # refused before anything was placed
-            raise
+            except NotFoundError:  # of the partition: it may be new
+                self._cluster.loop.call_threadsafe(self._cluster.request_refresh)
+                raise
         self._cluster.loop.wakeup()
 
     def _park(
@@ -417,8 +460,11 @@ class Producer:
         failed: Callable[[KcliError], None] | None,
     ) -> None:
         def fail(error: KcliError) -> None:
+            if self._sender.transactions is not None:
+                self._sender.transactions.lost(error)
             if failed is not None:
                 self._contain(lambda: failed(error))
+            parked.over = True
             self._account(Report(TopicPartition(topic, -1), count, size, -1, error))
 
         def place_or_fail() -> None:
@@ -426,17 +472,23 @@ class Producer:
                 place()
             except KcliError as error:
                 fail(error)
-            except (TypeError, ValueError, AttributeError) as error:
-                fail(ConfigError(f"a record for {topic} cannot be encoded", why=str(error)))
+            except Exception as error:  # noqa: BLE001 - a partitioner of the application's may raise anything
+                why = f"{type(error).__name__}: {error}"
+                fail(ConfigError(f"a record for {topic} cannot be encoded", why=why))
+            else:
+                parked.over = True
+                with self._lock:
+                    self._completed.notify_all()
 
-        deadline = self._cluster.loop.now() + self.options.max_block_ms / 1000
-        self._accumulator.park(topic, Parked(size, deadline, place_or_fail, fail))
+        deadline = self._cluster.loop.now() + self.options.delivery_timeout_ms / 1000
+        parked = Parked(count, size, deadline, place_or_fail, fail, topic)
+        self._accumulator.park(topic, parked)
 
     def _batch_settled(self, batch: ProducerBatch) -> None:
         delivery = batch.delivery
         self._account(Report(batch.where, batch.count, batch.size, delivery.base_offset, delivery.error))
         if delivery.watchers:
-            with self._completed:
+            with self._lock:
                 watchers, delivery.watchers = delivery.watchers, []
             for watcher in watchers:
                 self._contain(watcher)
@@ -445,16 +497,16 @@ class Producer:
         """Runs what the application gave; its errors must not end the sender."""
         try:
             callback()
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is the application's and is told
-            self._cluster.hooks.log("warning", "proto", f"on_completion raised {error!r}")
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it is the application's and is told
+            self._cluster.hooks.log("warning", "proto", f"a callback raised {error!r}")
 
     def _account(self, report: Report) -> None:
-        with self._completed:
-            self._outstanding -= report.count
+        with self._lock:
             self._totals.add(report)
             self._completed.notify_all()
-        if self._on_delivery is not None:
-            self._on_delivery(report)
+        on_delivery = self._on_delivery
+        if on_delivery is not None:
+            self._contain(lambda: on_delivery(report))
 
     def _wait(self, done: Callable[[], bool], timeout: float | None) -> bool:
         if threading.current_thread() is self._thread and not done():
@@ -462,10 +514,11 @@ class Producer:
                 "a callback cannot wait for the producer",
                 why="it runs in the sender's thread, which would wait for itself",
             )
-        with self._completed:
-            self._completed.wait_for(lambda: done() or self._crash is not None, timeout)
-        if not done():
+        with self._lock:
+            self._completed.wait_for(lambda: done() or self._ended, timeout)
+        if not done() and self._ended:
             self._raise_crash()
+            raise ClosedError("the producer is closed")
         return done()
 
     def _raise_crash(self) -> None:
@@ -473,7 +526,7 @@ class Producer:
             raise KcliError("the sender thread has died", why=repr(self._crash)) from self._crash
 
     def _ensure_thread(self) -> None:
-        with self._completed:
+        with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="kcli-sender", daemon=True)
                 self._thread.start()
@@ -484,7 +537,9 @@ class Producer:
         except BaseException as crash:  # noqa: BLE001 - told to every caller, see _raise_crash
             self._crash = crash
             self._accumulator.close(KcliError("the sender thread has died", why=repr(crash)))
-            with self._completed:
+        finally:
+            self._ended = True
+            with self._lock:
                 self._completed.notify_all()
 
 
@@ -496,3 +551,13 @@ def check_options(options: ProducerOptions) -> None:
             why=f"acks={options.acks}, enable.idempotence={str(options.enable_idempotence).lower()}",
             do="leave both as they are by default",
         )
+    in_flight = options.max_in_flight_requests_per_connection
+    if options.enable_idempotence and options.acks in ("all", "-1") and in_flight > _MOST_IN_FLIGHT:
+        raise ConfigError(
+            f"max.in.flight.requests.per.connection={in_flight} needs enable.idempotence=false",
+            why=f"brokers remember {_MOST_IN_FLIGHT} batches of a producer: an older one would be stored again",
+            do=f"at most {_MOST_IN_FLIGHT} keep every record single and in order",
+        )
+    codec, level = CODEC_NAMES.index(options.compression_type), options.compression_level
+    if level is not None:
+        check_level(codec, level)

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.core.cluster.brokers import PRODUCE
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.retry import Backoff, judge, judge_code
+from kcli.core.cluster.metadata import topic_error
+from kcli.core.cluster.retry import Backoff, judge, judge_code, may_be_done
+from kcli.core.cluster.troubles import Troubles
 from kcli.core.error_codes import (
     DUPLICATE_SEQUENCE_NUMBER,
     INVALID_PRODUCER_EPOCH,
@@ -31,6 +33,7 @@ from kcli.core.producer.expiry import parked_too_long, timed_out
 from kcli.core.producer.idempotence import SEQUENCES, Idempotence
 from kcli.core.producer.metrics import Counters
 from kcli.core.producer.producer_ids import ProducerIds
+from kcli.core.producer.refusals import TOO_FEW_REPLICAS, Refusals
 from kcli.core.producer.requests import answers, produce_request
 from kcli.core.protocol.messages.produce import (
     PartitionProduceResponse,
@@ -78,6 +81,8 @@ class Sender:
         self._numbers: Idempotence | None = None
         self._in_flight: dict[TopicPartition, list[ProducerBatch]] = {}
         self._requests_to: dict[int, int] = {}
+        self._refusals = Refusals(cluster)
+        self._troubles = Troubles(cluster.hooks, "proto")
         self.counters = Counters()
         self._wanted: set[str] = set()
         self.lost_topics: dict[str, KcliError] = {}
@@ -115,6 +120,8 @@ class Sender:
                 loop.poll(max(0.0, self._wake_at - loop.now()))
         finally:
             self._abandon()
+            if self.transactions is not None:
+                self.transactions.abandon()
             self._cluster.close()
 
     @property
@@ -129,8 +136,9 @@ class Sender:
 
     @property
     def idle(self) -> bool:
-        """Whether nothing waits and nothing is in flight."""
-        return not self._in_flight and self._accumulator.empty
+        """Whether nothing waits, nothing is in flight, and no transactional call is running."""
+        busy = self.transactions is not None and self.transactions.busy
+        return not busy and not self._in_flight and self._accumulator.empty
 
     def turn(self, now: float) -> None:
         """One round of decisions and sends; does not wait."""
@@ -155,9 +163,9 @@ class Sender:
                 self._want(topic)
 
     def _give_up_lost_topics(self) -> None:
-        """Records for a topic that has not been there for a while fail, instead of waiting for their timeout."""
+        """Records for a topic that has not been there for a while, or is not for us, need not wait for their timeout."""
         for topic in self._wanted:
-            error = self._cluster.gone(topic)
+            error = self._cluster.gone(topic) or self._refused(topic)
             if error is None:
                 self.lost_topics.pop(topic, None)
                 continue
@@ -167,6 +175,12 @@ class Sender:
                 one.fail(error)
             for batch in batches:
                 self._fail(batch, error)
+
+    def _refused(self, topic: str) -> KcliError | None:
+        view = self._cluster.view.topics.get(topic)
+        if view is None or view.partitions or view.error == NONE or judge_code(view.error).retriable:
+            return None
+        return topic_error(view)
 
     def _want(self, topic: str) -> None:
         cluster = self._cluster
@@ -183,6 +197,7 @@ class Sender:
         for where in ready:
             leader = self._cluster.view.leader(where)
             if leader is None:
+                self._troubles.met(where, KcliError(f"{where} has no leader"), now)
                 self._want(where.topic)
             else:
                 by_leader.setdefault(leader, []).append(where)
@@ -194,16 +209,18 @@ class Sender:
         if not brokers.available(leader, PRODUCE, now):
             self._wake_at = min(self._wake_at, brokers.retry_at(leader, PRODUCE))
             self._cluster.request_refresh()
+            failure = brokers.failure(leader, PRODUCE) or KcliError(f"{leader} cannot be reached")
+            self._troubles.met(partitions[0], failure, now)
             return
         limit = self._options.max_in_flight_requests_per_connection
         while partitions and self._requests_to.get(leader.id, 0) < limit:
-            batches, partitions = self._drain(partitions, now)
+            batches, partitions = self._drain(leader, partitions, now)
             if not batches:
                 return
             self._send(leader, batches)
 
     def _drain(
-        self, partitions: list[TopicPartition], now: float
+        self, leader: Node, partitions: list[TopicPartition], now: float
     ) -> tuple[dict[TopicPartition, ProducerBatch], list[TopicPartition]]:
         """One batch of each partition, as many as fit a request; and the partitions that may have more."""
         batches: dict[TopicPartition, ProducerBatch] = {}
@@ -213,7 +230,7 @@ class Sender:
                 more.extend(partitions[index:])
                 break
             first = self._accumulator.peek(where)
-            if first is None or not self._may_send(first, where):
+            if first is None or not self._may_send(first, where, leader):
                 continue
             batch = self._accumulator.take(where, now)
             if batch is None:
@@ -222,16 +239,20 @@ class Sender:
                 self._identity.sends(batch)
             batches[where] = batch
             size += batch.size
-            following = self._accumulator.peek(where)
-            if following is not None and following.state is BatchState.QUEUED:
+            due = self._accumulator.due(where, now)
+            if due <= now:
                 more.append(where)
+            else:
+                self._wake_at = min(self._wake_at, due)
         return batches, more
 
-    def _may_send(self, first: ProducerBatch, where: TopicPartition) -> bool:
+    def _may_send(self, first: ProducerBatch, where: TopicPartition, leader: Node) -> bool:
         """Order within the partition: a retry goes alone; without numbers, only one batch at a time."""
         flying = self._in_flight.get(where)
         if self._identity is None or self._numbers is None:
             return not flying
+        if flying and flying[0].sent_to != leader.id:
+            return False  # brokers remember five batches: what may be stored must not be overtaken by more
         if flying and not self._numbers.pipelines(where):
             return False
         if flying and (first.attempts or any(batch.attempts > 1 for batch in flying)):
@@ -239,14 +260,16 @@ class Sender:
         return self._identity.admits(first)
 
     def _send(self, leader: Node, batches: dict[TopicPartition, ProducerBatch]) -> None:
+        for where, batch in batches.items():  # first: what is in flight is settled, whatever happens
+            batch.cell.apply(BatchEvent.SEND)
+            batch.attempts += 1
+            batch.sent_to = leader.id
+            self._in_flight.setdefault(where, []).append(batch)
         request = produce_request(batches, self._cluster.view, self._acks, self._options.request_timeout_ms)
         if self.transactions is not None:
             self.transactions.mark(request)
-        for where, batch in batches.items():
-            batch.cell.apply(BatchEvent.SEND)
-            batch.attempts += 1
+        for batch in batches.values():
             self.counters.bytes_sent += batch.builder.wire_size
-            self._in_flight.setdefault(where, []).append(batch)
         self.counters.requests += 1
         self.counters.batches += len(batches)
         self._requests_to[leader.id] = self._requests_to.get(leader.id, 0) + 1
@@ -280,11 +303,12 @@ class Sender:
     def _all_failed(self, delivery: _Delivery, error: BaseException, now: float) -> None:
         if not isinstance(error, KcliError):
             raise error
-        unknown = isinstance(error, OutcomeUnknownError)
         retry_at = now + self._pause(min(batch.attempts for batch in delivery.batches.values()))
         for batch in delivery.batches.values():
-            batch.outcome_unknown = batch.outcome_unknown or unknown
-            if judge(error).retriable:
+            batch.outcome_unknown = batch.outcome_unknown or may_be_done(error)
+            if batch.state is BatchState.FAILED:
+                self._answered_late(batch, error)
+            elif judge(error).retriable:
                 self._retry(batch, error, retry_at)
             else:
                 self._fail(batch, error)
@@ -298,20 +322,30 @@ class Sender:
                 self._settle_one(batch, part, now)
         for batch in unanswered.values():  # never success by default
             batch.outcome_unknown = True
-            what = f"{delivery.node} left {batch.where} out of its answer to Produce"
-            self._retry(batch, OutcomeUnknownError(what), now + self._pause(batch.attempts))
+            error = OutcomeUnknownError(f"{delivery.node} left {batch.where} out of its answer to Produce")
+            if batch.state is BatchState.FAILED:
+                self._answered_late(batch, error)
+            else:
+                self._retry(batch, error, now + self._pause(batch.attempts))
 
     def _settle_one(self, batch: ProducerBatch, part: PartitionProduceResponse, now: float) -> None:
         code = part.error_code
-        if code in (NONE, DUPLICATE_SEQUENCE_NUMBER):
+        stored = code in (NONE, DUPLICATE_SEQUENCE_NUMBER)
+        if batch.state is BatchState.FAILED:
+            self._answered_late(batch, None if stored else BrokerError(code, f"produce to {batch.where}"))
+            return
+        if stored:
             self._confirm(batch, part.base_offset, part.log_append_time_ms)
             return
-        error = BrokerError(code, f"produce to {batch.where}", message=part.error_message or "")
+        error = self._refusals.error(batch, code, part.error_message)
         verdict = judge_code(code)
-        if verdict.refresh == "metadata":
+        batch.outcome_unknown = batch.outcome_unknown or may_be_done(error)
+        if verdict.refresh == "metadata" or code in TOO_FEW_REPLICAS:  # metadata tells who is in sync
             self._want(batch.where.topic)
         if code == MESSAGE_TOO_LARGE and batch.count > 1:
             self._split(batch)
+        elif code == MESSAGE_TOO_LARGE and not self._refusals.knows(batch.where.topic):
+            self._retry(batch, error, now + self._pause(batch.attempts))  # to tell the limit with the error
         elif verdict.retriable or (
             self._identity is not None and code in _LOST_NUMBERS and self._comes_again(batch, error)
         ):
@@ -330,6 +364,14 @@ class Sender:
             return True
         return self._identity.gap(batch, error)
 
+    def _answered_late(self, batch: ProducerBatch, error: KcliError | None) -> None:
+        """Its records were given up while it was in flight; only now is it known what became of its numbers."""
+        self._accumulator.settled(batch)
+        if error is None and self._numbers is not None:
+            self._numbers.confirmed(batch)
+        elif error is not None and self._identity is not None:
+            self._identity.failed(batch, error)
+
     def _confirm(self, batch: ProducerBatch, base_offset: int, log_append_time: int) -> None:
         batch.confirm(base_offset, log_append_time)
         if self._numbers is not None:
@@ -345,16 +387,18 @@ class Sender:
         batch.last_error = error
         batch.cell.apply(BatchEvent.RETRY, str(error))
         self._accumulator.put_back(batch)
+        self._troubles.met(batch.where, error, self._cluster.loop.now())
         self._cluster.hooks.log("debug", "proto", f"{batch.where}: {error}; trying again")
 
     def _split(self, batch: ProducerBatch) -> None:
         """The broker finds the batch too large: it goes again in parts, which share its sequence numbers."""
-        parts, sequence = [], batch.sequence
+        parts, first, sequence = [], batch.first, batch.sequence
         self.counters.splits += 1
         room = max(1, batch.builder.size // 2)
         self._accumulator.shrink(batch.where.topic, room)
         for builder in batch.builder.split(room):
-            part = ProducerBatch(batch.where, builder, batch.created, batch.deadline)
+            part = ProducerBatch(batch.where, builder, batch.created, batch.deadline, first)
+            first += part.count
             part.cell.apply(BatchEvent.CLOSE)
             if batch.numbered:
                 part.number(batch.producer_id, batch.epoch, sequence)
@@ -366,14 +410,15 @@ class Sender:
         self._accumulator.replace(batch, parts)
 
     def _fail(self, batch: ProducerBatch, error: KcliError) -> None:
-        batch.fail(error)
+        batch.fail(self._verdict(batch, error))
         self._done(batch)
         if self._identity is not None:
             self._identity.failed(batch, error)
 
     def _done(self, batch: ProducerBatch) -> None:
-        self._settled(batch)
+        self._troubles.over(batch.where)
         self._accumulator.settled(batch)
+        self._settled(batch)
 
     # --- giving up -------------------------------------------------------------------------------------
 
@@ -385,20 +430,41 @@ class Sender:
         for one in parked:
             one.fail(error)
         for batch in batches:
-            if batch.outcome_unknown and self.transactions is None:
-                what = f"{batch.where}: {error.what}"
-                batch.fail(OutcomeUnknownError(what, why="it may be stored all the same"))
-            else:
-                batch.fail(error)
+            batch.fail(self._verdict(batch, error))
             self._done(batch)
+
+    def _verdict(self, batch: ProducerBatch, error: KcliError) -> KcliError:
+        """What its records are told: an earlier try may have stored them, unless a transaction hides that anyway."""
+        if not batch.outcome_unknown or self.transactions is not None or isinstance(error, OutcomeUnknownError):
+            return error
+        why = f"{error.why}; an earlier try may be stored all the same" if error.why else "it may be stored all the same"
+        return OutcomeUnknownError(f"{batch.where}: {error.what}", why=why, do=error.do)
 
     def _expire(self, now: float) -> None:
         batches, parked, wake = self._accumulator.expired(now)
         self._wake_at = min(self._wake_at, wake)
         for one in parked:
-            one.fail(parked_too_long())
+            one.fail(parked_too_long(one.topic, self._cluster, self._options.delivery_timeout_ms))
         for batch in batches:
             self._fail(batch, timed_out(batch, self._cluster, self._options.delivery_timeout_ms))
+        for flying in self._in_flight.values():
+            for batch in flying:
+                if batch.state is not BatchState.IN_FLIGHT:
+                    continue
+                if batch.deadline > now:
+                    self._wake_at = min(self._wake_at, batch.deadline)
+                    break
+                self._give_up(batch)
+
+    def _give_up(self, batch: ProducerBatch) -> None:
+        """Past its deadline in flight: nobody waits any longer, but its bytes and numbers are in use until answered."""
+        batch.outcome_unknown = True
+        batch.last_error = batch.last_error or KcliError(f"node {batch.sent_to} has not answered")
+        error = timed_out(batch, self._cluster, self._options.delivery_timeout_ms)
+        batch.fail(error)
+        self._settled(batch)
+        if self.transactions is not None:
+            self.transactions.failed(batch, error)
 
     def _abandon(self) -> None:
         """Fails what is left, so that nobody waits for ever; answers that still come are not looked at."""
@@ -407,7 +473,8 @@ class Sender:
         unknown = OutcomeUnknownError("the producer was closed before the broker answered")
         for flying in list(self._in_flight.values()):
             for batch in flying:
-                batch.fail(unknown)
-                self._done(batch)
+                if batch.state is BatchState.IN_FLIGHT:
+                    batch.fail(unknown)
+                    self._done(batch)
         self._in_flight.clear()
         self._fail_all(error, *self._accumulator.shut())

@@ -1,16 +1,21 @@
-"""From the application's objects to the bytes of a record, and how large that is."""
+"""From the application's objects to the bytes of a record, and what is refused before it is queued."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from kcli.core.errors import KcliError
+from kcli.core.errors import ConfigError, KcliError
+from kcli.core.records.kernels import Row
 from kcli.core.types import ProducerRecord
 
 Serializer = Callable[[str, Any], bytes | None]
 """Given a topic and a key or value; what it returns is stored. Runs in the sender's thread."""
 
 _BYTES = (bytes, bytearray, memoryview, type(None))
+_BYTES_TYPES = frozenset(_BYTES)
+_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
+_LAST_TIMESTAMP = (1 << 63) - 1
 _OBJECT_SIZE = 256  # what an object counts for until it is serialized
 
 
@@ -37,6 +42,53 @@ def record_size(record: ProducerRecord) -> int:
     return _size(record.value) + _size(record.key) + headers + 32
 
 
+def check_topic(name: Any) -> None:
+    """Refuses what cannot be a topic's name: asked for among others, it would spoil the answer about them all."""
+    if not isinstance(name, str) or not _TOPIC.fullmatch(name) or name in (".", ".."):
+        raise ConfigError(
+            f"{name!r} is not the name of a topic",
+            why="names are text: 1 to 249 letters, digits, dots, underscores and dashes",
+        )
+
+
+def check_timestamp(timestamp: Any) -> None:
+    """Refuses what is no time in whole milliseconds since 1970."""
+    if type(timestamp) is not int or not 0 <= timestamp <= _LAST_TIMESTAMP:
+        raise ConfigError(
+            f"{timestamp!r} is not the timestamp of a record",
+            why="it is a whole number of milliseconds since 1970",
+            do="int(time.time() * 1000), for example",
+        )
+
+
+def check_values(part: str, values: Iterable[Any]) -> None:
+    """Refuses keys or values (``part`` says which) that are not bytes, before any of them is queued."""
+    for kind in set(map(type, values)) - _BYTES_TYPES:
+        if not issubclass(kind, _BYTES):
+            raise _not_bytes(part, "", kind)
+
+
+def check_rows(rows: Sequence[Row]) -> None:
+    """Refuses rows that cannot be encoded, before any of them is queued."""
+    keys, values, blocks, times = zip(*rows, strict=True)
+    check_values("key", keys)
+    check_values("value", values)
+    check_values("header block", blocks)
+    for timestamp in set(times):
+        check_timestamp(timestamp)
+
+
+def check_record(record: ProducerRecord, timestamp: int, *, serialized: bool) -> None:
+    """Refuses a record that cannot be encoded; ``serialized``: nobody will make bytes of its key and value."""
+    if type(timestamp) is not int or not 0 <= timestamp <= _LAST_TIMESTAMP:
+        check_timestamp(timestamp)
+    if serialized:
+        if not isinstance(record.value, _BYTES):
+            raise _not_bytes("value", f" of a record for {record.topic}", type(record.value))
+        if not isinstance(record.key, _BYTES):
+            raise _not_bytes("key", f" of a record for {record.topic}", type(record.key))
+
+
 def check_size(record: ProducerRecord, size: int, largest: int) -> None:
     """Refuses a record above ``max.request.size``."""
     if size > largest:
@@ -59,6 +111,10 @@ def _apply(part: str, topic: str, value: Any, serializer: Serializer | None) -> 
             what = f"the {part} of a record for {topic} cannot be serialized"
             raise SerializationError(what, why=f"{type(error).__name__}: {error}") from error
     if not isinstance(value, _BYTES):
-        what = f"the {part} of a record for {topic} is of type {type(value).__name__}, not bytes"
-        raise SerializationError(what, do=f"encode it, or give the producer a {part}_serializer")
+        raise _not_bytes(part, f" of a record for {topic}", type(value))
     return value if value is None or isinstance(value, bytes) else bytes(value)
+
+
+def _not_bytes(part: str, where: str, kind: type) -> SerializationError:
+    what = f"a {part}{where} is of type {kind.__name__}, not bytes"
+    return SerializationError(what, do=f"encode it, or give the producer a {part}_serializer and use send")

@@ -27,6 +27,7 @@ from kcli.core.error_codes import (
 )
 from kcli.core.errors import (
     BrokerError,
+    ClosedError,
     ConnectError,
     KcliError,
     ProducerFencedError,
@@ -119,7 +120,7 @@ class TransactionSteps:
             raise TransactionStateError(
                 f"cannot {operation.what} now", why=f"{self._operation.what} is running"
             )
-        if event is Event.BEGIN and phase is Phase.UNKNOWN:
+        if event is Event.BEGIN and phase in (Phase.UNKNOWN, Phase.IN_DOUBT):
             # The last one's end is settled first: whoever takes over the id ends what was open (KIP-98).
             self._begin_next, event = True, Event.INIT
         elif phase is Phase.FENCED and event is not Event.INIT and self.transaction.error is not None:
@@ -134,6 +135,8 @@ class TransactionSteps:
         self._not_before = 0.0
         self._last_error = None
         self._fencing = None
+        if event is Event.ABORT and phase is Phase.IN_DOUBT:
+            self.transaction.begun = self.transaction.end_refused = True
         if event is not None:
             self.transaction.cell.apply(event, operation.what)
         if offsets is not None:
@@ -164,6 +167,22 @@ class TransactionSteps:
             self._fence(error)
         else:
             self._fail(error, must_init=batch.numbered)
+
+    def lost(self, error: KcliError) -> None:
+        """A record of the transaction failed before it was in a batch: the others must not be committed without it."""
+        self._fail(error, must_init=False)
+
+    @property
+    def busy(self) -> bool:
+        """Whether somebody waits for a call to come to its end."""
+        return self._operation is not None
+
+    def abandon(self) -> None:
+        """The sender ends: whoever still waits is told what is known."""
+        if self.transaction.phase is Phase.COMMITTING and self.transaction.end_sent:
+            self._settle(self._unknown("the producer was closed before the answer"))
+        else:
+            self._settle(ClosedError("the producer is closed"))
 
     def gap(self, batch: ProducerBatch, error: BrokerError) -> bool:  # noqa: ARG002 - what ProducerIds needs
         """The broker misses what stands before the batch: no new epoch within a transaction, it fails."""
@@ -406,12 +425,15 @@ class TransactionSteps:
             self.transaction.end_sent = False
             self._fail(error)
         elif code in _STATE_IN_DOUBT:
-            do = "begin the next transaction; nothing of this one will be seen"
+            do = "abort it, or begin the next one; nothing of it will be seen"
             what = "the transaction was not committed"
             why = (
                 f"{error}; the coordinator aborts what is open for longer than {self._timeout_ms / 1000:g} s"
             )
-            self._lose(TransactionAbortableError(what, why=why, do=do))
+            self.transaction.cell.apply(Event.REFUSE, str(error))
+            self._settle(TransactionAbortableError(what, why=why, do=do))
+        elif self.transaction.phase is Phase.ABORTING:
+            self._lose(error)
         else:
             self._lose(self._unknown(str(error)))
 

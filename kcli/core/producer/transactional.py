@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Mapping
 
-from kcli.core.errors import KcliError, TransactionStateError
+from kcli.core.errors import ConfigError, KcliError, TransactionStateError
 from kcli.core.net.loop import Loop
 from kcli.core.producer.transaction_steps import Operation, TransactionSteps
 from kcli.core.producer.transactions import Event, GroupOffsets, Phase
@@ -39,11 +39,10 @@ class Transactional:
         timeout: float | None,
     ) -> None:
         """See ``Producer.send_offsets_to_transaction``."""
-        places = {
-            where: OffsetAndMetadata(place) if isinstance(place, int) else place
-            for where, place in offsets.items()
-        }
+        places = {TopicPartition(*where): _place(where, place) for where, place in offsets.items()}
         who = GroupMetadata(group) if isinstance(group, str) else group
+        if not isinstance(who, GroupMetadata):
+            raise ConfigError(f"{who!r} is no group", why="it must be the group's name, or a GroupMetadata")
         if places:
             self._call(None, "send offsets to the transaction", timeout, GroupOffsets(who, places))
 
@@ -97,3 +96,14 @@ class Transactional:
         self._wait(lambda: bool(ends), None)
         if ends[0] is not None:
             raise ends[0]
+
+
+def _place(where: TopicPartition, place: object) -> OffsetAndMetadata:
+    """What is handed to the sender's thread must be whole: an error there would be nobody's."""
+    if type(place) is int:
+        return OffsetAndMetadata(place)
+    if isinstance(place, OffsetAndMetadata):
+        return place
+    raise ConfigError(
+        f"{place!r} is not the offset of {where}", why="it must be a whole number, or an OffsetAndMetadata"
+    )

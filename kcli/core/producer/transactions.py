@@ -14,7 +14,9 @@ from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
 
 
 class Phase(Enum):
-    """MUST_ABORT: something failed. UNKNOWN: its end was asked for and nobody answered. FENCED: somebody took over."""
+    """MUST_ABORT: something failed. UNKNOWN: its commit was asked for and nobody answered. IN_DOUBT: it is not
+    committed, but only a new epoch makes sure that nothing is left of it. FENCED: somebody took over.
+    """
 
     UNINITIALIZED = "uninitialized"
     INITIALIZING = "initializing"
@@ -24,11 +26,14 @@ class Phase(Enum):
     ABORTING = "aborting"
     MUST_ABORT = "waiting to be aborted"
     UNKNOWN = "of unknown outcome"
+    IN_DOUBT = "in doubt"
     FENCED = "fenced"
 
 
 class Event(Enum):
-    """What can happen to a transaction. GIVE_UP: out of time before its end was asked for."""
+    """What can happen to a transaction. GIVE_UP: out of time before its end was asked for. LOSE: nobody answered to
+    what ends it. REFUSE: the coordinator knows nothing of what should be committed.
+    """
 
     INIT = "init"
     INITIALIZED = "initialized"
@@ -40,6 +45,7 @@ class Event(Enum):
     FAIL = "fail"
     GIVE_UP = "give up"
     LOSE = "lose"
+    REFUSE = "refuse"
     FENCE = "fence"
 
 
@@ -47,22 +53,25 @@ TABLE: dict[tuple[Phase, Event], Phase] = {
     (Phase.UNINITIALIZED, Event.INIT): Phase.INITIALIZING,
     (Phase.READY, Event.INIT): Phase.INITIALIZING,
     (Phase.UNKNOWN, Event.INIT): Phase.INITIALIZING,
+    (Phase.IN_DOUBT, Event.INIT): Phase.INITIALIZING,
     (Phase.FENCED, Event.INIT): Phase.INITIALIZING,
     (Phase.INITIALIZING, Event.INITIALIZED): Phase.READY,
     (Phase.INITIALIZING, Event.INIT_FAILED): Phase.UNINITIALIZED,
-    (Phase.INITIALIZING, Event.LOSE): Phase.UNKNOWN,
+    (Phase.INITIALIZING, Event.LOSE): Phase.IN_DOUBT,
     (Phase.READY, Event.BEGIN): Phase.OPEN,
     (Phase.OPEN, Event.COMMIT): Phase.COMMITTING,
     (Phase.UNKNOWN, Event.COMMIT): Phase.COMMITTING,
     (Phase.OPEN, Event.ABORT): Phase.ABORTING,
     (Phase.MUST_ABORT, Event.ABORT): Phase.ABORTING,
+    (Phase.IN_DOUBT, Event.ABORT): Phase.ABORTING,
     (Phase.OPEN, Event.FAIL): Phase.MUST_ABORT,
     (Phase.COMMITTING, Event.FAIL): Phase.MUST_ABORT,
     (Phase.MUST_ABORT, Event.FAIL): Phase.MUST_ABORT,
     (Phase.ABORTING, Event.FAIL): Phase.ABORTING,
     (Phase.COMMITTING, Event.GIVE_UP): Phase.OPEN,
     (Phase.COMMITTING, Event.LOSE): Phase.UNKNOWN,
-    (Phase.ABORTING, Event.LOSE): Phase.UNKNOWN,
+    (Phase.COMMITTING, Event.REFUSE): Phase.IN_DOUBT,
+    (Phase.ABORTING, Event.LOSE): Phase.IN_DOUBT,
     (Phase.COMMITTING, Event.ENDED): Phase.READY,
     (Phase.ABORTING, Event.ENDED): Phase.READY,
     **{(phase, Event.FENCE): Phase.FENCED for phase in Phase if phase is not Phase.UNINITIALIZED},

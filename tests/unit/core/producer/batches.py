@@ -68,6 +68,7 @@ def open_batch(
 
 def parked(log: list[str], name: str, *, size: int = 10, deadline: float = 1e9, place: Any = None) -> Parked:
     return Parked(
+        1,
         size,
         deadline,
         place or (lambda: log.append(f"place {name}")),

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from kcli.core.errors import BufferFullError, ClosedError, KcliError
+from kcli.core.producer.accumulator import NEVER
 from kcli.core.producer.batch import BatchEvent, BatchState
 from tests.unit.core.net.fakes import Clock
 from tests.unit.core.producer.batches import (
@@ -84,6 +85,16 @@ def test_a_flush_ends_the_lingering_of_what_is_there_and_not_of_what_comes(clock
     clock.time += 0.1
     put(acc, P0, b"b")
     assert acc.ready(clock())[0] == []
+
+
+def test_when_the_next_batch_of_a_partition_is_due(clock: Clock) -> None:
+    acc = accumulator(clock, linger=0.5)
+    put(acc, P0, b"a")
+    assert acc.due(P0, clock()) == clock() + 0.5
+    acc.flush()
+    assert acc.due(P0, clock()) == clock()
+    acc.take(P0, clock())
+    assert acc.due(P0, clock()) == NEVER
 
 
 def test_a_batch_that_is_taken_takes_no_more_records(clock: Clock) -> None:
@@ -263,6 +274,19 @@ def test_what_is_parked_during_the_placing_is_placed_behind(clock: Clock) -> Non
     acc.park("t", parked(log, "b"))
     acc.unpark("t")
     assert log == ["place a", "place b", "place late"]
+
+
+def test_a_flush_covers_what_is_parked(clock: Clock) -> None:
+    """Its batch is begun after the flush."""
+    acc = accumulator(clock, linger=60.0)
+    acc.park("t", parked([], "a", place=lambda: put(acc, P0, b"a")))
+    acc.flush()
+    clock.time += 1
+    acc.unpark("t")
+    assert acc.ready(clock())[0] == [P0]
+    clock.time += 1
+    put(acc, P1, b"later")
+    assert acc.ready(clock())[0] == [P0]
 
 
 def test_parked_records_take_memory(clock: Clock) -> None:

@@ -24,6 +24,7 @@ from kcli.core.options import ProducerOptions
 from kcli.core.producer.accumulator import Accumulator
 from kcli.core.producer.batch import BatchState, ProducerBatch
 from kcli.core.producer.sender import Sender
+from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from kcli.core.protocol.messages.metadata import MetadataRequest
 from kcli.core.protocol.messages.produce import (
@@ -69,6 +70,8 @@ class Rig:
             self.ids += 1
             self.epoch = self.epoch + 1 if request.producer_id >= 0 else 0
             return InitProducerIdResponse(error_code=0, producer_id=7, producer_epoch=self.epoch)
+        if isinstance(request, DescribeConfigsRequest):
+            return BrokerError(29, "not for everybody's eyes")
         assert isinstance(request, ProduceRequest)
         parts, whole = [], None
         for one in request.topic_data:

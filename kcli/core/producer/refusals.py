@@ -1,0 +1,88 @@
+"""Why a broker refuses a batch, in figures: the topic's limits, the replicas in sync. Brokers send the bare code.
+
+A topic's configuration is asked for at the first refusal that it explains. Who may not see it gets the code's own
+words. Runs in the sender's thread.
+"""
+
+from typing import Any
+
+from kcli.core.cluster.cluster import Cluster
+from kcli.core.cluster.retry import judge
+from kcli.core.error_codes import (
+    MESSAGE_TOO_LARGE,
+    NONE,
+    NOT_ENOUGH_REPLICAS,
+    NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+    error_code,
+)
+from kcli.core.errors import BrokerError
+from kcli.core.future import Future
+from kcli.core.producer.batch import ProducerBatch
+from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from kcli.core.types import TopicPartition
+
+TOO_FEW_REPLICAS = frozenset({NOT_ENOUGH_REPLICAS, NOT_ENOUGH_REPLICAS_AFTER_APPEND})
+
+_TOPIC = 2
+_LARGEST, _IN_SYNC = "max.message.bytes", "min.insync.replicas"
+
+Limits = dict[str, str]
+
+
+class Refusals:
+    """``error`` makes the error of a refused batch; ``knows`` says whether all is known that it could tell."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._limits: dict[str, Limits] = {}
+        self._asking: set[str] = set()
+
+    def error(self, batch: ProducerBatch, code: int, message: str | None) -> BrokerError:
+        """With what the broker said, or what is known of the cause."""
+        where = batch.where
+        if code in TOO_FEW_REPLICAS:
+            self.knows(where.topic)
+            message = message or f"{error_code(code).text} ({self._in_sync(where)})"
+        elif code == MESSAGE_TOO_LARGE and batch.count == 1:
+            limit = self._limits.get(where.topic, {}).get(_LARGEST)
+            size = f"a batch of {batch.builder.wire_size:,} bytes"
+            return BrokerError(
+                code,
+                f"record {batch.first + 1:,} for {where} is too large",
+                message=f"it makes {size}, the topic takes {_LARGEST}={limit}" if limit else message or "",
+                do=f"send less in one record, or raise {_LARGEST} of the topic",
+            )
+        return BrokerError(code, f"produce to {where}", message=message or "")
+
+    def knows(self, topic: str) -> bool:
+        """Whether the topic's limits are known, or will never be; asks for them if not."""
+        if topic not in self._limits and topic not in self._asking:
+            self._asking.add(topic)
+            resource = DescribeConfigsResource(
+                resource_type=_TOPIC, resource_name=topic, configuration_keys=[_LARGEST, _IN_SYNC]
+            )
+            asked = self._cluster.send(DescribeConfigsRequest(resources=[resource]))
+            asked.on_done(lambda future: self._answered(topic, future))
+        return topic in self._limits
+
+    def _answered(self, topic: str, future: Future[Any]) -> None:
+        self._asking.discard(topic)
+        error = future.error
+        if error is None:
+            results = future.value.results
+            code = next((r.error_code for r in results), NONE)
+            if code == NONE:
+                self._limits[topic] = {c.name: c.value for r in results for c in r.configs}
+                return
+            error = BrokerError(code, f"configuration of topic {topic}")
+        if not judge(error).retriable:
+            self._limits[topic] = {}
+
+    def _in_sync(self, where: TopicPartition) -> str:
+        topic = self._cluster.view.topics.get(where.topic)
+        partition = topic.partition(where.partition) if topic else None
+        least = self._limits.get(where.topic, {}).get(_IN_SYNC)
+        figures = f"{_IN_SYNC}={least}, " if least else ""
+        if partition is None:
+            return figures.rstrip(", ") or "how many is not known"
+        return f"{figures}{len(partition.isr)} of {len(partition.replicas)} in sync"

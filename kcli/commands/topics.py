@@ -55,6 +55,7 @@ def list_topics(inv: Invocation, match: str | None, internal: bool) -> int:
     with _admin(inv) as admin:
         cluster = _connect(inv, admin)
         found = [topic for topic in admin.list_topics() if _wanted(topic, match, internal)]
+    _tell_partial(inv, found)
     with inv.out.rows("TopicList", "Topic", view.LIST, cluster=cluster, warnings=inv.talk.warnings) as rows:
         for topic in found:
             rows.add(view.list_row(topic))
@@ -85,6 +86,7 @@ def describe_topics(inv: Invocation, names: tuple[str, ...]) -> int:
     with _admin(inv) as admin:
         cluster = _connect(inv, admin)
         found = _without_errors(inv, admin.describe_topics(names))
+        _tell_partial(inv, found.values())
         ends = _ends(admin, found.values(), _warning(inv))
         configs = _without_errors(inv, admin.describe_topic_configs(list(found)) if found else {})
     view.print_descriptions(inv, cluster, found, ends, configs)
@@ -269,6 +271,13 @@ def _without_errors(inv: Invocation, found: Mapping[K, T | KcliError]) -> dict[K
         else:
             good[key] = value
     return good
+
+
+def _tell_partial(inv: Invocation, found: Iterable[TopicInfo]) -> None:
+    """A topic that the broker told of with an error is shown all the same, and is not complete."""
+    for topic in found:
+        if topic.error is not None:
+            inv.talk.warn(f"what is known of topic {topic.name} is not complete: {topic.error}")
 
 
 def _places(found: Iterable[TopicInfo]) -> list[TopicPartition]:

@@ -7,16 +7,24 @@ from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages import add_partitions_to_txn as add_partitions
 from kcli.core.protocol.messages import (
     consumer_group_describe,
+    create_partitions,
     create_topics,
     delete_groups,
+    delete_records,
     delete_topics,
+    describe_cluster,
     describe_configs,
     describe_groups,
+    describe_log_dirs,
+    describe_producers,
+    describe_transactions,
     end_txn,
     fetch,
     find_coordinator,
+    incremental_alter_configs,
     init_producer_id,
     list_offsets,
+    list_transactions,
     metadata,
     offset_commit,
     offset_fetch,
@@ -92,6 +100,16 @@ _PARTS: dict[type[Request], Parts] = {
         "topics", offset_commit.OffsetCommitResponseTopic,
         "partitions", offset_commit.OffsetCommitResponsePartition, "partition_index",
     ),
+    delete_records.DeleteRecordsRequest: Parts(
+        "topics", "partitions", "partition_index",
+        "topics", delete_records.DeleteRecordsTopicResult,
+        "partitions", delete_records.DeleteRecordsPartitionResult, "partition_index",
+    ),
+    describe_producers.DescribeProducersRequest: Parts(
+        "topics", "partition_indexes", "",
+        "topics", describe_producers.TopicResponse,
+        "partitions", describe_producers.PartitionResponse, "partition_index",
+    ),
     offset_fetch.OffsetFetchRequest: Parts(
         "topics", "partition_indexes", "",
         "topics", offset_fetch.OffsetFetchResponseTopic,
@@ -112,6 +130,23 @@ _NAMED: dict[type[Request], Named] = {
     ),
     describe_configs.DescribeConfigsRequest: Named(
         "resources", "resource_name", "results", describe_configs.DescribeConfigsResult, "resource_name"
+    ),
+    incremental_alter_configs.IncrementalAlterConfigsRequest: Named(
+        "resources",
+        "resource_name",
+        "responses",
+        incremental_alter_configs.AlterConfigsResourceResponse,
+        "resource_name",
+    ),
+    create_partitions.CreatePartitionsRequest: Named(
+        "topics", "name", "results", create_partitions.CreatePartitionsTopicResult, "name"
+    ),
+    describe_transactions.DescribeTransactionsRequest: Named(
+        "transactional_ids",
+        "",
+        "transaction_states",
+        describe_transactions.TransactionState,
+        "transactional_id",
     ),
     describe_groups.DescribeGroupsRequest: Named(
         "groups", "", "groups", describe_groups.DescribedGroup, "group_id"
@@ -137,6 +172,11 @@ READ_ONLY = frozenset(
         describe_groups.DescribeGroupsRequest,
         consumer_group_describe.ConsumerGroupDescribeRequest,
         offset_fetch.OffsetFetchRequest,
+        describe_cluster.DescribeClusterRequest,
+        describe_log_dirs.DescribeLogDirsRequest,
+        describe_producers.DescribeProducersRequest,
+        describe_transactions.DescribeTransactionsRequest,
+        list_transactions.ListTransactionsRequest,
     }
 )
 """Nothing is changed by them: they are carried out and the code is put into their answer."""
@@ -158,6 +198,10 @@ BLANK: dict[type[Struct], dict[str, Any]] = {
     find_coordinator.Coordinator: {"node_id": -1, "host": "", "port": -1},
     init_producer_id.InitProducerIdResponse: {"producer_id": -1, "producer_epoch": -1},
     end_txn.EndTxnResponse: {"producer_id": -1, "producer_epoch": -1},
+    delete_records.DeleteRecordsPartitionResult: {"low_watermark": -1},
+    describe_producers.PartitionResponse: {"active_producers": []},
+    describe_log_dirs.DescribeLogDirsResponse: {"results": []},
+    list_transactions.ListTransactionsResponse: {"transaction_states": []},
     find_coordinator.FindCoordinatorResponse: {"node_id": -1, "host": "", "port": -1},
 }
 """What else an entry says when it carries an error."""

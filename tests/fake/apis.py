@@ -16,19 +16,29 @@ from kcli.core.protocol.messages.api_versions import (
     FinalizedFeatureKey,
     SupportedFeatureKey,
 )
+from kcli.core.protocol.messages.create_partitions import CreatePartitionsRequest
 from kcli.core.protocol.messages.create_topics import CreateTopicsRequest
+from kcli.core.protocol.messages.delete_records import DeleteRecordsRequest
 from kcli.core.protocol.messages.delete_topics import DeleteTopicsRequest
+from kcli.core.protocol.messages.describe_cluster import DescribeClusterRequest
 from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest
+from kcli.core.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
+from kcli.core.protocol.messages.describe_producers import DescribeProducersRequest
+from kcli.core.protocol.messages.describe_transactions import DescribeTransactionsRequest
 from kcli.core.protocol.messages.end_txn import EndTxnRequest
 from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.protocol.messages.find_coordinator import FindCoordinatorRequest
+from kcli.core.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
 from kcli.core.protocol.messages.list_offsets import ListOffsetsRequest
+from kcli.core.protocol.messages.list_transactions import ListTransactionsRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest
 from kcli.core.protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
+from tests.fake.broker_admin import describe_cluster, describe_log_dirs
 from tests.fake.codes import Code
+from tests.fake.config_admin import describe_configs, incremental_alter_configs
 from tests.fake.coordinators import find_coordinator
 from tests.fake.fetch import fetch
 from tests.fake.group_requests import GROUP_APIS
@@ -36,8 +46,10 @@ from tests.fake.leader_epochs import offset_for_leader_epoch
 from tests.fake.list_offsets import list_offsets
 from tests.fake.metadata import metadata
 from tests.fake.produce import produce
+from tests.fake.producer_admin import describe_producers, describe_transactions, list_transactions
 from tests.fake.producer_ids import init_producer_id
-from tests.fake.topic_admin import create_topics, delete_topics, describe_configs
+from tests.fake.record_admin import delete_records
+from tests.fake.topic_admin import create_partitions, create_topics, delete_topics
 from tests.fake.txn_requests import add_offsets_to_txn, add_partitions_to_txn, end_txn, txn_offset_commit
 
 if TYPE_CHECKING:
@@ -97,6 +109,14 @@ APIS: tuple[Api, ...] = (
     Api(EndTxnRequest, 0, 5, end_txn),
     Api(TxnOffsetCommitRequest, 0, 5, txn_offset_commit),
     Api(DescribeConfigsRequest, 1, 4, describe_configs),
+    Api(IncrementalAlterConfigsRequest, 0, 1, incremental_alter_configs),
+    Api(CreatePartitionsRequest, 0, 3, create_partitions),
+    Api(DeleteRecordsRequest, 0, 2, delete_records),
+    Api(DescribeClusterRequest, 0, 2, describe_cluster),
+    Api(DescribeLogDirsRequest, 1, 5, describe_log_dirs),
+    Api(DescribeProducersRequest, 0, 0, describe_producers),
+    Api(ListTransactionsRequest, 0, 2, list_transactions),
+    Api(DescribeTransactionsRequest, 0, 0, describe_transactions),
     *(Api(*row) for row in GROUP_APIS),
 )
 BY_KEY = {api.kind.api_key: api for api in APIS}

@@ -33,6 +33,8 @@ class State:
         self.hidden_nodes: set[int] = set()
         """Nodes that metadata does not list: dead for so long that the controller noticed."""
         self.controller = node_ids[0]
+        self.configs: dict[tuple[int, str], dict[str, str]] = {}
+        """What was set on brokers and groups, by kind and name; topics have theirs."""
         self.bugs: list[BaseException] = []
         """Exceptions in handlers; the cluster raises the first one when it is closed."""
         self.groups = Groups(self.topics.infos, time.monotonic, **settings.groups)

@@ -13,15 +13,30 @@ from kcli.core.protocol.messages.add_partitions_to_txn import (
 from kcli.core.protocol.messages.api_versions import ApiVersionsRequest
 from kcli.core.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from kcli.core.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from kcli.core.protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from kcli.core.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from kcli.core.protocol.messages.delete_groups import DeleteGroupsRequest
+from kcli.core.protocol.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
 from kcli.core.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from kcli.core.protocol.messages.describe_cluster import DescribeClusterRequest
 from kcli.core.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from kcli.core.protocol.messages.describe_groups import DescribeGroupsRequest
+from kcli.core.protocol.messages.describe_log_dirs import DescribeLogDirsRequest
+from kcli.core.protocol.messages.describe_producers import DescribeProducersRequest, TopicRequest
+from kcli.core.protocol.messages.describe_transactions import DescribeTransactionsRequest
 from kcli.core.protocol.messages.end_txn import EndTxnRequest
 from kcli.core.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from kcli.core.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kcli.core.protocol.messages.heartbeat import HeartbeatRequest
+from kcli.core.protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
 from kcli.core.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from kcli.core.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
@@ -31,6 +46,7 @@ from kcli.core.protocol.messages.list_offsets import (
     ListOffsetsRequest,
     ListOffsetsTopic,
 )
+from kcli.core.protocol.messages.list_transactions import ListTransactionsRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from kcli.core.protocol.messages.offset_commit import (
     OffsetCommitRequest,
@@ -107,6 +123,18 @@ def requests(version, topic_id):
     yield TxnOffsetCommitRequest(**PRODUCER, group_id=GROUP, topics=[in_txn])
     resource = DescribeConfigsResource(resource_type=2, resource_name=TOPIC, configuration_keys=None)
     yield DescribeConfigsRequest(resources=[resource])
+    change = AlterableConfig(name="retention.ms", config_operation=0, value="1")
+    changed = AlterConfigsResource(resource_type=2, resource_name=TOPIC, configs=[change])
+    yield IncrementalAlterConfigsRequest(resources=[changed])
+    grown = CreatePartitionsTopic(name=TOPIC, count=2 + next(_numbers), assignments=None)
+    yield CreatePartitionsRequest(topics=[grown], timeout_ms=1000)
+    cut = DeleteRecordsTopic(name=TOPIC, partitions=[DeleteRecordsPartition(partition_index=0, offset=0)])
+    yield DeleteRecordsRequest(topics=[cut], timeout_ms=1000)
+    yield DescribeClusterRequest()
+    yield DescribeLogDirsRequest(topics=None)
+    yield DescribeProducersRequest(topics=[TopicRequest(name=TOPIC, partition_indexes=[0])])
+    yield ListTransactionsRequest()
+    yield DescribeTransactionsRequest(transactional_ids=[TXN])
     plain = OffsetCommitRequestTopic(
         name=TOPIC, **by_id, partitions=[OffsetCommitRequestPartition(**committed)]
     )

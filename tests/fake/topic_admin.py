@@ -1,7 +1,13 @@
-"""CreateTopics, DeleteTopics, DescribeConfigs, as the controller answers them. Any node may be asked, as with KRaft."""
+"""CreateTopics, DeleteTopics, CreatePartitions, as the controller answers them. Any node may be asked, as with KRaft."""
 
 from typing import TYPE_CHECKING
 
+from kcli.core.protocol.messages.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsTopic,
+    CreatePartitionsTopicResult,
+)
 from kcli.core.protocol.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfigs,
@@ -15,20 +21,12 @@ from kcli.core.protocol.messages.delete_topics import (
     DeleteTopicsResponse,
     DeleteTopicState,
 )
-from kcli.core.protocol.messages.describe_configs import (
-    DescribeConfigsRequest,
-    DescribeConfigsResource,
-    DescribeConfigsResourceResult,
-    DescribeConfigsResponse,
-    DescribeConfigsResult,
-)
 from tests.fake.codes import Code, RefusedError
 
 if TYPE_CHECKING:
     from tests.fake.state import Context, State
 
-_TOPIC, _BROKER = 2, 4
-_BY_TOPIC, _BY_BROKER_FILE, _BY_DEFAULT = 1, 4, 5
+_BY_TOPIC, _BY_DEFAULT = 1, 5
 _FIRST_BY_STATE = 6
 DEFAULTS = {
     "cleanup.policy": "delete",
@@ -97,40 +95,24 @@ def _delete(state: "State", asked: DeleteTopicState) -> DeletableTopicResult:
     return DeletableTopicResult(name=topic.name, topic_id=topic.topic_id, error_code=0)
 
 
-async def describe_configs(ctx: "Context", request: DescribeConfigsRequest) -> DescribeConfigsResponse:
-    """Of topics; a broker says only its id."""
-    rows = [_describe(ctx.state, resource) for resource in request.resources]
-    return DescribeConfigsResponse(throttle_time_ms=0, results=rows)
+async def create_partitions(ctx: "Context", request: CreatePartitionsRequest) -> CreatePartitionsResponse:
+    """Each topic on its own."""
+    rows = [_grow(ctx.state, topic, dry=request.validate_only) for topic in request.topics]
+    ctx.state.changed()
+    return CreatePartitionsResponse(throttle_time_ms=0, results=rows)
 
 
-def _describe(state: "State", asked: DescribeConfigsResource) -> DescribeConfigsResult:
-    code, configs = 0, list[DescribeConfigsResourceResult]()
-    if asked.resource_type == _TOPIC:
-        try:
-            topic = state.topics.find(asked.resource_name)
-        except RefusedError as refused:
-            code = refused.code
-        else:
-            names = {**DEFAULTS, **topic.configs}
-            configs = [
-                _config(name, value, _BY_TOPIC if name in topic.configs else _BY_DEFAULT)
-                for name, value in sorted(names.items())
-            ]
-    elif asked.resource_type == _BROKER:
-        configs = [_config("broker.id", asked.resource_name, _BY_BROKER_FILE)]
-    else:
-        code = int(Code.INVALID_REQUEST)
-    keys = asked.configuration_keys
-    return DescribeConfigsResult(
-        error_code=code,
-        error_message=None,
-        resource_type=asked.resource_type,
-        resource_name=asked.resource_name,
-        configs=[row for row in configs if keys is None or row.name in keys],
-    )
-
-
-def _config(name: str, value: str, source: int) -> DescribeConfigsResourceResult:
-    return DescribeConfigsResourceResult(
-        name=name, value=value, read_only=False, config_source=source, is_sensitive=False
-    )
+def _grow(state: "State", asked: CreatePartitionsTopic, *, dry: bool) -> CreatePartitionsTopicResult:
+    code, message = 0, None
+    try:
+        has = len(state.topics.find(asked.name).partitions)
+        if asked.count == has:
+            raise RefusedError(Code.INVALID_PARTITIONS, f"Topic already has {has} partition(s).")
+        if asked.count < has:
+            what = f"The topic {asked.name} currently has {has} partition(s); {asked.count} would not be an increase."
+            raise RefusedError(Code.INVALID_PARTITIONS, what)
+        if not dry:
+            state.topics.grow(asked.name, asked.count)
+    except RefusedError as refused:
+        code, message = refused.code, refused.message
+    return CreatePartitionsTopicResult(name=asked.name, error_code=code, error_message=message)

@@ -7,10 +7,11 @@ import pytest
 from kcli.core.protocol.api import Request, Response
 from kcli.core.protocol.schema import INT16, INT32, STRING, Array, Struct, field
 from tests.protocol.compare import differences, shared_versions, struct_differences
-from tests.protocol.kafka_json import NEWEST, OLDER, definitions, python_name
-from tests.protocol.tables import case_id, requests
+from tests.protocol.kafka_json import NEWEST, OLDER, definitions, python_name, versions_of
+from tests.protocol.tables import case_id, data, requests
 
 REQUESTS = requests()
+DATA = data()
 
 
 def test_all_tables_are_found() -> None:
@@ -49,6 +50,31 @@ def test_api_keys_and_names_are_those_of_kafka(request_type: type[Request]) -> N
 def test_api_keys_are_unique() -> None:
     keys = [request.api_key for request in REQUESTS]
     assert len(set(keys)) == len(keys)
+
+
+# --- tables that travel inside other messages -----------------------------------------------------------
+
+
+def test_the_tables_of_the_consumer_protocol_are_found() -> None:
+    assert [cls.__name__ for cls in DATA] == ["ConsumerProtocolAssignment", "ConsumerProtocolSubscription"]
+
+
+@pytest.mark.parametrize("cls", DATA, ids=case_id)
+def test_data_equals_the_definition_of_the_newest_kafka(cls: Any) -> None:
+    definition = definitions(NEWEST)[cls.__name__]
+    assert (definition["type"], definition["flexibleVersions"]) == ("data", "none")
+    assert versions_of(definition["validVersions"]) == cls.versions
+    for version in range(cls.versions[1] + 1):
+        assert struct_differences(cls, definition["fields"], definition, version) == []
+
+
+@pytest.mark.parametrize("kafka", OLDER)
+@pytest.mark.parametrize("cls", DATA, ids=case_id)
+def test_data_agrees_with_older_kafkas(cls: Any, kafka: str) -> None:
+    definition = definitions(kafka)[cls.__name__]
+    last = versions_of(definition["validVersions"])[1]
+    for version in range(min(last, cls.versions[1]) + 1):
+        assert struct_differences(cls, definition["fields"], definition, version, newest=False) == []
 
 
 # --- the comparison can fail -------------------------------------------------------------------------

@@ -1,24 +1,40 @@
-"""The admin client: one object over the plural calls of this package. Blocks in its own loop's poll only."""
+"""The admin client: one object over the plural calls of this package. Blocks in its own loop's poll only.
+
+Each call loads the module that carries it out: whoever lists topics does not pay for the messages of groups.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from kcli.core.admin import topics
-from kcli.core.admin.configs import ConfigEntry, describe_topic_configs
-from kcli.core.admin.topics import Outcome, TopicInfo
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.metadata import ClusterView
-from kcli.core.cluster.offsets import OffsetInfo, list_offsets
-from kcli.core.errors import KcliError
 from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.options import ClientOptions, build
-from kcli.core.types import TopicPartition, TopicSpec
+
+if TYPE_CHECKING:
+    from kcli.core.admin.brokers import ClusterDescription, LogDir
+    from kcli.core.admin.commits import Stored
+    from kcli.core.admin.committed import Committed
+    from kcli.core.admin.configs import ConfigChange, ConfigEntry, ConfigResource
+    from kcli.core.admin.group_description import GroupDescription
+    from kcli.core.admin.groups import GroupListing
+    from kcli.core.admin.members import GroupMember
+    from kcli.core.admin.topics import Outcome, TopicInfo
+    from kcli.core.admin.transactions import ProducerDescription, TransactionDescription, TransactionListing
+    from kcli.core.cluster.coordinators import Coordinators
+    from kcli.core.cluster.metadata import ClusterView
+    from kcli.core.cluster.offsets import OffsetInfo
+    from kcli.core.errors import KcliError
+    from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition, TopicSpec
 
 
 class Admin:
-    """``Admin(bootstrap_servers="host:9092")``; a context manager. ``timeout`` is in seconds, per call."""
+    """``Admin(bootstrap_servers="host:9092")``; a context manager. ``timeout`` is in seconds, per call.
+
+    Every call takes many things at once and gives an answer or an error (a KcliError, not raised) for each. What is
+    raised is about the call as a whole: no broker can be reached, an argument is wrong.
+    """
 
     def __init__(
         self,
@@ -29,7 +45,9 @@ class Admin:
         **values: Any,
     ) -> None:
         self.cluster = Cluster(options or build(ClientOptions, values), hooks=hooks)
+        self._known_coordinators: Coordinators | None = None
         self._timeout = timeout
+        self._emptied: set[str] = set()
 
     def __enter__(self) -> Admin:
         return self
@@ -41,46 +59,244 @@ class Admin:
         """First contact; ConnectError says which address failed and why."""
         return self.cluster.connect(self._timeout)
 
+    # --- the cluster ---------------------------------------------------------------------------------
+
     def cluster_id(self) -> str:
         """The cluster's id; empty where brokers give none."""
         return self.connect().cluster_id or ""
 
+    def describe_cluster(
+        self, *, include_fenced: bool = False, include_operations: bool = False
+    ) -> ClusterDescription:
+        """The brokers and the cluster's id; see ``brokers.describe_cluster``."""
+        from kcli.core.admin import brokers
+
+        return brokers.describe_cluster(
+            self.cluster,
+            self._start(),
+            include_fenced=include_fenced,
+            include_operations=include_operations,
+        )
+
+    def describe_log_dirs(
+        self,
+        *,
+        broker_ids: Collection[int] | None = None,
+        partitions: Collection[TopicPartition] | None = None,
+    ) -> dict[int, list[LogDir] | KcliError]:
+        """The log directories of every broker, by node id, with the size of each replica in bytes."""
+        from kcli.core.admin import brokers
+
+        return brokers.describe_log_dirs(
+            self.cluster, self._start(), broker_ids=broker_ids, partitions=partitions
+        )
+
+    # --- topics and their records --------------------------------------------------------------------
+
     def list_topics(self) -> list[TopicInfo]:
         """All topics, by name."""
+        from kcli.core.admin import topics
+
         self.connect()
         view = self.cluster.all_topics(self._deadline())
         return [topics.topic_info(view.topics[name]) for name in sorted(view.topics)]
 
     def describe_topics(self, names: Sequence[str]) -> dict[str, TopicInfo | KcliError]:
         """Each name's topic, or why not."""
-        self.connect()
-        return topics.describe_topics(self.cluster, names, self._deadline())
+        from kcli.core.admin import topics
+
+        return topics.describe_topics(self.cluster, names, self._start())
 
     def create_topics(self, specs: Sequence[TopicSpec], *, validate_only: bool = False) -> Outcome:
         """Creates topics, or has the broker check that it could."""
-        self.connect()
-        return topics.create_topics(self.cluster, specs, self._deadline(), validate_only=validate_only)
+        from kcli.core.admin import topics
+
+        return topics.create_topics(self.cluster, specs, self._start(), validate_only=validate_only)
 
     def delete_topics(self, names: Sequence[str]) -> Outcome:
         """Deletes topics with all their records."""
-        self.connect()
-        return topics.delete_topics(self.cluster, names, self._deadline())
+        from kcli.core.admin import topics
+
+        return topics.delete_topics(self.cluster, names, self._start())
+
+    def create_partitions(self, counts: Mapping[str, int], *, validate_only: bool = False) -> Outcome:
+        """Gives topics more partitions: ``counts`` are how many each is to have in all."""
+        from kcli.core.admin import partitions
+
+        return partitions.create_partitions(self.cluster, counts, self._start(), validate_only=validate_only)
+
+    def delete_records(self, before: Mapping[TopicPartition, int]) -> dict[TopicPartition, int | KcliError]:
+        """Deletes the records below each offset (−1: all of them); the new starts."""
+        from kcli.core.admin import records
+
+        return records.delete_records(self.cluster, before, self._start())
 
     def list_offsets(
         self, wanted: Mapping[TopicPartition, int], *, committed_only: bool = False
     ) -> dict[TopicPartition, OffsetInfo | KcliError]:
-        """Offsets by time (ms), or by place: −1 the end, −2 the start."""
-        self.connect()
-        return list_offsets(self.cluster, wanted, self._deadline(), committed_only=committed_only)
+        """Offsets by time (ms), or by place: −1 the end, −2 the start, to −6; see ``cluster/offsets.py``."""
+        from kcli.core.cluster.offsets import list_offsets
+
+        return list_offsets(self.cluster, wanted, self._start(), committed_only=committed_only)
+
+    # --- configurations ------------------------------------------------------------------------------
+
+    def describe_configs(
+        self,
+        resources: Sequence[ConfigResource],
+        *,
+        keys: Sequence[str] | None = None,
+        synonyms: bool = False,
+        documentation: bool = False,
+    ) -> dict[ConfigResource, list[ConfigEntry] | KcliError]:
+        """Configuration entries of topics, brokers, groups; all keys unless some are named."""
+        from kcli.core.admin import configs
+
+        return configs.describe_configs(
+            self.cluster, resources, self._start(), keys=keys, synonyms=synonyms, documentation=documentation
+        )
 
     def describe_topic_configs(self, names: Sequence[str]) -> dict[str, list[ConfigEntry] | KcliError]:
         """All configuration entries of each topic."""
-        self.connect()
-        return describe_topic_configs(self.cluster, names, self._deadline())
+        from kcli.core.admin import configs
+
+        return configs.describe_topic_configs(self.cluster, names, self._start())
+
+    def alter_configs(
+        self, changes: Mapping[ConfigResource, Sequence[ConfigChange]], *, validate_only: bool = False
+    ) -> dict[ConfigResource, KcliError | None]:
+        """Changes single configuration keys; the others stay as they are."""
+        from kcli.core.admin import configs
+
+        return configs.alter_configs(self.cluster, changes, self._start(), validate_only=validate_only)
+
+    # --- groups --------------------------------------------------------------------------------------
+
+    def list_groups(self, *, states: Collection[str] = (), types: Collection[str] = ()) -> GroupListing:
+        """The groups of all brokers, and which brokers could not be asked."""
+        from kcli.core.admin import groups
+
+        return groups.list_groups(
+            self.cluster, self._coordinators(), self._start(), states=states, types=types
+        )
+
+    def describe_groups(
+        self, names: Sequence[str], *, include_operations: bool = False
+    ) -> dict[str, GroupDescription | KcliError]:
+        """Classic and KIP-848 groups with members, subscriptions, assignments."""
+        from kcli.core.admin import group_description
+
+        return group_description.describe_groups(
+            self.cluster, self._coordinators(), names, self._start(), include_operations=include_operations
+        )
+
+    def delete_groups(self, names: Sequence[str]) -> dict[str, KcliError | None]:
+        """Deletes groups without members, with what they have committed."""
+        from kcli.core.admin import groups
+
+        outcome = groups.delete_groups(
+            self.cluster, self._coordinators(), names, self._start(), emptied=self._emptied
+        )
+        self._emptied -= {name for name, error in outcome.items() if error is None}
+        return outcome
+
+    def remove_members(
+        self, wanted: Mapping[str, Collection[GroupMember]], *, reason: str | None = None
+    ) -> dict[str, dict[GroupMember, KcliError | None]]:
+        """Takes members out of their groups, by member id or instance id."""
+        from kcli.core.admin import members
+
+        return members.remove_members(
+            self.cluster, self._coordinators(), wanted, self._start(), reason=reason
+        )
+
+    def fetch_offsets(
+        self,
+        wanted: Mapping[str, Collection[TopicPartition] | None],
+        *,
+        require_stable: bool = False,
+    ) -> dict[str, Committed | KcliError]:
+        """What groups have committed for some partitions (None: for all); None where nothing is committed."""
+        from kcli.core.admin import committed
+
+        return committed.fetch_offsets(
+            self.cluster, self._coordinators(), wanted, self._start(), require_stable=require_stable
+        )
+
+    def commit_offsets(
+        self, wanted: Mapping[str | GroupMetadata, Mapping[TopicPartition, OffsetAndMetadata]]
+    ) -> dict[str, Stored]:
+        """Stores positions: of a group without members by its name, or as the member a GroupMetadata names."""
+        from kcli.core.admin import commits
+        from kcli.core.types import GroupMetadata
+
+        by_member = {
+            GroupMetadata(group) if isinstance(group, str) else group: offsets
+            for group, offsets in wanted.items()
+        }
+        outcome = commits.commit_offsets(self.cluster, self._coordinators(), by_member, self._start())
+        self._emptied -= outcome.keys()
+        return outcome
+
+    def delete_offsets(self, wanted: Mapping[str, Collection[TopicPartition]]) -> dict[str, Stored]:
+        """Forgets what groups have committed for these partitions."""
+        from kcli.core.admin import commits
+
+        outcome = commits.delete_offsets(self.cluster, self._coordinators(), wanted, self._start())
+        self._emptied |= {group for group, rows in outcome.items() if None in rows.values()}
+        return outcome
+
+    # --- transactions --------------------------------------------------------------------------------
+
+    def list_transactions(
+        self,
+        *,
+        states: Sequence[str] = (),
+        producer_ids: Sequence[int] = (),
+        longer_than_ms: int | None = None,
+        pattern: str | None = None,
+    ) -> TransactionListing:
+        """The transactional ids of all brokers, and which brokers could not be asked."""
+        from kcli.core.admin import transactions
+
+        return transactions.list_transactions(
+            self.cluster,
+            self._start(),
+            states=states,
+            producer_ids=producer_ids,
+            longer_than_ms=longer_than_ms,
+            pattern=pattern,
+        )
+
+    def describe_transactions(self, names: Sequence[str]) -> dict[str, TransactionDescription | KcliError]:
+        """The state of each transactional id, with the partitions of its open transaction."""
+        from kcli.core.admin import transactions
+
+        return transactions.describe_transactions(self.cluster, self._coordinators(), names, self._start())
+
+    def describe_producers(
+        self, wanted: Collection[TopicPartition]
+    ) -> dict[TopicPartition, list[ProducerDescription] | KcliError]:
+        """The producers that the leaders of partitions know."""
+        from kcli.core.admin import transactions
+
+        return transactions.describe_producers(self.cluster, wanted, self._start())
 
     def close(self) -> None:
         """Closes the connections."""
         self.cluster.close()
+
+    def _coordinators(self) -> Coordinators:
+        if self._known_coordinators is None:
+            from kcli.core.cluster.coordinators import Coordinators
+
+            self._known_coordinators = Coordinators(self.cluster)
+        return self._known_coordinators
+
+    def _start(self) -> float:
+        """Makes sure of a contact; the deadline of a call that begins now."""
+        self.connect()
+        return self._deadline()
 
     def _deadline(self) -> float:
         return self.cluster.deadline(self._timeout)

@@ -1,18 +1,28 @@
-"""Configurations of topics, with where each value comes from (DescribeConfigs)."""
+"""Configurations of topics, brokers, groups: read with where each value comes from, and changed key by key."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 
-from kcli.core.cluster.cluster import Cluster
+from kcli.core.cluster.cluster import ANY, Cluster
+from kcli.core.cluster.fanout import Items, Part, fan_out
+from kcli.core.cluster.routes import ToBroker
+from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import NONE
-from kcli.core.errors import BrokerError, KcliError
+from kcli.core.errors import BrokerError, ConfigError, KcliError
 from kcli.core.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
+    DescribeConfigsResourceResult,
     DescribeConfigsResponse,
 )
+from kcli.core.protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
 
-_TOPIC = 2
 _SOURCES = {
     0: "unknown",
     1: "topic",
@@ -24,50 +34,227 @@ _SOURCES = {
     7: "client metrics",
     8: "group",
 }
+_TYPES = {
+    0: "unknown",
+    1: "boolean",
+    2: "string",
+    3: "int",
+    4: "short",
+    5: "long",
+    6: "double",
+    7: "list",
+    8: "class",
+    9: "password",
+}
+
+
+class ConfigKind(IntEnum):
+    """What is configured, with Kafka's numbers."""
+
+    TOPIC = 2
+    BROKER = 4
+    BROKER_LOGGER = 8
+    CLIENT_METRICS = 16
+    GROUP = 32
+
+
+class ConfigOp(IntEnum):
+    """What a change does, with Kafka's numbers. APPEND and SUBTRACT are for lists (KIP-339)."""
+
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
+
+
+_OWN_SOURCES = {
+    ConfigKind.TOPIC: "topic",
+    ConfigKind.BROKER: "dynamic broker",
+    ConfigKind.BROKER_LOGGER: "dynamic broker logger",
+    ConfigKind.CLIENT_METRICS: "client metrics",
+    ConfigKind.GROUP: "group",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigResource:
+    """A topic, group or subscription by name; a broker by its id as text, ``""`` for the default of all brokers."""
+
+    kind: ConfigKind
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind.name.lower().replace('_', ' ')} {self.name or '(all)'}"
+
+    @property
+    def own_source(self) -> str:
+        """The source of a value that was set on this very resource."""
+        if self.kind is ConfigKind.BROKER and not self.name:
+            return "dynamic default"
+        return _OWN_SOURCES[self.kind]
+
+    @property
+    def broker(self) -> int:
+        """The broker that must be asked, ANY where each can answer."""
+        own = self.kind in (ConfigKind.BROKER, ConfigKind.BROKER_LOGGER) and bool(self.name)
+        return int(self.name) if own else ANY
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigEntry:
-    """One key. ``value`` is None for a secret; ``source`` says who set it, ``default`` is nobody."""
+    """One key. ``value`` is None for a secret; ``source`` says who set it, ``default`` is nobody.
+
+    ``own_source`` is the source of what was set on the very resource that was asked about.
+    ``type`` and ``documentation`` are empty where a broker does not tell them (before v3, KIP-569). ``synonyms``,
+    where they were asked for, are the (name, value, source) that would count if this one were not set.
+    """
 
     name: str
     value: str | None
     source: str
     is_sensitive: bool
+    read_only: bool = False
+    type: str = ""
+    documentation: str = ""
+    synonyms: tuple[tuple[str, str | None, str], ...] = ()
+    own_source: str = "topic"
 
     @property
     def is_default(self) -> bool:
-        """Whether the topic itself leaves it alone."""
-        return self.source != "topic"
+        """Whether the resource itself leaves it alone, whoever else may have set it."""
+        return self.source != self.own_source
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigChange:
+    """One key's change. ``value`` is None for DELETE, which leaves the key to its default."""
+
+    name: str
+    value: str | None
+    op: ConfigOp = ConfigOp.SET
+
+
+def describe_configs(
+    cluster: Cluster,
+    resources: Sequence[ConfigResource],
+    deadline: float,
+    *,
+    keys: Sequence[str] | None = None,
+    synonyms: bool = False,
+    documentation: bool = False,
+) -> dict[ConfigResource, list[ConfigEntry] | KcliError]:
+    """The entries of each resource (only those named in ``keys``), or why not. NotFoundError for an unknown broker."""
+    names = None if keys is None else list(keys)
+
+    def ask(_broker: Broker, items: Items[ConfigResource, None]) -> list[Part[ConfigResource]]:
+        rows = [
+            DescribeConfigsResource(
+                resource_type=int(resource.kind), resource_name=resource.name, configuration_keys=names
+            )
+            for resource, _ in items
+        ]
+        request = DescribeConfigsRequest(
+            resources=rows, include_synonyms=synonyms, include_documentation=documentation
+        )
+        return [Part(request, [resource for resource, _ in items])]
+
+    def read(
+        answer: DescribeConfigsResponse, keys: Collection[ConfigResource]
+    ) -> Iterator[tuple[ConfigResource, int | KcliError, list[ConfigEntry]]]:
+        known = _by_wire(keys)
+        for row in answer.results:
+            if resource := known.get((row.resource_type, row.resource_name)):
+                verdict = _verdict(row.error_code, f"configuration of {resource}", row.error_message)
+                yield resource, verdict, [_entry(config, resource) for config in row.configs]
+
+    return fan_out(
+        cluster, _checked(resources), _route(cluster), ask, read, deadline, "reading the configuration of"
+    )
 
 
 def describe_topic_configs(
     cluster: Cluster, names: Sequence[str], deadline: float
 ) -> dict[str, list[ConfigEntry] | KcliError]:
     """All entries of each topic."""
-    resources = [
-        DescribeConfigsResource(resource_type=_TOPIC, resource_name=name, configuration_keys=None)
-        for name in names
-    ]
+    resources = [ConfigResource(ConfigKind.TOPIC, name) for name in names]
+    return {r.name: entries for r, entries in describe_configs(cluster, resources, deadline).items()}
 
-    def check(answer: DescribeConfigsResponse) -> dict[str, list[ConfigEntry] | KcliError]:
-        found: dict[str, list[ConfigEntry] | KcliError] = {}
-        for result in answer.results:
-            name = result.resource_name
-            if result.error_code != NONE:
-                what = f"configuration of topic {name}"
-                found[name] = BrokerError(result.error_code, what, message=result.error_message or "")
-            else:
-                found[name] = [
-                    ConfigEntry(
-                        c.name,
-                        c.value,
-                        _SOURCES.get(c.config_source, "unknown"),
-                        c.is_sensitive,
-                    )
-                    for c in result.configs
-                ]
-        return found
 
-    request = DescribeConfigsRequest(resources=resources)
-    return cluster.call(lambda: cluster.send(request), check, deadline, "describing topics")
+def alter_configs(
+    cluster: Cluster,
+    changes: Mapping[ConfigResource, Sequence[ConfigChange]],
+    deadline: float,
+    *,
+    validate_only: bool = False,
+) -> dict[ConfigResource, KcliError | None]:
+    """Changes single keys (IncrementalAlterConfigs, KIP-339), or has the broker check that it could. None: done.
+
+    Keys that are not named stay as they are. All changes of a resource are made, or none. A change that is repeated
+    because an answer was lost does the same once more.
+    """
+
+    def ask(
+        _broker: Broker, items: Items[ConfigResource, Sequence[ConfigChange]]
+    ) -> list[Part[ConfigResource]]:
+        rows = [
+            AlterConfigsResource(
+                resource_type=int(resource.kind),
+                resource_name=resource.name,
+                configs=[
+                    AlterableConfig(name=change.name, config_operation=int(change.op), value=change.value)
+                    for change in wanted
+                ],
+            )
+            for resource, wanted in items
+        ]
+        request = IncrementalAlterConfigsRequest(resources=rows, validate_only=validate_only)
+        return [Part(request, [resource for resource, _ in items])]
+
+    def read(
+        answer: IncrementalAlterConfigsResponse, keys: Collection[ConfigResource]
+    ) -> Iterator[tuple[ConfigResource, int | KcliError, None]]:
+        known = _by_wire(keys)
+        for row in answer.responses:
+            if resource := known.get((row.resource_type, row.resource_name)):
+                what = f"changing the configuration of {resource}"
+                yield resource, _verdict(row.error_code, what, row.error_message), None
+
+    _checked(changes)
+    what = "changing the configuration of"
+    return fan_out(cluster, changes, _route(cluster), ask, read, deadline, what)
+
+
+def _route(cluster: Cluster) -> ToBroker[ConfigResource]:
+    return ToBroker(cluster, lambda resource: resource.broker)
+
+
+def _checked(resources: Collection[ConfigResource]) -> dict[ConfigResource, None]:
+    for resource in resources:
+        try:
+            _ = resource.broker
+        except ValueError:
+            raise ConfigError(f"{resource.name!r} is no broker id", why="it must be a number") from None
+    return dict.fromkeys(resources)
+
+
+def _by_wire(resources: Collection[ConfigResource]) -> dict[tuple[int, str], ConfigResource]:
+    return {(int(resource.kind), resource.name): resource for resource in resources}
+
+
+def _verdict(code: int, what: str, message: str | None) -> int | KcliError:
+    return code if code == NONE else BrokerError(code, what, message=message or "")
+
+
+def _entry(row: DescribeConfigsResourceResult, resource: ConfigResource) -> ConfigEntry:
+    source = _SOURCES.get(row.config_source, "unknown")
+    return ConfigEntry(
+        name=row.name,
+        value=row.value,
+        source=source,
+        is_sensitive=row.is_sensitive,
+        read_only=row.read_only,
+        type=_TYPES.get(row.config_type, "") if row.config_type else "",
+        documentation=row.documentation or "",
+        synonyms=tuple((s.name, s.value, _SOURCES.get(s.source, "unknown")) for s in row.synonyms),
+        own_source=resource.own_source,
+    )

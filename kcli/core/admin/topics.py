@@ -5,10 +5,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from kcli.core.cluster.cluster import CONTROLLER, Cluster
-from kcli.core.cluster.metadata import ClusterView, PartitionView, TopicView
-from kcli.core.cluster.retry import judge_code
-from kcli.core.error_codes import NONE, TOPIC_ALREADY_EXISTS, UNKNOWN_TOPIC_OR_PARTITION
-from kcli.core.errors import BrokerError, KcliError, NotFoundError, OutcomeUnknownError
+from kcli.core.cluster.metadata import ClusterView, PartitionView, TopicView, topic_error
+from kcli.core.cluster.retry import judge, may_be_done
+from kcli.core.error_codes import (
+    NONE,
+    TOPIC_ALREADY_EXISTS,
+    UNKNOWN_SERVER_ERROR,
+    UNKNOWN_TOPIC_OR_PARTITION,
+)
+from kcli.core.errors import BrokerError, KcliError, NotFoundError
 from kcli.core.future import Future
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.create_topics import (
@@ -34,12 +39,16 @@ Outcome = dict[str, KcliError | None]
 
 @dataclass(frozen=True, slots=True)
 class TopicInfo:
-    """A topic as metadata tells it. ``topic_id`` is Kafka's text form, empty where there is none."""
+    """A topic as metadata tells it. ``topic_id`` is Kafka's text form, empty where there is none.
+
+    ``error`` says why the rest may not be complete.
+    """
 
     name: str
     topic_id: str
     internal: bool
     partitions: tuple[PartitionView, ...]
+    error: KcliError | None = None
 
 
 def id_text(topic_id: bytes) -> str:
@@ -53,7 +62,8 @@ def id_text(topic_id: bytes) -> str:
 
 def topic_info(view: TopicView) -> TopicInfo:
     """The public form of a topic's view."""
-    return TopicInfo(view.name, id_text(view.id), view.internal, view.partitions)
+    error = topic_error(view) if view.error != NONE else None
+    return TopicInfo(view.name, id_text(view.id), view.internal, view.partitions, error)
 
 
 def describe_topics(
@@ -69,7 +79,7 @@ def _described(view: ClusterView, name: str) -> TopicInfo | KcliError:
     if topic is None or topic.error == UNKNOWN_TOPIC_OR_PARTITION:
         return unknown_topic(name, view.topics)
     if topic.error != NONE and not topic.partitions:
-        return BrokerError(topic.error, f"topic {name}")
+        return topic_error(topic)
     return topic_info(topic)
 
 
@@ -87,16 +97,16 @@ def create_topics(
 ) -> Outcome:
     """Creates topics, or with ``validate_only`` has the broker check that it could."""
 
-    def request(timeout_ms: int) -> CreateTopicsRequest:
-        return CreateTopicsRequest(
-            topics=[_creatable(spec) for spec in specs], timeout_ms=timeout_ms, validate_only=validate_only
-        )
+    def request(left: Sequence[str], timeout_ms: int) -> CreateTopicsRequest:
+        topics = [_creatable(spec) for spec in specs if spec.name in left]
+        return CreateTopicsRequest(topics=topics, timeout_ms=timeout_ms, validate_only=validate_only)
 
     def codes(answer: CreateTopicsResponse) -> Codes:
         return {t.name: (t.error_code, t.error_message or "") for t in answer.topics}
 
     names = [spec.name for spec in specs]
-    return _order(cluster, names, request, codes, "create topic", TOPIC_ALREADY_EXISTS, deadline)
+    already = NONE if validate_only else TOPIC_ALREADY_EXISTS  # a check leaves nothing behind
+    return order_of_controller(cluster, names, request, codes, "create topic", already, deadline)
 
 
 def _creatable(spec: TopicSpec) -> CreatableTopic:
@@ -112,60 +122,83 @@ def _creatable(spec: TopicSpec) -> CreatableTopic:
 def delete_topics(cluster: Cluster, names: Sequence[str], deadline: float) -> Outcome:
     """Deletes topics."""
 
-    def request(timeout_ms: int) -> DeleteTopicsRequest:
+    def request(left: Sequence[str], timeout_ms: int) -> DeleteTopicsRequest:
         return DeleteTopicsRequest(
-            topics=[DeleteTopicState(name=name, topic_id=NO_UUID) for name in names],
-            topic_names=list(names),
+            topics=[DeleteTopicState(name=name, topic_id=NO_UUID) for name in left],
+            topic_names=list(left),
             timeout_ms=timeout_ms,
         )
 
     def codes(answer: DeleteTopicsResponse) -> Codes:
         return {t.name or "": (t.error_code, t.error_message or "") for t in answer.responses}
 
-    return _order(cluster, names, request, codes, "delete topic", UNKNOWN_TOPIC_OR_PARTITION, deadline)
+    return order_of_controller(
+        cluster, names, request, codes, "delete topic", UNKNOWN_TOPIC_OR_PARTITION, deadline
+    )
 
 
-def _order(
+def order_of_controller(
     cluster: Cluster,
     names: Sequence[str],
-    request: Callable[[int], Request],
+    request: Callable[[Sequence[str], int], Request],
     codes: Callable[[Any], Codes],
     doing: str,
     already: int,
     deadline: float,
 ) -> Outcome:
-    """Has the controller do it, with retries; ``already`` is its code for what an earlier try may have done."""
-    tries: list[Future[Any]] = []
+    """Has the controller do it. Names that a retry can help are asked for again, alone: it may move half way.
+
+    ``already`` is the code for what was done before, be it by an earlier try whose answer was lost.
+    """
+    order = _Order(names, doing, already)
 
     def attempt() -> Future[Any]:
-        left = max(0.001, deadline - cluster.loop.now())
-        tries.append(cluster.send(request(max(1, int(left * 1000))), CONTROLLER, timeout=left))
-        return tries[-1]
+        seconds = max(0.001, deadline - cluster.loop.now())
+        order.tries.append(
+            cluster.send(request(order.left, max(1, int(seconds * 1000))), CONTROLLER, timeout=seconds)
+        )
+        return order.tries[-1]
 
-    def check(answer: Any) -> Outcome:
-        done = {already} if _may_be_done(tries) else set()
-        return _outcome(names, codes(answer), doing, done)
-
-    return cluster.call(attempt, check, deadline, doing)
-
-
-def _may_be_done(tries: list[Future[Any]]) -> bool:
-    """Whether an earlier try may have taken effect: its answer was lost."""
-    return any(isinstance(one.error, OutcomeUnknownError) for one in tries[:-1])
+    try:
+        return cluster.call(attempt, lambda answer: order.settle(codes(answer)), deadline, doing)
+    except KcliError as error:
+        if not order.outcome:
+            raise
+        return {name: order.outcome.get(name, error) for name in names}
 
 
-def _outcome(names: Sequence[str], codes: dict[str, tuple[int, str]], doing: str, done: set[int]) -> Outcome:
-    """Per name what the broker said; raises when the whole request should be tried again."""
-    outcome: Outcome = {}
-    for name in names:
-        code, message = codes.get(name, (-1, "the broker's answer left it out"))
-        if code == NONE or code in done:
-            outcome[name] = None
-        elif code == UNKNOWN_TOPIC_OR_PARTITION:
-            outcome[name] = NotFoundError(f"{doing} {name}", why="it does not exist")
-        else:
-            outcome[name] = BrokerError(code, f"{doing} {name}", message=message)
-    errors = [e for e in outcome.values() if isinstance(e, BrokerError)]
-    if len(errors) == len(names) and errors and all(judge_code(e.code).retriable for e in errors):
-        raise errors[0]
-    return outcome
+class _Order:
+    """What became of each name so far. ``left``: those that are still to be done."""
+
+    def __init__(self, names: Sequence[str], doing: str, already: int) -> None:
+        self.left = list(names)
+        self.outcome: Outcome = {}
+        self.tries: list[Future[Any]] = []
+        self._names, self._doing, self._already = names, doing, already
+        self._unsure: set[str] = set()
+
+    def settle(self, codes: Codes) -> Outcome:
+        """The outcome of all names; raises the error of one that should be tried again."""
+        again: BrokerError | None = None
+        if any(one.error is not None and may_be_done(one.error) for one in self.tries[:-1]):
+            self._unsure.update(self.left)
+        for name in list(self.left):
+            code, message = codes.get(name, (UNKNOWN_SERVER_ERROR, "the broker's answer left it out"))
+            error = self._error(name, code, message)
+            if isinstance(error, BrokerError) and judge(error).retriable:
+                again = again or error
+                if may_be_done(error):
+                    self._unsure.add(name)
+                continue
+            self.outcome[name] = error
+            self.left.remove(name)
+        if again is not None:
+            raise again
+        return {name: self.outcome[name] for name in self._names}
+
+    def _error(self, name: str, code: int, message: str) -> KcliError | None:
+        if code == NONE or (code == self._already and name in self._unsure):
+            return None
+        if code == UNKNOWN_TOPIC_OR_PARTITION:
+            return NotFoundError(f"{self._doing} {name}", why="it does not exist")
+        return BrokerError(code, f"{self._doing} {name}", message=message)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.core.cluster.retry import Backoff
 from kcli.core.connection.connection import Connection
+from kcli.core.connection.plan import Plan
 from kcli.core.errors import (
     AuthError,
     ConnectError,
@@ -83,7 +84,9 @@ class Brokers:
 
             self._tls = tls_context(options)
 
-    def send(self, node: Node, purpose: str, request: Request, future: Future[Any], deadline: float) -> None:
+    def send(
+        self, node: Node, purpose: str, request: Request | Plan, future: Future[Any], deadline: float
+    ) -> None:
         """Queues ``request``; errors come back through ``future`` like everything else."""
         now = self._loop.now()
         route = self._route(node, purpose)

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from kcli.core.cluster.brokers import CONTROL, Brokers, is_final
 from kcli.core.cluster.metadata import ClusterView, apply_answer, topic_error, topic_missing
 from kcli.core.cluster.retry import Backoff, given_up, is_controller_error, judge
+from kcli.core.connection.plan import Plan
 from kcli.core.errors import (
     BrokerError,
     ClosedError,
@@ -63,7 +64,7 @@ class Cluster:
         self._refresh_failures = 0
         self._missing_since: dict[str, float] = {}
         self._refreshed_at = float("-inf")
-        self._last_error: KcliError | None = None
+        self.last_error: KcliError | None = None  # of the last metadata request that failed
         self._closed = False
 
     def __enter__(self) -> Cluster:
@@ -75,11 +76,17 @@ class Cluster:
     # --- the low-level client ----------------------------------------------------------------------
 
     def send(
-        self, request: Request, node_id: int = ANY, *, purpose: str = CONTROL, timeout: float | None = None
+        self,
+        request: Request | Plan,
+        node_id: int = ANY,
+        *,
+        purpose: str = CONTROL,
+        timeout: float | None = None,
     ) -> Future[Any]:
         """Queues ``request`` for a broker and returns at once; the future gets its answer or its error.
 
-        ``timeout`` is in seconds (default ``request.timeout.ms``). Nothing is retried here.
+        A Plan is turned into requests by what the broker offers; its future gets theirs, all done. ``timeout``
+        is in seconds (default ``request.timeout.ms``). Nothing is retried here.
         """
         future: Future[Any] = Future(self.loop.wait)
         if self._closed:
@@ -198,7 +205,7 @@ class Cluster:
             self.request_refresh()
             if self.loop.now() >= deadline:
                 missing = ", ".join(sorted(wanted - self.view.topics.keys()))
-                raise TimedOutError(f"no metadata for {missing} in time", why=str(self._last_error or ""))
+                raise TimedOutError(f"no metadata for {missing} in time", why=str(self.last_error or ""))
             self.poll(max(0.0, deadline - self.loop.now()))
         return self.view
 
@@ -220,6 +227,8 @@ class Cluster:
         """Asks for every topic of the cluster and returns a view that has them all."""
 
         def check(answer: MetadataResponse) -> ClusterView:
+            if answer.error_code:
+                raise BrokerError(answer.error_code, "listing topics")
             self.view = apply_answer(self.view, answer, None)
             return self.view
 
@@ -280,7 +289,7 @@ class Cluster:
             failure = BrokerError(answer.value.error_code, "asking for the cluster's layout")
             self._refresh_failures += len(self.view.nodes)
         if isinstance(failure, KcliError):
-            self._last_error = failure
+            self.last_error = failure
             self._refresh_failures += 1
             self._refresh_not_before = now + self._refresh_backoff.next()
             done.set_error(failure)
@@ -353,14 +362,13 @@ class Cluster:
 
     def _unreachable(self, waited: float) -> KcliError:
         failures = [self.brokers.failure(n, CONTROL) for n in self._bootstrap]
-        reasons = [e for e in failures if e is not None]
+        told = [self.last_error] if self.last_error is not None else []
+        reasons = [e for e in failures if e is not None] or told
         final = next((e for e in reasons if is_final(e)), None)
         if final is not None:
             return final
-        if len(self._bootstrap) == 1:
-            error = reasons[0] if reasons else self._last_error
-            if error is not None:
-                return error
+        if len(self._bootstrap) == 1 and reasons:
+            return reasons[0]
         names = ", ".join(f"{n.host}:{n.port}" for n in self._bootstrap)
         why = "; ".join(dict.fromkeys(str(e) for e in reasons)) or f"no answer in {waited:.1f} s"
         return ConnectError(

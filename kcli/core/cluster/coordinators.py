@@ -1,18 +1,26 @@
-"""Which broker coordinates a group or a transactional id: asked for, remembered, forgotten when refuted.
+"""Which broker coordinates groups and transactional ids: asked for, remembered, forgotten when refuted.
 
-Runs in the loop's thread; a lookup is a future, nothing here waits.
+Asked in the plural: one request for all keys where the broker can (KIP-699; the wish of KIP-347), else one for each
+key, pipelined. Which of the two is decided from what that broker offers, before anything is sent. Runs in the loop's
+thread; a lookup is a future, nothing here waits.
 """
 
+from collections.abc import Iterable
 from enum import IntEnum
 from typing import Any
 
 from kcli.core.cluster.cluster import Cluster
+from kcli.core.connection.plan import Broker, Plan
 from kcli.core.error_codes import COORDINATOR_NOT_AVAILABLE, NONE
-from kcli.core.errors import BrokerError
+from kcli.core.errors import BrokerError, KcliError
 from kcli.core.future import Future
 from kcli.core.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 
 _FIRST_WITH_KEY_TYPE = 1  # version 0 knows groups only, and would take any key for one
+_FIRST_WITH_KEYS = 4
+
+Found = dict[str, int | KcliError]
+"""Key → the node id of its coordinator, or why there is none at the moment."""
 
 
 class KeyType(IntEnum):
@@ -33,6 +41,10 @@ class Coordinators:
         """The node id, when it was found and not refuted since."""
         return self._known.get((key_type, key))
 
+    def learn(self, key_type: KeyType, key: str, node_id: int) -> None:
+        """Somebody else has found it."""
+        self._known[key_type, key] = node_id
+
     def forget(self, key_type: KeyType, key: str) -> None:
         """The broker is not the coordinator (any more), or cannot be reached."""
         self._known.pop((key_type, key), None)
@@ -40,34 +52,74 @@ class Coordinators:
     def find(self, key_type: KeyType, key: str) -> Future[int]:
         """Asks any broker; the future's BrokerError says why there is none at the moment."""
         found: Future[int] = Future(self._cluster.loop.wait)
-        # The newest versions take a list, the older ones a name: whichever is chosen finds its field.
-        request = FindCoordinatorRequest(key=key, key_type=int(key_type), coordinator_keys=[key])
-        if key_type is not KeyType.GROUP:
-            request.require_version(_FIRST_WITH_KEY_TYPE)
-        answer = self._cluster.send(request)
-        answer.on_done(lambda future: self._found(future, key_type, key, found))
+
+        def take(lookup: Future[Found]) -> None:
+            node_id = lookup.value[key]
+            if isinstance(node_id, KcliError):
+                found.set_error(node_id)
+            else:
+                found.set_result(node_id)
+
+        self.find_many(key_type, [key]).on_done(take)
         return found
 
-    def _found(self, answer: Future[Any], key_type: KeyType, key: str, found: Future[int]) -> None:
-        if answer.error is not None:
-            found.set_error(answer.error)
-            return
-        code, node_id, message = _read(answer.value, key)
-        if code != NONE:
-            what = f"looking for the coordinator of {key_type.name.lower()} {key}"
-            found.set_error(BrokerError(code, what, message=message))
-            return
-        self._known[key_type, key] = node_id
-        if node_id not in self._cluster.view.nodes:
-            self._cluster.request_refresh()
-        found.set_result(node_id)
+    def find_many(self, key_type: KeyType, keys: Iterable[str]) -> Future[Found]:
+        """Asks any broker for all ``keys`` in one round trip; what is found is known from then on."""
+        found: Future[Found] = Future(self._cluster.loop.wait)
+        wanted = list(dict.fromkeys(keys))
+        parts: list[list[str]] = []
+
+        def write(broker: Broker) -> list[FindCoordinatorRequest]:
+            many = broker.version(FindCoordinatorRequest) >= _FIRST_WITH_KEYS
+            parts[:] = [wanted] if many else [[key] for key in wanted]
+            return [_request(key_type, part) for part in parts]
+
+        plan = Plan(write)
+
+        def take(asked: Future[Any]) -> None:
+            answers = plan.answers or [asked]  # a plan that was never written failed as a whole
+            rows = zip(parts or [wanted], answers, strict=True)
+            found.set_result({k: node for part, one in rows for k, node in self._take(key_type, part, one)})
+
+        self._cluster.send(plan).on_done(take)
+        return found
+
+    def _take(
+        self, key_type: KeyType, keys: list[str], answer: Future[Any]
+    ) -> Iterable[tuple[str, int | KcliError]]:
+        if answer.error is not None and not isinstance(answer.error, KcliError):
+            raise answer.error
+        rows = {} if answer.error is not None else _rows(answer.value, keys)
+        for key in keys:
+            if isinstance(answer.error, KcliError):
+                yield key, answer.error
+                continue
+            code, node_id, message = rows.get(key, _UNNAMED)
+            if code != NONE:
+                what = f"looking for the coordinator of {key_type.name.lower()} {key}"
+                yield key, BrokerError(code, what, message=message)
+                continue
+            self._known[key_type, key] = node_id
+            if node_id not in self._cluster.view.nodes:
+                self._cluster.request_refresh()
+            yield key, node_id
 
 
-def _read(answer: FindCoordinatorResponse, key: str) -> tuple[int, int, str]:
-    """Code, node id and message, from either form of the answer."""
-    for row in answer.coordinators:
-        if row.key == key:
-            return row.error_code, row.node_id, row.error_message or ""
-    if answer.error_code == NONE and not answer.host:
-        return COORDINATOR_NOT_AVAILABLE, -1, "the answer does not name it"
-    return answer.error_code, answer.node_id, answer.error_message or ""
+_UNNAMED = (COORDINATOR_NOT_AVAILABLE, -1, "the answer does not name it")
+
+
+def _request(key_type: KeyType, keys: list[str]) -> FindCoordinatorRequest:
+    # The newest versions take a list, the older ones a name: whichever is chosen finds its field.
+    request = FindCoordinatorRequest(key=keys[0], key_type=int(key_type), coordinator_keys=keys)
+    if key_type is not KeyType.GROUP:
+        request.require_version(_FIRST_WITH_KEY_TYPE)
+    return request
+
+
+def _rows(answer: FindCoordinatorResponse, keys: list[str]) -> dict[str, tuple[int, int, str]]:
+    """Code, node id and message of each key, from either form of the answer."""
+    if answer.coordinators:
+        return {r.key: (r.error_code, r.node_id, r.error_message or "") for r in answer.coordinators}
+    if len(keys) != 1 or (answer.error_code == NONE and not answer.host):
+        return {}
+    return {keys[0]: (answer.error_code, answer.node_id, answer.error_message or "")}

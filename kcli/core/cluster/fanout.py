@@ -1,133 +1,253 @@
-"""Questions about many partitions: split by leader, asked in parallel, merged, errors per partition.
+"""Questions about many things: split by route, asked in parallel, merged, errors per key.
 
-A partition whose leader has moved is asked again after a metadata refresh, alone; the others keep their
-answers. Runs in the loop's thread and blocks only in its poll.
+A key whose broker has moved is asked for again after a new look-up, alone; the others keep their answers, and no
+broker waits for another one. Runs in the loop's thread and blocks only in its poll.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.metadata import topic_missing
-from kcli.core.cluster.retry import Backoff, given_up, judge
+from kcli.core.cluster.retry import Backoff, given_up, judge, may_be_done
+from kcli.core.cluster.routes import Route, ToLeader
+from kcli.core.connection.plan import Broker, Plan
 from kcli.core.error_codes import NONE
-from kcli.core.errors import BrokerError, KcliError, NotFoundError, TimedOutError
+from kcli.core.errors import BrokerError, KcliError, NotFoundError, ProtocolError, TimedOutError
 from kcli.core.future import Future
 from kcli.core.protocol.api import Request
 from kcli.core.types import TopicPartition
 
+K = TypeVar("K")
 V = TypeVar("V")
 A = TypeVar("A")
 
 UNKNOWN_TOPIC_PATIENCE = 1.0
-"""Seconds for which a topic that does not exist may be about to: creation takes a moment to get round."""
+"""Seconds for which a topic or broker that does not exist may be about to: creation takes a moment to get round."""
 
-Ask = Callable[[list[tuple[TopicPartition, V]]], Request]
-"""Makes one request for the partitions that one broker leads."""
-Read = Callable[[Any], Iterable[tuple[TopicPartition, int, A]]]
-"""Takes an answer apart: partition, error code, value."""
+Items = list[tuple[K, V]]
+
+
+class LeftOutError(ProtocolError):
+    """An answer says nothing about a key that it was asked for. It is asked again, to the deadline."""
+
+
+class Part(NamedTuple, Generic[K]):
+    """One request and the keys that its answer is to settle; or why this broker cannot be asked about them."""
+
+    request: Request | KcliError
+    keys: Collection[K]
+
+
+Ask = Callable[[Broker, Items[K, V]], Iterable[Part[K]]]
+"""Makes the requests for what one broker is asked, given what it offers. A KcliError it raises is every key's."""
+Read = Callable[[Any, Collection[K]], Iterable[tuple[K, int | KcliError, A]]]
+"""Takes an answer apart: key, the broker's code or a finished error, value."""
+
+
+@dataclass(eq=False, slots=True)
+class _Question(Generic[K]):
+    """One broker's share of a round."""
+
+    keys: list[K]
+    parts: list[Part[K]]
+    plan: Plan
+    future: Future[Any]
+
+
+def fan_out(
+    cluster: Cluster,
+    items: Mapping[K, V],
+    route: Route[K],
+    ask: Ask[K, V],
+    read: Read[K, A],
+    deadline: float,
+    what: str,
+    *,
+    final: Collection[int] = (),
+    unsure: set[K] | None = None,
+) -> dict[K, A | KcliError]:
+    """The answer or the error of every key in ``items``, in their order. Never raises for a single key.
+
+    ``what`` stands before the key in errors. ``final`` are codes that no retry helps here, whatever the table says.
+    ``unsure`` collects the keys with a try whose outcome is unknown: what was ordered may be done already.
+    """
+    run = _FanOut(
+        cluster, items, route, ask, read, deadline, what, final, set() if unsure is None else unsure
+    )
+    return run.run()
 
 
 def by_leader(
     cluster: Cluster,
     items: Mapping[TopicPartition, V],
-    ask: Ask[V],
-    read: Read[A],
+    ask: Callable[[Items[TopicPartition, V]], Request],
+    read: Callable[[Any], Iterable[tuple[TopicPartition, int | KcliError, A]]],
     deadline: float,
     what: str,
 ) -> dict[TopicPartition, A | KcliError]:
-    """The answer or the error of every partition in ``items``. Never raises for a single partition."""
-    results: dict[TopicPartition, A | KcliError] = {}
-    open_items = dict(items)
-    errors: dict[TopicPartition, KcliError] = {}
-    backoff = Backoff.of_requests(cluster.options)
-    cluster.ensure_topics({where.topic for where in items}, deadline)
-    started = cluster.loop.now()
-    patience = started + UNKNOWN_TOPIC_PATIENCE
-    while open_items:
-        _round(cluster, open_items, ask, read, deadline, what, results, errors)
-        open_items = {where: value for where, value in open_items.items() if where not in results}
-        now = cluster.loop.now()
-        for where in list(open_items):
-            error = errors.get(where)
-            unknown = isinstance(error, NotFoundError)
-            if now >= deadline or (unknown and now >= patience):
-                results[where] = _last_word(f"{what} {where}", error, now - started)
-                del open_items[where]
-        if open_items:
-            cluster.sleep(min(backoff.next(), max(0.0, deadline - now)))
-            cluster.wait_refreshed(deadline)
-    return results
+    """``fan_out`` to the leaders of partitions, with one request for each that is the same in all versions."""
+
+    def one(_broker: Broker, group: Items[TopicPartition, V]) -> list[Part[TopicPartition]]:
+        return [Part(ask(group), [where for where, _ in group])]
+
+    return fan_out(cluster, items, ToLeader(cluster), one, lambda answer, _keys: read(answer), deadline, what)
 
 
-def _round(
-    cluster: Cluster,
-    items: Mapping[TopicPartition, V],
-    ask: Ask[V],
-    read: Read[A],
-    deadline: float,
-    what: str,
-    results: dict[TopicPartition, A | KcliError],
-    errors: dict[TopicPartition, KcliError],
-) -> None:
-    by_node: dict[int, list[tuple[TopicPartition, V]]] = {}
-    for where, value in items.items():
-        leader = cluster.view.leader(where)
-        if leader is None:
-            errors[where] = _no_leader(cluster, where)
-        else:
-            by_node.setdefault(leader.id, []).append((where, value))
-    requests: list[tuple[list[tuple[TopicPartition, V]], Future[Any]]] = [
-        (group, cluster.send(ask(group), node_id)) for node_id, group in by_node.items()
-    ]
-    if requests:
-        cluster.poll(max(0.0, deadline - cluster.loop.now()), *(future for _, future in requests))
-    for group, future in requests:
-        if not future.done:
-            for where, _ in group:  # an earlier error tells more than the deadline
-                errors.setdefault(where, TimedOutError(f"{what}: no answer in time"))
-            continue
-        if future.error is not None:
-            for where, _ in group:
-                _note(where, future.error, results, errors)
-            continue
-        for where, code, answer in read(future.value):
-            if code == NONE:
-                results[where] = answer
+class _FanOut(Generic[K, V, A]):
+    """``results`` are final; a key in ``errors`` is still open, and was refused the last time."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        items: Mapping[K, V],
+        route: Route[K],
+        ask: Ask[K, V],
+        read: Read[K, A],
+        deadline: float,
+        what: str,
+        final: Collection[int],
+        unsure: set[K],
+    ) -> None:
+        self._cluster, self._items, self._route = cluster, items, route
+        self._ask, self._read = ask, read
+        self._deadline, self._what, self._final, self._unsure = deadline, what, final, unsure
+        self._results: dict[K, A | KcliError] = {}
+        self._errors: dict[K, KcliError] = {}
+        self._in_flight: list[_Question[K]] = []
+        self._backoff = Backoff.of_requests(cluster.options)
+        self._started = cluster.loop.now()
+        self._patience: float | None = None
+
+    def run(self) -> dict[K, A | KcliError]:
+        """Rounds until every key has its result."""
+        while self._open():
+            self._send(self._idle())
+            self._wait()
+            self._collect()
+            self._give_up()
+            if refused := self._idle():
+                left = self._deadline - self._cluster.loop.now()
+                self._cluster.sleep(min(self._backoff.next(), max(0.0, left)))
+                self._route.renew({key: self._errors[key] for key in refused}, self._deadline)
+        return {key: self._results[key] for key in self._items}
+
+    # --- the steps of a round ----------------------------------------------------------------------
+
+    def _send(self, keys: list[K]) -> None:
+        if not keys:
+            return
+        by_node: dict[int, list[K]] = {}
+        for key, place in self._route.places(keys, self._deadline).items():
+            if isinstance(place, KcliError):
+                self._note(key, place, passing=isinstance(place, (NotFoundError, TimedOutError)))
             else:
-                _note(where, BrokerError(code, f"{what} {where}"), results, errors)
+                by_node.setdefault(place, []).append(key)
+        if self._patience is None:
+            self._patience = self._cluster.loop.now() + UNKNOWN_TOPIC_PATIENCE
+        for node_id, group in by_node.items():
+            self._in_flight.append(self._question(node_id, group))
 
+    def _question(self, node_id: int, keys: list[K]) -> _Question[K]:
+        parts: list[Part[K]] = []
 
-def _note(
-    where: TopicPartition,
-    error: BaseException,
-    results: dict[TopicPartition, A | KcliError],
-    errors: dict[TopicPartition, KcliError],
-) -> None:
-    """Keeps an error: for good when a retry cannot help."""
-    if not isinstance(error, KcliError):
-        raise error
-    if judge(error).retriable:
-        errors[where] = error
-    else:
-        results[where] = error
+        def write(broker: Broker) -> list[Request]:
+            parts[:] = self._ask(broker, [(key, self._items[key]) for key in keys])
+            return [part.request for part in parts if not isinstance(part.request, KcliError)]
 
+        plan = Plan(write)
+        return _Question(keys, parts, plan, self._cluster.send(plan, node_id))
 
-def _last_word(what: str, error: KcliError | None, seconds: float) -> KcliError:
-    if error is None:
-        return TimedOutError(f"{what}: no answer in {seconds:.1f} s")
-    return error if isinstance(error, NotFoundError) else given_up(what, error, seconds)
+    def _wait(self) -> None:
+        """Returns when one of the brokers has answered, or at the deadline."""
+        while self._in_flight and not any(question.future.done for question in self._in_flight):
+            if (left := self._deadline - self._cluster.loop.now()) <= 0:
+                return
+            self._cluster.poll(left)
 
+    def _collect(self) -> None:
+        """Takes what has been answered; at the deadline also the parts of what has not been answered in full."""
+        late = self._cluster.loop.now() >= self._deadline
+        done = [question for question in self._in_flight if late or question.future.done]
+        self._in_flight = [question for question in self._in_flight if question not in done]
+        for question in done:
+            self._take(question)
 
-def _no_leader(cluster: Cluster, where: TopicPartition) -> KcliError:
-    topic = cluster.view.topics.get(where.topic)
-    if topic_missing(topic):
-        return NotFoundError(f"topic {where.topic} does not exist")
-    if topic is not None and topic.error != NONE:
-        return BrokerError(topic.error, f"topic {where.topic}")
-    if topic is not None and topic.partitions and topic.partition(where.partition) is None:
-        return NotFoundError(
-            f"topic {where.topic} has no partition {where.partition}",
-            why=f"it has {len(topic.partitions)}, numbered from 0",
-        )
-    return TimedOutError(f"{where} has no leader", why="an election is going on, or its replicas are down")
+    def _take(self, question: _Question[K]) -> None:
+        if question.future.error is not None:
+            self._note_all(question.keys, question.future.error)
+            return
+        if not question.future.done and not question.plan.answers:
+            self._no_answer(question.keys)
+            return
+        answers = iter(question.plan.answers)
+        for request, keys in question.parts:
+            if isinstance(request, KcliError):
+                self._note_all(keys, request)
+            else:
+                self._take_answer(keys, next(answers))
+
+    def _take_answer(self, keys: Collection[K], answer: Future[Any]) -> None:
+        if not answer.done:
+            self._no_answer(keys)
+            return
+        if answer.error is not None:
+            self._note_all(keys, answer.error)
+            return
+        left_out = dict.fromkeys(keys)
+        for key, verdict, value in self._read(answer.value, keys):
+            if key not in left_out:
+                continue  # told twice, or never asked for
+            del left_out[key]
+            if isinstance(verdict, KcliError):
+                self._note(key, verdict)
+            elif verdict != NONE:
+                self._note(key, BrokerError(verdict, f"{self._what} {key}"))
+            else:
+                self._results[key] = value
+        for key in left_out:
+            self._note(key, LeftOutError("the broker's answer leaves it out"))
+
+    def _give_up(self) -> None:
+        """Settles what has had its time."""
+        now = self._cluster.loop.now()
+        for key in self._idle():
+            error = self._errors[key]
+            unknown = isinstance(error, NotFoundError)
+            patience = self._deadline if self._patience is None or not unknown else self._patience
+            if now < min(patience, self._deadline):
+                continue
+            what = f"{self._what} {key}"
+            self._results[key] = error if unknown else given_up(what, error, now - self._started)
+
+    # --- inside ------------------------------------------------------------------------------------
+
+    def _open(self) -> list[K]:
+        return [key for key in self._items if key not in self._results]
+
+    def _idle(self) -> list[K]:
+        """What is open and not being asked."""
+        asked = {key for question in self._in_flight for key in question.keys}
+        return [key for key in self._open() if key not in asked]
+
+    def _no_answer(self, keys: Iterable[K]) -> None:
+        for key in keys:  # an earlier error tells more than the deadline
+            self._errors.setdefault(key, TimedOutError("no answer in time"))
+            self._unsure.add(key)
+
+    def _note_all(self, keys: Iterable[K], error: BaseException) -> None:
+        for key in keys:
+            self._note(key, error)
+
+    def _note(self, key: K, error: BaseException, *, passing: bool = False) -> None:
+        """Keeps an error: for good when a retry cannot help."""
+        if not isinstance(error, KcliError):
+            raise error
+        if may_be_done(error) or isinstance(error, LeftOutError):
+            self._unsure.add(key)
+        if isinstance(error, BrokerError) and error.code in self._final:
+            self._results[key] = error
+        elif passing or judge(error).retriable or isinstance(error, LeftOutError):
+            self._errors[key] = error
+        else:
+            self._results[key] = error

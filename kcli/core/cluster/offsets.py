@@ -1,11 +1,17 @@
-"""Offsets by place or time (ListOffsets), for many partitions at once."""
+"""Offsets by place or time (ListOffsets), for many partitions at once.
 
-from collections.abc import Iterator, Mapping
+Places are negative timestamps, and old brokers take one that they do not know for a time: 2.8.2 answers "the first
+record with at least this timestamp" without an error. So a place goes only to brokers whose version has it.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.fanout import by_leader
-from kcli.core.errors import KcliError
+from kcli.core.cluster.fanout import Items, Part, fan_out
+from kcli.core.cluster.routes import ToLeader
+from kcli.core.connection.plan import Broker
+from kcli.core.errors import ConfigError, DataLossError, KcliError, ProtocolError, UnsupportedError
 from kcli.core.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -16,6 +22,29 @@ from kcli.core.types import TopicPartition
 
 LATEST = -1
 EARLIEST = -2
+MAX_TIMESTAMP = -3
+"""The first of the records with the newest timestamp, which need not be the last record (KIP-734)."""
+EARLIEST_LOCAL = -4
+"""The first offset on the leader's own disk (KIP-405)."""
+LATEST_TIERED = -5
+"""The last offset in tiered storage (KIP-1005)."""
+EARLIEST_PENDING_UPLOAD = -6
+"""The first offset that tiered storage does not have yet (KIP-1023)."""
+
+NOT_FOUND = -1
+"""The offset where no record is that new, nothing is stored, or nothing is tiered."""
+
+_FIRST_WITH = {
+    LATEST: ("the end", 0),
+    EARLIEST: ("the start", 0),
+    MAX_TIMESTAMP: ("the newest timestamp", 7),
+    EARLIEST_LOCAL: ("the local start", 8),
+    LATEST_TIERED: ("the tiered end", 9),
+    EARLIEST_PENDING_UPLOAD: ("the first offset that is not tiered", 11),
+}
+_ALWAYS_THERE = (LATEST, EARLIEST, EARLIEST_LOCAL)
+
+Wanted = Mapping[TopicPartition, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,35 +58,105 @@ class OffsetInfo:
 
 def list_offsets(
     cluster: Cluster,
-    wanted: Mapping[TopicPartition, int],
+    wanted: Wanted,
     deadline: float,
     *,
     committed_only: bool = True,
 ) -> dict[TopicPartition, OffsetInfo | KcliError]:
-    """For each partition the first offset whose timestamp is at least the wanted one (ms), or LATEST, EARLIEST.
+    """For each partition the first offset whose timestamp is at least the wanted one (ms), or a place (LATEST, …).
 
-    LATEST is the last stable offset with ``committed_only``, else the high watermark.
+    LATEST is the last stable offset with ``committed_only``, else the high watermark. UnsupportedError for a
+    partition whose leader is too old for the place, ProtocolError for an answer that is no offset.
+    ConfigError for a place that does not exist: nothing was sent.
     """
+    for where, timestamp in wanted.items():
+        if timestamp < 0 and timestamp not in _FIRST_WITH:
+            raise ConfigError(f"{timestamp} is no place in {where}", why="places are -1 (the end) to -6")
 
-    def ask(group: list[tuple[TopicPartition, int]]) -> ListOffsetsRequest:
-        topics: dict[str, ListOffsetsTopic] = {}
-        for where, timestamp in group:
-            topic = topics.setdefault(where.topic, ListOffsetsTopic(name=where.topic, partitions=[]))
-            topic.partitions.append(
-                ListOffsetsPartition(partition_index=where.partition, timestamp=timestamp)
+    def ask(broker: Broker, items: Items[TopicPartition, int]) -> list[Part[TopicPartition]]:
+        version = broker.version(ListOffsetsRequest)
+        known = [(where, t) for where, t in items if t >= 0 or _FIRST_WITH[t][1] <= version]
+        refused = [
+            Part[TopicPartition](_too_old(broker, where, t, version), [where])
+            for where, t in items
+            if t < 0 and _FIRST_WITH[t][1] > version
+        ]
+        timeout_ms = cluster.options.request_timeout_ms
+        request = _request(known, committed_only=committed_only, timeout_ms=timeout_ms)
+        return [*refused, Part(request, [where for where, _ in known])] if known else refused
+
+    def read(
+        answer: ListOffsetsResponse, _keys: Collection[TopicPartition]
+    ) -> Iterator[tuple[TopicPartition, int | KcliError, OffsetInfo]]:
+        for topic in answer.topics:
+            for p in topic.partitions:
+                where, info = (
+                    TopicPartition(topic.name, p.partition_index),
+                    OffsetInfo(p.offset, p.timestamp, p.leader_epoch),
+                )
+                yield where, p.error_code or _checked(where, wanted.get(where, 0), info), info
+
+    found = fan_out(cluster, wanted, ToLeader(cluster), ask, read, deadline, "asking for offsets of")
+    newest = [w for w, info in found.items() if wanted[w] == MAX_TIMESTAMP and isinstance(info, OffsetInfo)]
+    if newest:
+        found.update(_still_there(cluster, {w: found[w] for w in newest}, deadline))
+    return found
+
+
+def _request(
+    items: Items[TopicPartition, int], *, committed_only: bool, timeout_ms: int
+) -> ListOffsetsRequest:
+    topics: dict[str, ListOffsetsTopic] = {}
+    for where, timestamp in items:
+        topic = topics.setdefault(where.topic, ListOffsetsTopic(name=where.topic, partitions=[]))
+        topic.partitions.append(ListOffsetsPartition(partition_index=where.partition, timestamp=timestamp))
+    return ListOffsetsRequest(
+        replica_id=-1,
+        isolation_level=int(committed_only),
+        topics=list(topics.values()),
+        timeout_ms=timeout_ms,
+    )
+
+
+def _too_old(broker: Broker, where: TopicPartition, place: int, version: int) -> UnsupportedError:
+    name, first = _FIRST_WITH[place]
+    return UnsupportedError(
+        f"{broker.name} cannot tell {name} of {where}",
+        why=f"that takes ListOffsets {first}, the broker offers {version}: it is too old",
+    )
+
+
+def _checked(where: TopicPartition, asked: int, info: OffsetInfo) -> int | KcliError:
+    """0 for an answer that can be one."""
+    if info.offset >= 0 or (info.offset == NOT_FOUND and asked not in _ALWAYS_THERE):
+        return 0
+    return ProtocolError(f"asking for offsets of {where}", why=f"the broker answers with {info.offset}")
+
+
+def _still_there(
+    cluster: Cluster, newest: Mapping[TopicPartition, OffsetInfo | KcliError], deadline: float
+) -> dict[TopicPartition, OffsetInfo | KcliError]:
+    """Brokers name a record as the newest that DeleteRecords has taken away (seen on 4.3.1 and 3.9.2)."""
+    named = {w: i for w, i in newest.items() if isinstance(i, OffsetInfo) and i.offset >= 0}
+    starts = list_offsets(cluster, dict.fromkeys(named, EARLIEST), deadline)
+    deleted = [w for w, i in named.items() if (s := _offset(starts[w])) is None or s > i.offset]
+    ends = list_offsets(cluster, dict.fromkeys(deleted, LATEST), deadline, committed_only=False)
+    found: dict[TopicPartition, OffsetInfo | KcliError] = dict(newest)
+    for where in deleted:
+        start, end = starts[where], ends[where]
+        error = next((e for e in (start, end) if isinstance(e, KcliError)), None)
+        if error is not None:
+            found[where] = error
+        elif _offset(start) == _offset(end):
+            found[where] = OffsetInfo(NOT_FOUND, NOT_FOUND)
+        else:
+            found[where] = DataLossError(
+                f"the newest timestamp of {where} is not known",
+                why=f"the broker names offset {named[where].offset}, which was deleted:"
+                f" the log starts at {_offset(start)}",
             )
-        return ListOffsetsRequest(
-            replica_id=-1,
-            isolation_level=int(committed_only),
-            topics=list(topics.values()),
-            timeout_ms=cluster.options.request_timeout_ms,
-        )
-
-    return by_leader(cluster, wanted, ask, _read, deadline, "asking for offsets of")
+    return found
 
 
-def _read(answer: ListOffsetsResponse) -> Iterator[tuple[TopicPartition, int, OffsetInfo]]:
-    for topic in answer.topics:
-        for p in topic.partitions:
-            info = OffsetInfo(p.offset, p.timestamp, p.leader_epoch)
-            yield TopicPartition(topic.name, p.partition_index), p.error_code, info
+def _offset(info: OffsetInfo | KcliError) -> int | None:
+    return info.offset if isinstance(info, OffsetInfo) else None

@@ -3,7 +3,12 @@
 import random
 from dataclasses import dataclass
 
-from kcli.core.error_codes import NOT_CONTROLLER, error_code
+from kcli.core.error_codes import (
+    NOT_CONTROLLER,
+    NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+    REQUEST_TIMED_OUT,
+    error_code,
+)
 from kcli.core.errors import BrokerError, ConnectError, KcliError, OutcomeUnknownError, TimedOutError
 from kcli.core.options import ClientOptions
 
@@ -33,6 +38,13 @@ def judge(error: BaseException) -> Verdict:
     if isinstance(error, ConnectError):
         return Verdict(True, "metadata")
     return Verdict(False)
+
+
+def may_be_done(error: BaseException) -> bool:
+    """Whether what was asked may have been done all the same: no answer, or one that says "done in part"."""
+    if isinstance(error, BrokerError):
+        return error.code in (REQUEST_TIMED_OUT, NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+    return isinstance(error, OutcomeUnknownError)
 
 
 def given_up(what: str, error: KcliError, seconds: float) -> KcliError:

@@ -12,6 +12,7 @@ from typing import Any
 from kcli.core.connection.framing import Frame, FrameReader
 from kcli.core.connection.handshake import Handshake, Offer, Send, handshake
 from kcli.core.connection.inflight import NEVER, InFlight, Sent
+from kcli.core.connection.plan import Broker, Plan
 from kcli.core.connection.state import TABLE, Event, State
 from kcli.core.error_codes import UNSUPPORTED_VERSION
 from kcli.core.errors import (
@@ -62,7 +63,7 @@ class Connection:
         self._cell = StateCell(State.CONNECTING, TABLE, self._report_state)
         self._frames = FrameReader(str(node), max_frame_bytes)
         self._in_flight = InFlight()
-        self._waiting: deque[tuple[Request, Future[Any], float]] = deque()
+        self._waiting: deque[tuple[Request | Plan, Future[Any], float]] = deque()
         self._handshake: Handshake | None = None
         self._next_id = 0
         self._queued_bytes = 0
@@ -91,8 +92,11 @@ class Connection:
         self._handshake = handshake(str(self.node))
         self._advance_handshake(None, now, deadline)
 
-    def request(self, request: Request, future: "Future[Any]", now: float, deadline: float) -> None:
-        """Queues ``request``; its answer completes ``future``. Errors end up in the future as well."""
+    def request(self, request: Request | Plan, future: "Future[Any]", now: float, deadline: float) -> None:
+        """Queues ``request``; its answer completes ``future``. Errors end up in the future as well.
+
+        A Plan becomes its requests when it can be written; the future gets one future for each of them.
+        """
         if self.state is State.READY and now >= self._quiet_until:
             self._write(request, future, now, deadline)
         elif self.state is State.READY:
@@ -183,8 +187,11 @@ class Connection:
 
     # --- inside ----------------------------------------------------------------------------------
 
-    def _write(self, request: Request, future: "Future[Any]", now: float, deadline: float) -> None:
+    def _write(self, request: Request | Plan, future: "Future[Any]", now: float, deadline: float) -> None:
         assert self.offer is not None
+        if isinstance(request, Plan):
+            self._write_plan(request, future, now, deadline)
+            return
         try:
             version = choose_version(
                 type(request),
@@ -197,6 +204,18 @@ class Connection:
             self._complete((future, None, error))
             return
         self._write_version(request, version, future, now, deadline)
+
+    def _write_plan(self, plan: Plan, future: "Future[Any]", now: float, deadline: float) -> None:
+        assert self.offer is not None
+        try:
+            requests = plan.begin(Broker(str(self.node), self.offer), future)
+        except KcliError as error:
+            self._complete((future, None, error))
+            return
+        for request, answer in requests:
+            self._write(request, answer, now, deadline)
+        if not requests:
+            self._complete((future, plan.answers, None))
 
     def _write_version(
         self, request: Request, version: int, future: "Future[Any]", now: float, deadline: float

@@ -16,7 +16,7 @@ from kcli.core.consumer.fetcher import Arrived, FetchedBatch, Fetcher, OutOfRang
 from kcli.core.consumer.subscription import PartitionState, Span, Subscription
 from kcli.core.errors import DataLossError, KcliError
 from kcli.core.hooks import NO_HOOKS, Hooks
-from kcli.core.options import ConsumerOptions, build
+from kcli.core.options import ConsumerOptions, given
 from kcli.core.types import Record, TopicPartition
 
 
@@ -26,7 +26,7 @@ class Consumer:
     def __init__(
         self, options: ConsumerOptions | None = None, *, hooks: Hooks = NO_HOOKS, **values: Any
     ) -> None:
-        self.options = options or build(ConsumerOptions, values)
+        self.options = given(ConsumerOptions, options, values)
         self.cluster = Cluster(self.options, hooks=hooks)
         self._subscription = Subscription()
         self._fetcher = Fetcher(self.cluster, self.options, self._subscription)

@@ -15,6 +15,7 @@ from typing import Any
 from kcli.core.cluster.brokers import FETCH
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.retry import judge, judge_code
+from kcli.core.cluster.troubles import Troubles
 from kcli.core.consumer.subscription import PartitionState, Subscription
 from kcli.core.consumer.transactions import visible_batches
 from kcli.core.error_codes import NONE, OFFSET_OUT_OF_RANGE, UNKNOWN_TOPIC_ID
@@ -86,6 +87,7 @@ class Fetcher:
         self._in_flight: dict[int, Future[Any]] = {}
         self._arrived: deque[Arrived] = deque()
         self._errors: deque[KcliError] = deque()
+        self._troubles = Troubles(cluster.hooks, "fetch")
         self._turn = 0
         self.wake_at = float("inf")
 
@@ -109,7 +111,7 @@ class Fetcher:
                 continue
             leader = self._cluster.view.leader(where)
             if leader is None:
-                self._stale(where, state, now)
+                self._stale(where, state, KcliError(f"{where} has no leader"), now)
             else:
                 by_leader.setdefault(leader, []).append((where, state))
         for leader, partitions in by_leader.items():
@@ -194,6 +196,7 @@ class Fetcher:
             state = self._subscription.get(where)
             if state is not None:
                 state.not_before = now + self._options.retry_backoff_ms / 1000
+                self._troubles.met(where, error, now)
 
     def _take_partition(
         self, where: TopicPartition, data: PartitionData, asked: _Asked, arrived: Arrived, now: float
@@ -205,6 +208,7 @@ class Fetcher:
         if data.error_code != NONE:
             self._partition_error(where, state, data.error_code, now)
             return
+        self._troubles.over(where)
         batches, position = self._cut(where, state, data)
         if position > state.fetch_from:
             state.fetch_from = position
@@ -268,7 +272,7 @@ class Fetcher:
                 )
             )
         elif judge_code(code).retriable:
-            self._stale(where, state, now)
+            self._stale(where, state, BrokerError(code, f"fetch of {where}"), now)
         else:
             state.paused = True
             self._errors.append(BrokerError(code, f"fetch of {where}"))
@@ -277,8 +281,9 @@ class Fetcher:
         view = self._cluster.view.topics.get(where.topic)
         return view is not None and state.topic_id not in (None, view.id)
 
-    def _stale(self, where: TopicPartition, state: PartitionState, now: float) -> None:
+    def _stale(self, where: TopicPartition, state: PartitionState, error: KcliError, now: float) -> None:
         """The leader is not where it was thought to be: look it up and come back."""
+        self._troubles.met(where, error, now)
         state.not_before = now + self._options.retry_backoff_ms / 1000
         self.wake_at = min(self.wake_at, state.not_before)
         self._cluster.topics.add(where.topic)

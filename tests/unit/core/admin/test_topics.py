@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kcli.core.admin.topics import create_topics, delete_topics, describe_topics, id_text, unknown_topic
-from kcli.core.errors import BrokerError, ConnectError, KcliError, NotFoundError
+from kcli.core.errors import BrokerError, ConnectError, KcliError, NotFoundError, TimedOutError
 from kcli.core.protocol.messages.create_topics import (
     CreatableTopicResult,
     CreateTopicsRequest,
@@ -97,11 +97,25 @@ def test_when_all_can_be_helped_by_a_retry_all_are_asked_again(monkeypatch: pyte
 
 
 def test_what_was_done_is_not_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    cluster, brokers, clock = rig(monkeypatch, created(a=0, b=7))
+    cluster, brokers, clock = rig(monkeypatch, created(a=0, b=41), created(b=0))
+    assert create(cluster, clock, "a", "b") == {"a": None, "b": None}
+    asked = [[t.name for t in request.topics] for _, _, request in brokers.asked(CreateTopicsRequest)]  # type: ignore[attr-defined]
+    assert asked == [["a", "b"], ["b"]]
+
+
+def test_what_the_controller_did_after_its_time_was_up_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster, _, clock = rig(monkeypatch, created(a=36, b=7), created(b=36))
+    found = create(cluster, clock, "a", "b")
+    assert found["b"] is None
+    assert isinstance(found["a"], BrokerError)  # it was there before
+
+
+def test_at_the_deadline_what_was_done_is_told_and_what_was_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster, _, clock = rig(monkeypatch, created(a=0, b=41), *[created(b=41)] * 50)
     found = create(cluster, clock, "a", "b")
     assert found["a"] is None
-    assert isinstance(found["b"], BrokerError)
-    assert len(brokers.asked(CreateTopicsRequest)) == 1
+    assert isinstance(found["b"], TimedOutError)
+    assert "NOT_CONTROLLER" in str(found["b"])
 
 
 def test_topics_are_deleted_by_name_in_every_version(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,8 @@ import pytest
 
 from kcli.core.cluster.brokers import CONTROL
 from kcli.core.cluster.cluster import Cluster
+from kcli.core.connection.handshake import Offer
+from kcli.core.connection.plan import Broker, Plan
 from kcli.core.errors import ConnectError, KcliError
 from kcli.core.future import Future
 from kcli.core.net.loop import Loop
@@ -20,6 +22,7 @@ from kcli.core.protocol.messages.metadata import (
     MetadataResponseTopic,
 )
 from kcli.core.types import Node
+from tests.protocol.tables import requests
 from tests.unit.core.net.fakes import Clock, FakeSelector, loop_on
 
 Answer = Any
@@ -39,8 +42,15 @@ class ScriptedBrokers:
         self.down: dict[int, float] = {}
         self.failures: dict[int, KcliError] = {}
         self.waiting: dict[int, int] = {}
+        self.versions: dict[int, tuple[int, int]] = {r.api_key: r.versions for r in requests()}
+        """What all of them offer, for plans."""
 
-    def send(self, node: Node, purpose: str, request: Request, future: Future[Any], deadline: float) -> None:
+    def send(
+        self, node: Node, purpose: str, request: Request | Plan, future: Future[Any], deadline: float
+    ) -> None:
+        if isinstance(request, Plan):
+            self._carry_out(node, purpose, request, future, deadline)
+            return
         self.sent.append((self.loop.now(), node, purpose, request))
         answer = self.script(node, request)
         if isinstance(answer, ConnectError):
@@ -51,6 +61,17 @@ class ScriptedBrokers:
             self._later(deadline - self.loop.now(), (future, None, ConnectError(f"no reply from {node}")))
         else:
             self._later(self.delay, (future, answer, None))
+
+    def _carry_out(self, node: Node, purpose: str, plan: Plan, future: Future[Any], deadline: float) -> None:
+        try:
+            parts = plan.begin(Broker(str(node), Offer(self.versions, {})), future)
+        except KcliError as error:
+            self._later(self.delay, (future, None, error))
+            return
+        for request, answer in parts:
+            self.send(node, purpose, request, answer, deadline)
+        if not parts:
+            self._later(self.delay, (future, [], None))
 
     def _later(self, delay: float, completion: Any) -> None:
         self.loop.at(self.loop.now() + delay, lambda: self.loop.complete(completion))

@@ -1,0 +1,160 @@
+"""The brokers themselves: who is in the cluster, and what lies on their disks."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kcli.core.admin.committed import by_topic, too_old
+from kcli.core.cluster.cluster import Cluster
+from kcli.core.cluster.everywhere import ask_brokers, ask_every_broker
+from kcli.core.connection.plan import Broker, Plan
+from kcli.core.error_codes import NONE
+from kcli.core.errors import BrokerError, KcliError
+from kcli.core.protocol.api import Request
+from kcli.core.protocol.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
+from kcli.core.protocol.messages.describe_log_dirs import (
+    DescribableLogDirTopic,
+    DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
+    DescribeLogDirsResult,
+)
+from kcli.core.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from kcli.core.types import Node, TopicPartition
+
+_FIRST_WITH_FENCED = 2
+_NOT_TOLD = -1
+_NO_OPERATIONS = -2147483648
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerDescription:
+    """A broker. ``is_fenced``: it is registered, but has lost touch with the controller (KIP-1073)."""
+
+    node: Node
+    is_fenced: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterDescription:
+    """The cluster. ``controller`` is a node id; with KRaft it is any live broker, which passes orders on.
+
+    ``cluster_id`` is empty where brokers have none. ``operations`` are the bits of what this client may do with the
+    cluster (KIP-430), None where they were not asked for.
+    """
+
+    cluster_id: str
+    controller: int
+    brokers: tuple[BrokerDescription, ...]
+    operations: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaSize:
+    """A replica on a disk: bytes, offsets that it is behind, and whether it is a copy that is to take over there."""
+
+    size: int
+    offset_lag: int
+    is_future: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LogDir:
+    """One log directory of a broker. ``error`` says that it cannot be used (KAFKA_STORAGE_ERROR: its disk failed).
+
+    ``total_bytes`` and ``usable_bytes`` are of its volume, −1 where a broker does not tell them (KIP-827).
+    """
+
+    path: str
+    error: KcliError | None
+    replicas: Mapping[TopicPartition, ReplicaSize]
+    total_bytes: int = _NOT_TOLD
+    usable_bytes: int = _NOT_TOLD
+    is_cordoned: bool = False
+
+
+def describe_cluster(
+    cluster: Cluster, deadline: float, *, include_fenced: bool = False, include_operations: bool = False
+) -> ClusterDescription:
+    """DescribeCluster (KIP-700), or metadata where a broker is older than that.
+
+    UnsupportedError when fenced brokers are asked for and the broker does not know them.
+    """
+
+    def write(broker: Broker) -> list[Request]:
+        described = broker.offers(DescribeClusterRequest)
+        if include_fenced:
+            version = broker.version(DescribeClusterRequest)
+            if version < _FIRST_WITH_FENCED:
+                raise too_old(f"{broker.name} cannot list fenced brokers", _FIRST_WITH_FENCED, version)
+        if not described:
+            return [MetadataRequest(topics=[], include_cluster_authorized_operations=include_operations)]
+        return [
+            DescribeClusterRequest(
+                include_cluster_authorized_operations=include_operations,
+                include_fenced_brokers=include_fenced,
+            )
+        ]
+
+    def check(answers: list[Any]) -> ClusterDescription:
+        answer: DescribeClusterResponse | MetadataResponse = answers[0].value
+        if answer.error_code != NONE:
+            message = getattr(answer, "error_message", None)
+            raise BrokerError(answer.error_code, "describing the cluster", message=message or "")
+        return _described(answer)
+
+    return cluster.call(lambda: cluster.send(Plan(write)), check, deadline, "describing the cluster")
+
+
+def _described(answer: DescribeClusterResponse | MetadataResponse) -> ClusterDescription:
+    if isinstance(answer, MetadataResponse):
+        brokers = [BrokerDescription(Node(b.node_id, b.host, b.port, b.rack)) for b in answer.brokers]
+    else:
+        brokers = [
+            BrokerDescription(Node(b.broker_id, b.host, b.port, b.rack), b.is_fenced) for b in answer.brokers
+        ]
+    bits = answer.cluster_authorized_operations
+    return ClusterDescription(
+        cluster_id=answer.cluster_id or "",
+        controller=answer.controller_id,
+        brokers=tuple(sorted(brokers, key=lambda broker: broker.node.id)),
+        operations=None if bits == _NO_OPERATIONS else bits,
+    )
+
+
+def describe_log_dirs(
+    cluster: Cluster,
+    deadline: float,
+    *,
+    broker_ids: Collection[int] | None = None,
+    partitions: Collection[TopicPartition] | None = None,
+) -> dict[int, list[LogDir] | KcliError]:
+    """The log directories of every broker (or of those named), with the replicas in them (or some of them).
+
+    NotFoundError for a broker that the cluster has not.
+    """
+    topics = None if partitions is None else [
+        DescribableLogDirTopic(topic=name, partitions=numbers) for name, numbers in by_topic(partitions).items()
+    ]  # fmt: skip
+
+    def ask(_broker: Broker) -> DescribeLogDirsRequest:
+        return DescribeLogDirsRequest(topics=topics)
+
+    def read(answer: DescribeLogDirsResponse) -> tuple[int, list[LogDir]]:
+        return answer.error_code, [_log_dir(row) for row in answer.results]
+
+    what = "describing the log directories of broker"
+    if broker_ids is None:
+        return ask_every_broker(cluster, ask, read, deadline, what)
+    return ask_brokers(cluster, broker_ids, ask, read, deadline, what)
+
+
+def _log_dir(row: DescribeLogDirsResult) -> LogDir:
+    error = BrokerError(row.error_code, f"log directory {row.log_dir}") if row.error_code != NONE else None
+    replicas = {
+        TopicPartition(topic.name, p.partition_index): ReplicaSize(
+            p.partition_size, p.offset_lag, p.is_future_key
+        )
+        for topic in row.topics
+        for p in topic.partitions
+    }
+    return LogDir(row.log_dir, error, replicas, row.total_bytes, row.usable_bytes, row.is_cordoned)

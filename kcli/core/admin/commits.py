@@ -1,0 +1,186 @@
+"""Positions of groups stored (OffsetCommit) and forgotten (OffsetDelete) at their coordinators, many groups at once.
+
+Every partition has its own outcome. Blocks in the loop's poll only. A member's own commits while it consumes are
+not made here (``group/commits.py``): they never wait.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from kcli.core.admin.committed import GroupPartition, by_topic, too_old
+from kcli.core.cluster.cluster import Cluster
+from kcli.core.cluster.coordinators import Coordinators
+from kcli.core.cluster.fanout import Items, Part, fan_out
+from kcli.core.cluster.routes import ToCoordinator
+from kcli.core.connection.plan import Broker
+from kcli.core.error_codes import GROUP_ID_NOT_FOUND, NONE, UNKNOWN_MEMBER_ID, UNKNOWN_TOPIC_OR_PARTITION
+from kcli.core.errors import BrokerError, ConfigError, KcliError, NotFoundError
+from kcli.core.group.offset_requests import commit_request, read_commit
+from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
+from kcli.core.protocol.messages.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
+    OffsetDeleteResponse,
+)
+from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
+
+Stored = dict[TopicPartition, KcliError | None]
+"""None: it was done."""
+
+Offsets = Mapping[GroupMetadata, Mapping[TopicPartition, OffsetAndMetadata]]
+
+_FIRST_WITH_INSTANCES = 7
+
+
+def commit_offsets(
+    cluster: Cluster, coordinators: Coordinators, wanted: Offsets, deadline: float
+) -> dict[str, Stored]:
+    """Stores positions as the member that each GroupMetadata names, or as nobody in particular (generation −1).
+
+    Brokers take a stranger's commit only while a group has no members. They check no bounds: a negative offset is
+    refused here (ConfigError, nothing is sent), one past the end is stored. A lost answer is no failure: the same
+    positions are stored again.
+    """
+    members = {group.group_id: group for group in wanted}
+    offsets = {
+        GroupPartition(group.group_id, where): offset
+        for group, rows in wanted.items()
+        for where, offset in rows.items()
+    }
+    _check(wanted)
+
+    def ask(
+        broker: Broker, items: Items[GroupPartition, OffsetAndMetadata]
+    ) -> Iterator[Part[GroupPartition]]:
+        version = broker.version(OffsetCommitRequest)
+        for group, keys in _by_group(items).items():
+            member = members[group]
+            if member.group_instance_id is not None and version < _FIRST_WITH_INSTANCES:
+                what = f"{broker.name} does not know static members"
+                yield Part(too_old(what, _FIRST_WITH_INSTANCES, version), keys)
+            else:
+                yield Part(commit_request(member, {key.where: offsets[key] for key in keys}, {}), keys)
+
+    def read(
+        answer: OffsetCommitResponse, keys: Collection[GroupPartition]
+    ) -> Iterator[tuple[GroupPartition, int | KcliError, None]]:
+        (group,) = {key.group for key in keys}
+        for where, code in read_commit(answer, {}):
+            key = GroupPartition(group, where)
+            yield key, _commit_verdict(key, code, members[group]), None
+
+    found = fan_out(
+        cluster,
+        offsets,
+        _route(cluster, coordinators),
+        ask,
+        read,
+        deadline,
+        "committing the offset of",
+        final=[UNKNOWN_TOPIC_OR_PARTITION],
+    )
+    return _regrouped(members, found)
+
+
+def _check(wanted: Offsets) -> None:
+    names = [group.group_id for group in wanted]
+    if "" in names:
+        raise ConfigError("a group without a name cannot be committed to")
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise ConfigError(f"group {min(twice)} is named twice", why="one commit has one committer")
+    for rows in wanted.values():
+        for where, offset in rows.items():
+            if offset.offset < 0:
+                raise ConfigError(f"{offset.offset} is no position in {where}", why="offsets begin at 0")
+
+
+def _commit_verdict(key: GroupPartition, code: int, member: GroupMetadata) -> int | KcliError:
+    if code == UNKNOWN_MEMBER_ID and member.generation_id < 0:
+        return BrokerError(
+            code,
+            f"committing the offset of {key}",
+            message="the group has members, and nobody else may commit while it has",
+            do="stop its members and try again",
+        )
+    return code
+
+
+def delete_offsets(
+    cluster: Cluster,
+    coordinators: Coordinators,
+    wanted: Mapping[str, Collection[TopicPartition]],
+    deadline: float,
+) -> dict[str, Stored]:
+    """Forgets what groups have committed for these partitions (KIP-496); NotFoundError for an unknown group.
+
+    Brokers refuse partitions of topics that a group with members is subscribed to (GROUP_SUBSCRIBED_TO_TOPIC).
+    """
+    unsure: set[GroupPartition] = set()
+    items = {GroupPartition(group, where): None for group, rows in wanted.items() for where in rows}
+
+    def ask(_broker: Broker, items: Items[GroupPartition, None]) -> Iterator[Part[GroupPartition]]:
+        for group, keys in _by_group(items).items():
+            yield Part(_delete(group, [key.where for key in keys]), keys)
+
+    def read(
+        answer: OffsetDeleteResponse, keys: Collection[GroupPartition]
+    ) -> Iterator[tuple[GroupPartition, int | KcliError, None]]:
+        (group,) = {key.group for key in keys}
+        if answer.error_code != NONE:
+            yield from ((key, _delete_verdict(key, answer.error_code, unsure), None) for key in keys)
+        for topic in answer.topics:
+            for row in topic.partitions:
+                key = GroupPartition(group, TopicPartition(topic.name, row.partition_index))
+                yield key, row.error_code, None
+
+    found = fan_out(
+        cluster,
+        items,
+        _route(cluster, coordinators),
+        ask,
+        read,
+        deadline,
+        "deleting the offset of",
+        final=[UNKNOWN_TOPIC_OR_PARTITION],
+        unsure=unsure,
+    )
+    return _regrouped(wanted, found)
+
+
+def _delete(group: str, partitions: Iterable[TopicPartition]) -> OffsetDeleteRequest:
+    return OffsetDeleteRequest(
+        group_id=group,
+        topics=[
+            OffsetDeleteRequestTopic(
+                name=name,
+                partitions=[OffsetDeleteRequestPartition(partition_index=number) for number in numbers],
+            )
+            for name, numbers in by_topic(partitions).items()
+        ],
+    )
+
+
+def _delete_verdict(key: GroupPartition, code: int, unsure: Collection[GroupPartition]) -> int | KcliError:
+    if code != GROUP_ID_NOT_FOUND:
+        return code
+    if key in unsure:  # the try whose answer was lost did it, and with its last offset the group went
+        return NONE
+    return NotFoundError(f"group {key.group} does not exist")
+
+
+def _route(cluster: Cluster, coordinators: Coordinators) -> ToCoordinator[GroupPartition]:
+    return ToCoordinator(cluster, coordinators, lambda key: key.group)
+
+
+def _by_group(items: Iterable[tuple[GroupPartition, object]]) -> dict[str, list[GroupPartition]]:
+    groups: dict[str, list[GroupPartition]] = {}
+    for key, _ in items:
+        groups.setdefault(key.group, []).append(key)
+    return groups
+
+
+def _regrouped(groups: Iterable[str], found: Mapping[GroupPartition, KcliError | None]) -> dict[str, Stored]:
+    stored: dict[str, Stored] = {group: {} for group in groups}
+    for key, outcome in found.items():
+        stored[key.group][key.where] = outcome
+    return stored

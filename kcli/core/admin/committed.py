@@ -1,0 +1,195 @@
+"""What groups have committed (OffsetFetch), read from their coordinators for many groups at once.
+
+Every partition has its own outcome. "No commit" is an answer of the broker; a partition that it leaves out, or that
+a transaction keeps unstable, is asked for again and then an error. Blocks in the loop's poll only.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from kcli.core.cluster.cluster import Cluster
+from kcli.core.cluster.coordinators import Coordinators
+from kcli.core.cluster.fanout import Items, LeftOutError, Part, fan_out
+from kcli.core.cluster.retry import given_up, judge
+from kcli.core.cluster.routes import ToCoordinator
+from kcli.core.connection.plan import Broker
+from kcli.core.error_codes import NONE
+from kcli.core.errors import BrokerError, KcliError, ProtocolError, UnsupportedError
+from kcli.core.protocol.messages import offset_fetch as wire
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+
+Committed = dict[TopicPartition, OffsetAndMetadata | KcliError | None]
+"""None: the broker says that nothing is committed for the partition."""
+
+LAST_BY_NAME = 9
+"""From version 10 on OffsetFetch and OffsetCommit name topics by id."""
+_FIRST_FOR_ALL = 2
+_FIRST_STABLE = 7
+_FIRST_WITH_GROUPS = 8
+_NO_COMMIT = -1
+
+
+class GroupPartition(NamedTuple):
+    """A partition as one group sees it."""
+
+    group: str
+    where: TopicPartition
+
+    def __str__(self) -> str:
+        return f"{self.where} of group {self.group}"
+
+
+def fetch_offsets(
+    cluster: Cluster,
+    coordinators: Coordinators,
+    wanted: Mapping[str, Collection[TopicPartition] | None],
+    deadline: float,
+    *,
+    require_stable: bool = False,
+) -> dict[str, Committed | KcliError]:
+    """For each group the offsets of the partitions asked for; None asks for all that it has committed.
+
+    One request for each coordinator (KIP-709), below v8 one for each group, pipelined. ``require_stable`` waits for
+    the end of open transactions, to the deadline (KIP-447).
+    """
+    run, started = _Fetch(wanted, require_stable=require_stable), cluster.loop.now()
+    found = fan_out(
+        cluster,
+        {group: None for group in wanted if run.left[group] != []},
+        ToCoordinator[str](cluster, coordinators, str),
+        run.ask,
+        run.read,
+        deadline,
+        "asking for the offsets of group",
+    )
+    seconds = cluster.loop.now() - started
+    return {group: run.outcome(group, found.get(group), seconds) for group in wanted}
+
+
+class _Fetch:
+    """What is found so far, by group. ``left``: the partitions still to be asked for, None for all there are."""
+
+    def __init__(
+        self, wanted: Mapping[str, Collection[TopicPartition] | None], *, require_stable: bool
+    ) -> None:
+        self._require_stable = require_stable
+        self.left = {g: None if asked is None else list(dict.fromkeys(asked)) for g, asked in wanted.items()}
+        self._asked = dict(self.left)
+        self._found: dict[str, Committed] = {group: {} for group in wanted}
+        self._errors: dict[GroupPartition, KcliError] = {}
+
+    def ask(self, broker: Broker, items: Items[str, None]) -> list[Part[str]]:
+        """One request for all groups where the broker can, else one for each."""
+        version = min(broker.version(wire.OffsetFetchRequest), LAST_BY_NAME)
+        groups = [group for group, _ in items]
+        if self._require_stable and version < _FIRST_STABLE:
+            what = f"{broker.name} cannot wait for stable offsets"
+            return [Part(too_old(what, _FIRST_STABLE, version), groups)]
+        if version >= _FIRST_WITH_GROUPS:
+            return [Part(self._request(groups), groups)]
+        return [Part(self._single(broker, group, version), [group]) for group in groups]
+
+    def read(
+        self, answer: wire.OffsetFetchResponse, keys: Collection[str]
+    ) -> Iterator[tuple[str, int | KcliError, None]]:
+        """Keeps what is final. A group of which something is left goes on with the error of that."""
+        if answer.groups:
+            for row in answer.groups:
+                yield row.group_id, row.error_code or self._take(row.group_id, row.topics), None
+        elif len(keys) == 1:
+            (group,) = keys
+            yield group, answer.error_code or self._take(group, answer.topics), None
+
+    def outcome(self, group: str, error: KcliError | None, seconds: float) -> Committed | KcliError:
+        """All that was asked for, in that order; the error of the group when it has told nothing."""
+        found, left, asked = self._found[group], self.left[group], self._asked[group]
+        if error is not None:
+            if left is None or not (
+                found or any(GroupPartition(group, where) in self._errors for where in left)
+            ):
+                return error
+            for where in left:
+                key = GroupPartition(group, where)
+                own = self._errors.get(key)
+                found[where] = (
+                    error if own is None else given_up(f"reading the offset of {key}", own, seconds)
+                )
+        return found if asked is None else {where: found[where] for where in asked}
+
+    # --- inside ------------------------------------------------------------------------------------
+
+    def _request(self, groups: list[str]) -> wire.OffsetFetchRequest:
+        rows = []
+        for group in groups:
+            left = self.left[group]
+            topics = None if left is None else [
+                wire.OffsetFetchRequestTopics(name=name, partition_indexes=numbers)
+                for name, numbers in by_topic(left).items()
+            ]  # fmt: skip
+            rows.append(wire.OffsetFetchRequestGroup(group_id=group, topics=topics))
+        request = wire.OffsetFetchRequest(groups=rows, require_stable=self._require_stable)
+        request.cap_version(LAST_BY_NAME)
+        return request
+
+    def _single(self, broker: Broker, group: str, version: int) -> wire.OffsetFetchRequest | KcliError:
+        left = self.left[group]
+        if left is None and version < _FIRST_FOR_ALL:
+            return too_old(f"{broker.name} cannot list what a group has committed", _FIRST_FOR_ALL, version)
+        topics = None if left is None else [
+            wire.OffsetFetchRequestTopic(name=name, partition_indexes=numbers)
+            for name, numbers in by_topic(left).items()
+        ]  # fmt: skip
+        return wire.OffsetFetchRequest(group_id=group, topics=topics, require_stable=self._require_stable)
+
+    def _take(
+        self,
+        group: str,
+        topics: Iterable[wire.OffsetFetchResponseTopics | wire.OffsetFetchResponseTopic],
+    ) -> int | KcliError:
+        """Notes the partitions of an answer; 0, or the error for which the group must be asked again."""
+        left = self.left[group]
+        again: dict[TopicPartition, KcliError] = {}
+        missing = set(left or ())
+        for topic in topics:
+            for row in topic.partitions:
+                where = TopicPartition(topic.name, row.partition_index)
+                if left is not None and where not in missing:
+                    continue  # told twice, or never asked for
+                missing.discard(where)
+                outcome = _outcome(GroupPartition(group, where), row)
+                if isinstance(outcome, KcliError) and judge(outcome).retriable:
+                    again[where] = outcome
+                elif left is not None or outcome is not None:
+                    self._found[group][where] = outcome
+        again |= dict.fromkeys(missing, LeftOutError("the broker's answer leaves it out"))
+        self._errors |= {GroupPartition(group, where): error for where, error in again.items()}
+        self.left[group] = [where for where in (again if left is None else left) if where in again]
+        return next(iter(again.values()), NONE)
+
+
+def _outcome(
+    key: GroupPartition, row: wire.OffsetFetchResponsePartition | wire.OffsetFetchResponsePartitions
+) -> OffsetAndMetadata | KcliError | None:
+    what = f"reading the offset of {key}"
+    if row.error_code != NONE:
+        return BrokerError(row.error_code, what)
+    if row.committed_offset == _NO_COMMIT:
+        return None
+    if row.committed_offset < 0:
+        return ProtocolError(what, why=f"the broker answers with {row.committed_offset}")
+    return OffsetAndMetadata(row.committed_offset, row.metadata or "", row.committed_leader_epoch)
+
+
+def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
+    """Numbers of partitions by topic, as requests name them."""
+    numbers: dict[str, list[int]] = {}
+    for where in partitions:
+        numbers.setdefault(where.topic, []).append(where.partition)
+    return numbers
+
+
+def too_old(what: str, needed: int, offered: int) -> UnsupportedError:
+    """The error for a broker whose version lacks what is asked for; ``what`` names broker and deed."""
+    return UnsupportedError(
+        what, why=f"that takes version {needed}, the broker offers {offered}: it is too old"
+    )

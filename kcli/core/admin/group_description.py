@@ -1,0 +1,229 @@
+"""Groups described, members and assignments: classic ones (DescribeGroups) and those of KIP-848.
+
+A name does not say of which kind its group is. All are asked for as classic groups first; those that the
+coordinator does not know as such are asked for once more as groups of the new protocol.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from kcli.core.cluster.cluster import Cluster
+from kcli.core.cluster.coordinators import Coordinators, KeyType
+from kcli.core.cluster.fanout import Items, Part, fan_out
+from kcli.core.cluster.routes import ToCoordinator
+from kcli.core.connection.plan import Broker
+from kcli.core.error_codes import GROUP_ID_NOT_FOUND, NONE, UNSUPPORTED_VERSION
+from kcli.core.errors import BrokerError, KcliError, NotFoundError, ProtocolError, UnsupportedError
+from kcli.core.group.consumer_protocol import PROTOCOL_TYPE, decode_assignment, decode_subscription
+from kcli.core.protocol.messages import consumer_group_describe as modern
+from kcli.core.protocol.messages import describe_groups as classic
+from kcli.core.types import TopicPartition
+
+_DEAD = "Dead"
+_NO_OPERATIONS = -2147483648
+
+
+@dataclass(frozen=True, slots=True)
+class MemberDescription:
+    """One member. ``subscription`` names topics, ``subscription_regex`` is of KIP-848 members only.
+
+    ``assignment`` is None where it cannot be told: the bytes are of another protocol than ``consumer``, or are
+    malformed. ``target`` is what a KIP-848 member is to have in the end; classic members have none. ``epoch`` is the
+    member epoch, −1 for classic members: they have none, and DescribeGroups does not tell the generation.
+    """
+
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    client_host: str
+    subscription: tuple[str, ...] = ()
+    assignment: tuple[TopicPartition, ...] | None = None
+    target: tuple[TopicPartition, ...] | None = None
+    epoch: int = -1
+    rack: str | None = None
+    subscription_regex: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupDescription:
+    """One group. ``type`` is ``classic`` or ``consumer`` (KIP-848), ``state`` Kafka's word, ``coordinator`` a node id.
+
+    ``assignor`` is the assignor in use; in groups that are not of consumers the protocol that they agreed on.
+    ``epoch`` and ``assignment_epoch`` are −1 for classic groups. ``operations`` are the bits of what this client may
+    do with the group (KIP-430), None where the broker does not say.
+    """
+
+    group_id: str
+    type: str
+    state: str
+    protocol_type: str
+    assignor: str
+    coordinator: int
+    members: tuple[MemberDescription, ...] = ()
+    epoch: int = -1
+    assignment_epoch: int = -1
+    operations: int | None = None
+
+
+def describe_groups(
+    cluster: Cluster,
+    coordinators: Coordinators,
+    names: Sequence[str],
+    deadline: float,
+    *,
+    include_operations: bool = False,
+) -> dict[str, GroupDescription | KcliError]:
+    """Each group, or why not: NotFoundError for one that does not exist, whatever version says so in whatever way.
+
+    UnsupportedError for a group of neither kind (share, streams).
+    """
+    run = _Describe(coordinators, include_operations=include_operations)
+    route = ToCoordinator[str](cluster, coordinators, str)
+    what = "describing group"
+    found = fan_out(cluster, dict.fromkeys(names), route, run.ask_classic, run.read_classic, deadline, what)
+    others = [group for group, told in found.items() if isinstance(told, NotFoundError)]
+    if others:
+        found |= fan_out(
+            cluster, dict.fromkeys(others), route, run.ask_modern, run.read_modern, deadline, what
+        )
+    return found
+
+
+class _Describe:
+    def __init__(self, coordinators: Coordinators, *, include_operations: bool) -> None:
+        self._coordinators = coordinators
+        self._include_operations = include_operations
+
+    def ask_classic(self, _broker: Broker, items: Items[str, None]) -> list[Part[str]]:
+        groups = [group for group, _ in items]
+        request = classic.DescribeGroupsRequest(
+            groups=groups, include_authorized_operations=self._include_operations
+        )
+        return [Part(request, groups)]
+
+    def read_classic(
+        self, answer: classic.DescribeGroupsResponse, _keys: Collection[str]
+    ) -> Iterator[tuple[str, int | KcliError, GroupDescription]]:
+        for row in answer.groups:
+            verdict: int | KcliError = row.error_code
+            if row.error_code == GROUP_ID_NOT_FOUND or (row.error_code == NONE and row.group_state == _DEAD):
+                verdict = _unknown(row.group_id)  # "Dead" is how versions before 6 say it
+            yield row.group_id, verdict, _classic(row, self._coordinator(row.group_id))
+
+    def ask_modern(self, broker: Broker, items: Items[str, None]) -> list[Part[str]]:
+        groups = [group for group, _ in items]
+        if not broker.offers(modern.ConsumerGroupDescribeRequest):
+            return [Part(_unknown(group), [group]) for group in groups]
+        request = modern.ConsumerGroupDescribeRequest(
+            group_ids=groups, include_authorized_operations=self._include_operations
+        )
+        return [Part(request, groups)]
+
+    def read_modern(
+        self, answer: modern.ConsumerGroupDescribeResponse, _keys: Collection[str]
+    ) -> Iterator[tuple[str, int | KcliError, GroupDescription]]:
+        for row in answer.groups:
+            verdict: int | KcliError = row.error_code
+            if row.error_code == GROUP_ID_NOT_FOUND:
+                verdict = _neither(row.group_id, row.error_message or "")
+            elif row.error_code == UNSUPPORTED_VERSION:  # 3.x advertises the API while it is switched off
+                verdict = _unknown(row.group_id)
+            elif row.error_code != NONE:
+                what = f"describing group {row.group_id}"
+                verdict = BrokerError(row.error_code, what, message=row.error_message or "")
+            yield row.group_id, verdict, _modern(row, self._coordinator(row.group_id))
+
+    def _coordinator(self, group: str) -> int:
+        node = self._coordinators.known(KeyType.GROUP, group)
+        return -1 if node is None else node
+
+
+def _unknown(group: str) -> NotFoundError:
+    return NotFoundError(f"group {group} does not exist", do="list the groups there are")
+
+
+def _neither(group: str, message: str) -> KcliError:
+    """Both kinds deny it. Only the broker's sentence tells a group of another kind from none at all."""
+    if "is not a consumer group" not in message:
+        return _unknown(group)
+    return UnsupportedError(f"group {group} cannot be described", why="it is a share or a streams group")
+
+
+def _classic(row: classic.DescribedGroup, coordinator: int) -> GroupDescription:
+    consumers = row.protocol_type == PROTOCOL_TYPE
+    return GroupDescription(
+        group_id=row.group_id,
+        type="classic",
+        state=row.group_state,
+        protocol_type=row.protocol_type,
+        assignor=row.protocol_data,
+        coordinator=coordinator,
+        members=tuple(_classic_member(member, consumers=consumers) for member in row.members),
+        operations=_operations(row.authorized_operations),
+    )
+
+
+def _classic_member(row: classic.DescribedGroupMember, *, consumers: bool) -> MemberDescription:
+    subscription: tuple[str, ...] = ()
+    assignment: tuple[TopicPartition, ...] | None = None
+    rack = None
+    if consumers:
+        # While the group rebalances a broker leaves these bytes out; what others wrote may be anything.
+        try:
+            if len(row.member_metadata):
+                told = decode_subscription(row.member_metadata, row.member_id)
+                subscription, rack = told.topics, told.rack
+            assignment = decode_assignment(row.member_assignment, row.member_id).partitions
+        except ProtocolError:
+            assignment = None
+    return MemberDescription(
+        member_id=row.member_id,
+        instance_id=row.group_instance_id,
+        client_id=row.client_id,
+        client_host=row.client_host,
+        subscription=subscription,
+        assignment=assignment,
+        rack=rack,
+    )
+
+
+def _modern(row: modern.DescribedGroup, coordinator: int) -> GroupDescription:
+    return GroupDescription(
+        group_id=row.group_id,
+        type="consumer",
+        state=row.group_state,
+        protocol_type=PROTOCOL_TYPE,
+        assignor=row.assignor_name,
+        coordinator=coordinator,
+        members=tuple(_modern_member(member) for member in row.members),
+        epoch=row.group_epoch,
+        assignment_epoch=row.assignment_epoch,
+        operations=_operations(row.authorized_operations),
+    )
+
+
+def _modern_member(row: modern.Member) -> MemberDescription:
+    return MemberDescription(
+        member_id=row.member_id,
+        instance_id=row.instance_id,
+        client_id=row.client_id,
+        client_host=row.client_host,
+        subscription=tuple(row.subscribed_topic_names),
+        assignment=_partitions(row.assignment),
+        target=_partitions(row.target_assignment),
+        epoch=row.member_epoch,
+        rack=row.rack_id,
+        subscription_regex=row.subscribed_topic_regex or None,
+    )
+
+
+def _partitions(assignment: modern.Assignment) -> tuple[TopicPartition, ...]:
+    return tuple(
+        TopicPartition(topic.topic_name, number)
+        for topic in assignment.topic_partitions
+        for number in topic.partitions
+    )
+
+
+def _operations(bits: int) -> int | None:
+    return None if bits == _NO_OPERATIONS else bits

@@ -1,0 +1,163 @@
+"""Groups as a whole: listed from every broker, deleted at their coordinators."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from kcli.core.admin.committed import too_old
+from kcli.core.cluster.cluster import Cluster
+from kcli.core.cluster.coordinators import Coordinators, KeyType
+from kcli.core.cluster.everywhere import ask_every_broker
+from kcli.core.cluster.fanout import Items, Part, fan_out
+from kcli.core.cluster.routes import ToCoordinator
+from kcli.core.connection.plan import Broker
+from kcli.core.error_codes import GROUP_ID_NOT_FOUND
+from kcli.core.errors import BrokerError, ConfigError, KcliError, NotFoundError
+from kcli.core.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
+from kcli.core.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+
+STATES = (
+    "PreparingRebalance",
+    "CompletingRebalance",
+    "Stable",
+    "Dead",
+    "Empty",
+    "Assigning",
+    "Reconciling",
+    "NotReady",
+)
+TYPES = ("classic", "consumer", "share", "streams")
+
+_FIRST_WITH_STATES = 4
+_FIRST_WITH_TYPES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ListedGroup:
+    """A group as its coordinator lists it. ``state`` and ``type`` are empty where a broker is too old to tell.
+
+    ``protocol_type`` is ``consumer``, ``connect``, …; empty for a group that has only committed offsets.
+    ``coordinator`` is a node id.
+    """
+
+    group_id: str
+    protocol_type: str
+    state: str
+    type: str
+    coordinator: int
+
+
+@dataclass(frozen=True, slots=True)
+class GroupListing:
+    """``groups`` by name, each once. ``errors``: the brokers (by node id) whose groups are missing here, and why."""
+
+    groups: tuple[ListedGroup, ...]
+    errors: Mapping[int, KcliError]
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether there may be groups that nobody has told of."""
+        return bool(self.errors)
+
+
+def list_groups(
+    cluster: Cluster,
+    coordinators: Coordinators,
+    deadline: float,
+    *,
+    states: Collection[str] = (),
+    types: Collection[str] = (),
+) -> GroupListing:
+    """All groups, or those in one of ``states`` (KIP-518) and of one of ``types`` (KIP-848), in any case.
+
+    A broker too old for a filter is among the errors. Raises the first error when no broker has answered, and
+    ConfigError for a state or type that does not exist: brokers take it for one that no group has.
+    """
+    wanted_states = [_spelled(state, STATES, "state") for state in states]
+    wanted_types = [_spelled(kind, TYPES, "type") for kind in types]
+
+    def ask(broker: Broker) -> ListGroupsRequest:
+        version = broker.version(ListGroupsRequest)
+        if wanted_states and version < _FIRST_WITH_STATES:
+            raise too_old(f"{broker.name} cannot filter groups by state", _FIRST_WITH_STATES, version)
+        if version < _FIRST_WITH_TYPES and set(wanted_types) - {"classic"}:  # it has no others
+            raise too_old(f"{broker.name} cannot filter groups by type", _FIRST_WITH_TYPES, version)
+        return ListGroupsRequest(states_filter=wanted_states, types_filter=wanted_types)
+
+    def read(answer: ListGroupsResponse) -> tuple[int, list[ListedGroup]]:
+        return answer.error_code, [
+            ListedGroup(row.group_id, row.protocol_type, row.group_state, row.group_type.lower(), -1)
+            for row in answer.groups
+        ]
+
+    found = ask_every_broker(cluster, ask, read, deadline, "listing the groups of broker")
+    errors = {number: rows for number, rows in found.items() if isinstance(rows, KcliError)}
+    if errors and len(errors) == len(found):
+        raise next(iter(errors.values()))
+    told = [
+        replace(row, coordinator=number)
+        for number, rows in found.items()
+        if not isinstance(rows, KcliError)
+        for row in rows
+    ]
+    return GroupListing(tuple(_once(cluster, coordinators, told, deadline)), errors)
+
+
+def _spelled(word: str, known: Sequence[str], what: str) -> str:
+    for one in known:
+        if one.lower() == word.lower():
+            return one
+    raise ConfigError(f"there is no group {what} {word!r}", do=f"choose among {', '.join(known)}")
+
+
+def _once(
+    cluster: Cluster, coordinators: Coordinators, told: Sequence[ListedGroup], deadline: float
+) -> list[ListedGroup]:
+    """Each group once, by name. While coordinators move, two may list a group: then the one asked for counts."""
+    by_name: dict[str, list[ListedGroup]] = {}
+    for row in told:
+        by_name.setdefault(row.group_id, []).append(row)
+    twice = [name for name, rows in by_name.items() if len(rows) > 1]
+    if twice:
+        lookup = coordinators.find_many(KeyType.GROUP, twice)
+        cluster.poll(max(0.0, deadline - cluster.loop.now()), lookup)
+    for name in twice:
+        now_at = coordinators.known(KeyType.GROUP, name)
+        by_name[name].sort(key=lambda row: row.coordinator != now_at)
+    return [by_name[name][0] for name in sorted(by_name)]
+
+
+def delete_groups(
+    cluster: Cluster,
+    coordinators: Coordinators,
+    names: Sequence[str],
+    deadline: float,
+    *,
+    emptied: Collection[str] = (),
+) -> dict[str, KcliError | None]:
+    """Deletes groups that have no members, with what they have committed (KIP-229); None: it was done.
+
+    NON_EMPTY_GROUP for a group with members, NotFoundError for an unknown one. ``emptied`` are groups whose offsets
+    this client has deleted: coordinators before 4.0 drop a group with its last offset, so an unknown one is done.
+    """
+    unsure: set[str] = set()
+
+    def ask(_broker: Broker, items: Items[str, None]) -> list[Part[str]]:
+        groups = [group for group, _ in items]
+        return [Part(DeleteGroupsRequest(groups_names=groups), groups)]
+
+    def read(
+        answer: DeleteGroupsResponse, _keys: Collection[str]
+    ) -> Iterator[tuple[str, int | KcliError, None]]:
+        for row in answer.results:
+            yield row.group_id, row.error_code, None
+
+    route = ToCoordinator[str](cluster, coordinators, str)
+    items = dict.fromkeys(names)
+    found = fan_out(cluster, items, route, ask, read, deadline, "deleting group", unsure=unsure)
+    return {group: _deleted(group, error, {*unsure, *emptied}) for group, error in found.items()}
+
+
+def _deleted(group: str, error: KcliError | None, may_be_gone: Collection[str]) -> KcliError | None:
+    if not isinstance(error, BrokerError) or error.code != GROUP_ID_NOT_FOUND:
+        return error
+    return None if group in may_be_gone else NotFoundError(f"group {group} does not exist")

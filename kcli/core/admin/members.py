@@ -1,0 +1,114 @@
+"""Members taken out of their groups by somebody else (LeaveGroup, KIP-345): many at once, each with its outcome."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from kcli.core.admin.committed import too_old
+from kcli.core.cluster.cluster import Cluster
+from kcli.core.cluster.coordinators import Coordinators
+from kcli.core.cluster.fanout import Items, Part, fan_out
+from kcli.core.cluster.routes import ToCoordinator
+from kcli.core.connection.plan import Broker
+from kcli.core.error_codes import NONE, UNKNOWN_MEMBER_ID
+from kcli.core.errors import ConfigError, KcliError, NotFoundError
+from kcli.core.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
+
+_FIRST_WITH_MANY = 3
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMember:
+    """A member by its id, a static one by its instance id alone; both together must fit each other."""
+
+    member_id: str = ""
+    instance_id: str | None = None
+
+    def __str__(self) -> str:
+        return self.member_id or f"with instance id {self.instance_id}"
+
+
+class _Leaving(NamedTuple):
+    group: str
+    member: GroupMember
+
+    def __str__(self) -> str:
+        return f"{self.member} of group {self.group}"
+
+
+def remove_members(
+    cluster: Cluster,
+    coordinators: Coordinators,
+    wanted: Mapping[str, Collection[GroupMember]],
+    deadline: float,
+    *,
+    reason: str | None = None,
+) -> dict[str, dict[GroupMember, KcliError | None]]:
+    """Removes members of classic and KIP-848 groups; they learn of it with their next request. None: it is gone.
+
+    NotFoundError for a member that the group does not have. ``reason`` is for the broker's log (KIP-800). Below v3
+    there is one request for each member, and static members cannot be named by their instance id.
+    """
+    items = {_Leaving(group, member): None for group, members in wanted.items() for member in members}
+    if any(not member.member_id and member.instance_id is None for _, member in items):
+        raise ConfigError("a member to be removed must be named by its id or its instance id")
+    unsure: set[_Leaving] = set()
+
+    def ask(broker: Broker, items: Items[_Leaving, None]) -> Iterator[Part[_Leaving]]:
+        version = broker.version(LeaveGroupRequest)
+        groups: dict[str, list[_Leaving]] = {}
+        for key, _ in items:
+            groups.setdefault(key.group, []).append(key)
+        for group, keys in groups.items():
+            if version >= _FIRST_WITH_MANY:
+                yield Part(_request(group, keys, reason), keys)
+            else:
+                yield from (Part(_single(broker, key, version), [key]) for key in keys)
+
+    def read(
+        answer: LeaveGroupResponse, keys: Collection[_Leaving]
+    ) -> Iterator[tuple[_Leaving, int | KcliError, None]]:
+        if answer.error_code != NONE or len(answer.members) == 0:
+            yield from ((key, _verdict(key, answer.error_code, unsure), None) for key in keys)
+        rows = {_name(row.member_id, row.group_instance_id): row.error_code for row in answer.members}
+        for key in keys:
+            code = rows.get(_name(key.member.member_id, key.member.instance_id))
+            if code is not None:
+                yield key, _verdict(key, code, unsure), None
+
+    route = ToCoordinator[_Leaving](cluster, coordinators, lambda key: key.group)
+    found = fan_out(cluster, items, route, ask, read, deadline, "removing member", unsure=unsure)
+    removed: dict[str, dict[GroupMember, KcliError | None]] = {group: {} for group in wanted}
+    for key, outcome in found.items():
+        removed[key.group][key.member] = outcome
+    return removed
+
+
+def _name(member_id: str, instance_id: str | None) -> tuple[str, str | None]:
+    """What a row of the answer is known by: a static member's id may be told though it was not asked for."""
+    return (member_id, None) if instance_id is None else ("", instance_id)
+
+
+def _request(group: str, keys: Collection[_Leaving], reason: str | None) -> LeaveGroupRequest:
+    members = [
+        MemberIdentity(
+            member_id=key.member.member_id, group_instance_id=key.member.instance_id, reason=reason
+        )
+        for key in keys
+    ]
+    return LeaveGroupRequest(group_id=group, members=members)
+
+
+def _single(broker: Broker, key: _Leaving, version: int) -> LeaveGroupRequest | KcliError:
+    if not key.member.member_id:
+        what = f"{broker.name} cannot remove a static member by its instance id"
+        return too_old(what, _FIRST_WITH_MANY, version)
+    return LeaveGroupRequest(group_id=key.group, member_id=key.member.member_id)
+
+
+def _verdict(key: _Leaving, code: int, unsure: Collection[_Leaving]) -> int | KcliError:
+    if code != UNKNOWN_MEMBER_ID:
+        return code
+    if key in unsure:  # the try whose answer was lost removed it
+        return NONE
+    return NotFoundError(f"group {key.group} has no member {key.member}")

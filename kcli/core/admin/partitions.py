@@ -1,0 +1,34 @@
+"""More partitions for topics that exist (CreatePartitions, KIP-195), ordered from the controller."""
+
+from collections.abc import Mapping, Sequence
+
+from kcli.core.admin.topics import Codes, Outcome, order_of_controller
+from kcli.core.cluster.cluster import Cluster
+from kcli.core.error_codes import INVALID_PARTITIONS
+from kcli.core.protocol.messages.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsTopic,
+)
+
+
+def create_partitions(
+    cluster: Cluster, counts: Mapping[str, int], deadline: float, *, validate_only: bool
+) -> Outcome:
+    """Gives each topic as many partitions as said, old ones included; or has the broker check that it could.
+
+    INVALID_PARTITIONS where a topic has that many, or more. Where an answer was lost it may also mean that the
+    partitions are made; then it counts as done.
+    """
+
+    def request(left: Sequence[str], timeout_ms: int) -> CreatePartitionsRequest:
+        topics = [CreatePartitionsTopic(name=name, count=counts[name], assignments=None) for name in left]
+        return CreatePartitionsRequest(topics=topics, timeout_ms=timeout_ms, validate_only=validate_only)
+
+    def codes(answer: CreatePartitionsResponse) -> Codes:
+        return {row.name: (row.error_code, row.error_message or "") for row in answer.results}
+
+    already = 0 if validate_only else INVALID_PARTITIONS
+    return order_of_controller(
+        cluster, list(counts), request, codes, "create partitions of topic", already, deadline
+    )

@@ -1,0 +1,200 @@
+"""Transactions and producers as brokers see them (KIP-664): listed, described, and who writes to a partition."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from kcli.core.admin.committed import by_topic, too_old
+from kcli.core.cluster.cluster import Cluster
+from kcli.core.cluster.coordinators import Coordinators, KeyType
+from kcli.core.cluster.everywhere import ask_every_broker
+from kcli.core.cluster.fanout import Items, Part, fan_out
+from kcli.core.cluster.routes import ToCoordinator, ToLeader
+from kcli.core.connection.plan import Broker
+from kcli.core.error_codes import NONE, TRANSACTIONAL_ID_NOT_FOUND
+from kcli.core.errors import BrokerError, ConfigError, KcliError, NotFoundError
+from kcli.core.protocol.messages import describe_producers as producers
+from kcli.core.protocol.messages import describe_transactions as described
+from kcli.core.protocol.messages import list_transactions as listed
+from kcli.core.types import TopicPartition
+
+_FIRST_WITH_DURATION = 1
+_FIRST_WITH_PATTERN = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ListedTransaction:
+    """A transactional id, its producer id, Kafka's word for the state, and its coordinator's node id."""
+
+    transactional_id: str
+    producer_id: int
+    state: str
+    coordinator: int
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionListing:
+    """``transactions`` by id. ``errors``: the brokers (by node id) whose transactions are missing here, and why."""
+
+    transactions: tuple[ListedTransaction, ...]
+    errors: Mapping[int, KcliError]
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether there may be transactions that nobody has told of."""
+        return bool(self.errors)
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionDescription:
+    """``start_ms`` is when the open transaction began, in ms since the epoch; −1 while there is none."""
+
+    transactional_id: str
+    state: str
+    producer_id: int
+    producer_epoch: int
+    timeout_ms: int
+    start_ms: int
+    partitions: tuple[TopicPartition, ...]
+    coordinator: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerDescription:
+    """A producer that a partition knows. −1 in ``open_since`` says that it has no open transaction there.
+
+    ``open_since`` is the first offset of its open transaction, ``last_timestamp`` is in ms since the epoch.
+    """
+
+    producer_id: int
+    producer_epoch: int
+    last_sequence: int
+    last_timestamp: int
+    coordinator_epoch: int
+    open_since: int
+
+
+def list_transactions(
+    cluster: Cluster,
+    deadline: float,
+    *,
+    states: Sequence[str] = (),
+    producer_ids: Sequence[int] = (),
+    longer_than_ms: int | None = None,
+    pattern: str | None = None,
+) -> TransactionListing:
+    """The transactional ids of every broker, filtered by what is given (KIP-664; duration KIP-994, regex KIP-1152).
+
+    Raises ConfigError for a state that brokers do not know, UnsupportedError when none knows the API or a filter.
+    """
+
+    def ask(broker: Broker) -> listed.ListTransactionsRequest:
+        version = broker.version(listed.ListTransactionsRequest)
+        if longer_than_ms is not None and version < _FIRST_WITH_DURATION:
+            what = f"{broker.name} cannot filter transactions by duration"
+            raise too_old(what, _FIRST_WITH_DURATION, version)
+        if pattern is not None and version < _FIRST_WITH_PATTERN:
+            what = f"{broker.name} cannot filter transactions by name"
+            raise too_old(what, _FIRST_WITH_PATTERN, version)
+        return listed.ListTransactionsRequest(
+            state_filters=list(states),
+            producer_id_filters=list(producer_ids),
+            duration_filter=-1 if longer_than_ms is None else longer_than_ms,
+            transactional_id_pattern=pattern,
+        )
+
+    def read(answer: listed.ListTransactionsResponse) -> tuple[int, list[listed.TransactionState]]:
+        if answer.unknown_state_filters:
+            raise ConfigError(f"there is no transaction state {answer.unknown_state_filters[0]!r}")
+        return answer.error_code, answer.transaction_states
+
+    found = ask_every_broker(cluster, ask, read, deadline, "listing the transactions of broker")
+    errors = {number: rows for number, rows in found.items() if isinstance(rows, KcliError)}
+    if errors and len(errors) == len(found):
+        raise next(iter(errors.values()))
+    rows = {
+        row.transactional_id: ListedTransaction(
+            row.transactional_id, row.producer_id, row.transaction_state, number
+        )
+        for number, states_of in found.items()
+        if not isinstance(states_of, KcliError)
+        for row in states_of
+    }
+    return TransactionListing(tuple(rows[name] for name in sorted(rows)), errors)
+
+
+def describe_transactions(
+    cluster: Cluster, coordinators: Coordinators, names: Sequence[str], deadline: float
+) -> dict[str, TransactionDescription | KcliError]:
+    """Each transactional id's state, from its coordinator; NotFoundError for one that no coordinator knows."""
+
+    def ask(_broker: Broker, items: Items[str, None]) -> list[Part[str]]:
+        ids = [name for name, _ in items]
+        return [Part(described.DescribeTransactionsRequest(transactional_ids=ids), ids)]
+
+    def read(
+        answer: described.DescribeTransactionsResponse, _keys: Collection[str]
+    ) -> Iterator[tuple[str, int | KcliError, TransactionDescription]]:
+        for row in answer.transaction_states:
+            name = row.transactional_id
+            verdict: int | KcliError = row.error_code
+            if row.error_code == TRANSACTIONAL_ID_NOT_FOUND:
+                verdict = NotFoundError(f"transactional id {name} does not exist")
+            node = coordinators.known(KeyType.TRANSACTION, name)
+            yield name, verdict, _transaction(row, -1 if node is None else node)
+
+    route = ToCoordinator[str](cluster, coordinators, str, KeyType.TRANSACTION)
+    what = "describing transactional id"
+    return fan_out(cluster, dict.fromkeys(names), route, ask, read, deadline, what)
+
+
+def _transaction(row: described.TransactionState, coordinator: int) -> TransactionDescription:
+    return TransactionDescription(
+        transactional_id=row.transactional_id,
+        state=row.transaction_state,
+        producer_id=row.producer_id,
+        producer_epoch=row.producer_epoch,
+        timeout_ms=row.transaction_timeout_ms,
+        start_ms=row.transaction_start_time_ms,
+        partitions=tuple(TopicPartition(t.topic, number) for t in row.topics for number in t.partitions),
+        coordinator=coordinator,
+    )
+
+
+def describe_producers(
+    cluster: Cluster, partitions: Collection[TopicPartition], deadline: float
+) -> dict[TopicPartition, list[ProducerDescription] | KcliError]:
+    """The producers that each partition's leader knows: those with open transactions, and idempotent ones."""
+
+    def ask(_broker: Broker, items: Items[TopicPartition, None]) -> list[Part[TopicPartition]]:
+        wheres = [where for where, _ in items]
+        topics = [
+            producers.TopicRequest(name=name, partition_indexes=numbers)
+            for name, numbers in by_topic(wheres).items()
+        ]
+        return [Part(producers.DescribeProducersRequest(topics=topics), wheres)]
+
+    def read(
+        answer: producers.DescribeProducersResponse, _keys: Collection[TopicPartition]
+    ) -> Iterator[tuple[TopicPartition, int | KcliError, list[ProducerDescription]]]:
+        for topic in answer.topics:
+            for row in topic.partitions:
+                where = TopicPartition(topic.name, row.partition_index)
+                verdict: int | KcliError = row.error_code
+                if row.error_code != NONE and row.error_message:
+                    what = f"describing the producers of {where}"
+                    verdict = BrokerError(row.error_code, what, message=row.error_message)
+                yield where, verdict, [_producer(state) for state in row.active_producers]
+
+    what = "describing the producers of"
+    return fan_out(cluster, dict.fromkeys(partitions), ToLeader(cluster), ask, read, deadline, what)
+
+
+def _producer(row: producers.ProducerState) -> ProducerDescription:
+    return ProducerDescription(
+        producer_id=row.producer_id,
+        producer_epoch=row.producer_epoch,
+        last_sequence=row.last_sequence,
+        last_timestamp=row.last_timestamp,
+        coordinator_epoch=row.coordinator_epoch,
+        open_since=row.current_txn_start_offset,
+    )

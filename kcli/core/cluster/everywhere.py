@@ -1,0 +1,69 @@
+"""Questions that every broker answers for itself: asked of all in parallel, an answer or an error for each.
+
+Runs in the loop's thread and blocks only in its poll.
+"""
+
+from collections.abc import Callable, Collection, Iterator
+from typing import Any, TypeVar
+
+from kcli.core.cluster.cluster import Cluster
+from kcli.core.cluster.fanout import Items, Part, fan_out
+from kcli.core.cluster.metadata import apply_answer
+from kcli.core.cluster.routes import ToBroker
+from kcli.core.connection.plan import Broker
+from kcli.core.errors import BrokerError, KcliError, NotFoundError
+from kcli.core.protocol.api import Request
+from kcli.core.protocol.messages.metadata import MetadataRequest, MetadataResponse
+
+A = TypeVar("A")
+
+
+def ask_every_broker(
+    cluster: Cluster,
+    ask: Callable[[Broker], Request],
+    read: Callable[[Any], tuple[int | KcliError, A]],
+    deadline: float,
+    what: str,
+) -> dict[int, A | KcliError]:
+    """Node id → answer or error, of the brokers that the cluster has now. ``read`` gives the code and the value.
+
+    When a broker leaves before it has answered, all are asked again: what was its business is theirs now.
+    """
+    while True:
+        found = ask_brokers(cluster, _present(cluster, deadline), ask, read, deadline, what)
+        left = any(isinstance(answer, NotFoundError) for answer in found.values())
+        if not left or cluster.loop.now() >= deadline:
+            return found
+
+
+def ask_brokers(
+    cluster: Cluster,
+    numbers: Collection[int],
+    ask: Callable[[Broker], Request],
+    read: Callable[[Any], tuple[int | KcliError, A]],
+    deadline: float,
+    what: str,
+) -> dict[int, A | KcliError]:
+    """The same of some brokers; NotFoundError for a number that the cluster has not."""
+
+    def ask_one(broker: Broker, items: Items[int, None]) -> list[Part[int]]:
+        return [Part(ask(broker), [number for number, _ in items])]
+
+    def read_one(answer: Any, keys: Collection[int]) -> Iterator[tuple[int, int | KcliError, A]]:
+        for number in keys:
+            yield number, *read(answer)
+
+    route = ToBroker[int](cluster, lambda number: number)
+    return fan_out(cluster, dict.fromkeys(numbers), route, ask_one, read_one, deadline, what)
+
+
+def _present(cluster: Cluster, deadline: float) -> list[int]:
+    """The brokers that metadata lists at this moment."""
+
+    def check(answer: MetadataResponse) -> list[int]:
+        if answer.error_code:
+            raise BrokerError(answer.error_code, "listing brokers")
+        cluster.view = apply_answer(cluster.view, answer, [])
+        return sorted(cluster.view.nodes)
+
+    return cluster.call(lambda: cluster.send(MetadataRequest(topics=[])), check, deadline, "listing brokers")

@@ -1,0 +1,137 @@
+"""Where a question about something goes: to a partition's leader, a key's coordinator, a named broker.
+
+A route splits keys by broker and knows what to look up again when a broker has refused one. Runs in the loop's
+thread; may wait in its poll for what it has to look up.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Generic, Protocol, TypeVar
+
+from kcli.core.cluster.cluster import ANY, Cluster
+from kcli.core.cluster.coordinators import Coordinators, KeyType
+from kcli.core.cluster.metadata import topic_missing
+from kcli.core.cluster.retry import judge
+from kcli.core.error_codes import NONE
+from kcli.core.errors import BrokerError, ConnectError, KcliError, NotFoundError, TimedOutError
+from kcli.core.types import TopicPartition
+
+K = TypeVar("K")
+
+Places = dict[K, int | KcliError]
+"""Key → node id (or ANY), or why there is none at the moment. NotFoundError may pass within a second."""
+
+
+class Route(Protocol[K]):
+    """How ``fan_out`` finds the brokers of its keys."""
+
+    def places(self, keys: Collection[K], deadline: float) -> Places[K]:
+        """Where each key's broker is."""
+
+    def renew(self, errors: Mapping[K, KcliError], deadline: float) -> None:
+        """These keys are asked for again next: looks up what their errors say is stale."""
+
+
+class ToLeader:
+    """Partitions to their leaders, as metadata names them."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def places(self, keys: Collection[TopicPartition], deadline: float) -> Places[TopicPartition]:
+        """Waits for metadata of topics that are new to it."""
+        self._cluster.ensure_topics({where.topic for where in keys}, deadline)
+        return {where: self._place(where) for where in keys}
+
+    def renew(self, errors: Mapping[TopicPartition, KcliError], deadline: float) -> None:  # noqa: ARG002
+        """Returns when metadata was asked for again."""
+        self._cluster.wait_refreshed(deadline)
+
+    def _place(self, where: TopicPartition) -> int | KcliError:
+        leader = self._cluster.view.leader(where)
+        return leader.id if leader is not None else _no_leader(self._cluster, where)
+
+
+class ToCoordinator(Generic[K]):
+    """Keys to the coordinator of the group or transactional id that ``name`` finds in each."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        coordinators: Coordinators,
+        name: Callable[[K], str],
+        key_type: KeyType = KeyType.GROUP,
+    ) -> None:
+        self._cluster = cluster
+        self._coordinators = coordinators
+        self._name: Callable[[K], str] = name
+        self._key_type = key_type
+
+    def places(self, keys: Collection[K], deadline: float) -> Places[K]:
+        """Looks up those that are not known, all in one round trip."""
+        names = {key: self._name(key) for key in keys}
+        known = {name: self._coordinators.known(self._key_type, name) for name in names.values()}
+        unknown = [name for name, node in known.items() if node is None]
+        found = self._look_up(unknown, deadline) if unknown else {}
+        places: Places[K] = {}
+        for key, name in names.items():
+            node = known[name]
+            places[key] = found[name] if node is None else node
+        return places
+
+    def renew(self, errors: Mapping[K, KcliError], deadline: float) -> None:  # noqa: ARG002
+        """Forgets the coordinators that were refuted or cannot be reached."""
+        for key, error in errors.items():
+            lost = isinstance(error, ConnectError)
+            if lost or judge(error).refresh == "coordinator":
+                self._coordinators.forget(self._key_type, self._name(key))
+            if lost:
+                self._cluster.request_refresh()
+
+    def _look_up(self, names: list[str], deadline: float) -> dict[str, int | KcliError]:
+        lookup = self._coordinators.find_many(self._key_type, names)
+        self._cluster.poll(max(0.0, deadline - self._cluster.loop.now()), lookup)
+        if lookup.done:
+            return lookup.value
+        what = "looking for coordinators did not finish in time"
+        return dict.fromkeys(names, TimedOutError(what, why="no answer yet"))
+
+
+class ToBroker(Generic[K]):
+    """Keys to the broker whose id ``number`` finds in each; ANY for those that any broker can answer."""
+
+    def __init__(self, cluster: Cluster, number: Callable[[K], int]) -> None:
+        self._cluster = cluster
+        self._number: Callable[[K], int] = number
+
+    def places(self, keys: Collection[K], deadline: float) -> Places[K]:  # noqa: ARG002
+        """NotFoundError for a broker that metadata does not list."""
+        return {key: self._place(self._number(key)) for key in keys}
+
+    def renew(self, errors: Mapping[K, KcliError], deadline: float) -> None:  # noqa: ARG002
+        """Returns when metadata was asked for again: a broker may have come, or gone."""
+        self._cluster.wait_refreshed(deadline)
+
+    def _place(self, number: int) -> int | KcliError:
+        if number == ANY or number in self._cluster.view.nodes:
+            return number
+        return NotFoundError(
+            f"the cluster has no broker {number}", why=f"it has {_listed(self._cluster.view.nodes)}"
+        )
+
+
+def _listed(numbers: Iterable[int]) -> str:
+    return ", ".join(str(number) for number in sorted(numbers)) or "none"
+
+
+def _no_leader(cluster: Cluster, where: TopicPartition) -> KcliError:
+    topic = cluster.view.topics.get(where.topic)
+    if topic_missing(topic):
+        return NotFoundError(f"topic {where.topic} does not exist")
+    if topic is not None and topic.error != NONE:
+        return BrokerError(topic.error, f"topic {where.topic}")
+    if topic is not None and topic.partitions and topic.partition(where.partition) is None:
+        return NotFoundError(
+            f"topic {where.topic} has no partition {where.partition}",
+            why=f"it has {len(topic.partitions)}, numbered from 0",
+        )
+    return TimedOutError(f"{where} has no leader", why="an election is going on, or its replicas are down")

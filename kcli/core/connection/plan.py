@@ -1,0 +1,61 @@
+"""Requests that are made when it is known what the broker offers: one for all where it can, several where it cannot.
+
+A plan is queued like a request and written when the handshake is over, in the turn in which that is known: what
+was decided from an offer goes out on the connection that made the offer. No socket, no clock.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kcli.core.connection.handshake import Offer
+from kcli.core.future import Future
+from kcli.core.protocol.api import Request, choose_version
+
+Answers = list[Future[Any]]
+"""One future for each request of a plan, in its order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Broker:
+    """Whom a plan is made for. ``name`` is for messages: ``host:port (node 1)``."""
+
+    name: str
+    offer: Offer
+
+    def version(self, api: type[Request]) -> int:
+        """The newest version of ``api`` that both sides know; UnsupportedError when there is none."""
+        return choose_version(api, self.offer.apis, self.name)
+
+    def offers(self, api: type[Request]) -> bool:
+        """Whether it knows ``api`` at all."""
+        return api.api_key in self.offer.apis
+
+
+class Plan:
+    """``write(broker)`` makes the requests, which are pipelined in this order; a KcliError it raises is the plan's.
+
+    ``answers`` is empty until they are written. The plan's own future is done when all of them are.
+    """
+
+    __slots__ = ("answers", "write")
+
+    def __init__(self, write: Callable[[Broker], Sequence[Request]]) -> None:
+        self.write = write
+        self.answers: Answers = []
+
+    def begin(self, broker: Broker, done: Future[Answers]) -> list[tuple[Request, Future[Any]]]:
+        """The requests to be written now, each with its future; ``done`` gets ``answers`` after the last of them."""
+        requests = self.write(broker)
+        self.answers = [Future() for _ in requests]
+        left = len(requests)
+
+        def one_less(_answer: Future[Any]) -> None:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                done.set_result(self.answers)
+
+        for answer in self.answers:
+            answer.on_done(one_less)
+        return list(zip(requests, self.answers, strict=True))

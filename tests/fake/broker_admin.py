@@ -1,0 +1,72 @@
+"""DescribeCluster and DescribeLogDirs: what a node knows of the others, and of its own disk."""
+
+from typing import TYPE_CHECKING
+
+from kcli.core.protocol.messages.describe_cluster import (
+    DescribeClusterBroker,
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+)
+from kcli.core.protocol.messages.describe_log_dirs import (
+    DescribeLogDirsPartition,
+    DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
+    DescribeLogDirsResult,
+    DescribeLogDirsTopic,
+)
+
+if TYPE_CHECKING:
+    from tests.fake.state import Context
+
+_ALLOWED = 3400
+_NOT_ASKED = -2147483648
+
+
+async def describe_cluster(ctx: "Context", request: DescribeClusterRequest) -> DescribeClusterResponse:
+    """The nodes that metadata lists; the others are fenced, and shown to those who ask for such."""
+    listed = {node.id for node in ctx.state.listed()}
+    return DescribeClusterResponse(
+        throttle_time_ms=0,
+        error_code=0,
+        cluster_id=ctx.state.settings.cluster_id,
+        controller_id=ctx.state.controller,
+        brokers=[
+            DescribeClusterBroker(
+                broker_id=node.id,
+                host=node.host,
+                port=node.port,
+                rack=node.rack,
+                is_fenced=node.id not in listed,
+            )
+            for node in ctx.state.nodes.values()
+            if node.id in listed or request.include_fenced_brokers
+        ],
+        cluster_authorized_operations=_ALLOWED
+        if request.include_cluster_authorized_operations
+        else _NOT_ASKED,
+    )
+
+
+async def describe_log_dirs(ctx: "Context", request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
+    """One directory; all replicas that are on this node, or those asked for."""
+    wanted = None
+    if request.topics is not None:
+        wanted = {(topic.topic, number) for topic in request.topics for number in topic.partitions}
+    topics = []
+    for topic in ctx.state.topics.by_name.values():
+        rows = [
+            DescribeLogDirsPartition(
+                partition_index=place.index,
+                partition_size=sum(len(batch.raw) for batch in place.log.batches),
+                offset_lag=0,
+                is_future_key=False,
+            )
+            for place in topic.partitions
+            if ctx.node in place.replicas and (wanted is None or (topic.name, place.index) in wanted)
+        ]
+        if rows:
+            topics.append(DescribeLogDirsTopic(name=topic.name, partitions=rows))
+    own = DescribeLogDirsResult(
+        error_code=0, log_dir=f"/fake/{ctx.node}", topics=topics, total_bytes=1 << 30, usable_bytes=1 << 29
+    )
+    return DescribeLogDirsResponse(throttle_time_ms=0, results=[own])

@@ -162,7 +162,7 @@ class ProducerOptions(ClientOptions):
     )
     partitioner: str = option(
         "murmur2",
-        "which partition a key belongs to: murmur2 is Java's, consistent is librdkafka's CRC32",
+        "which partition a key belongs to: murmur2 is Java's; consistent is librdkafka's consistent_random (CRC32)",
         choices=("murmur2", "consistent", "hashcode", "random", "roundrobin", "manual"),
     )
 

@@ -49,8 +49,13 @@ def _turns(ways: list[str]) -> int:
 @contextmanager
 def administrator(cluster: FakeCluster, timeout: float = PATIENCE, **options: Any) -> Iterator[Admin]:
     """An admin client with short pauses between its tries."""
-    wishes: dict[str, Any] = {"retry_backoff_ms": 5, "retry_backoff_max_ms": 20, "reconnect_backoff_ms": 10}
-    with Admin(bootstrap_servers=cluster.bootstrap, timeout=timeout, **{**wishes, **options}) as admin:
+    wishes: dict[str, Any] = {
+        "bootstrap_servers": cluster.bootstrap,
+        "retry_backoff_ms": 5,
+        "retry_backoff_max_ms": 20,
+        "reconnect_backoff_ms": 10,
+    }
+    with Admin(timeout=timeout, **{**wishes, **options}) as admin:
         yield admin
 
 

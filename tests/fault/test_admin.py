@@ -591,7 +591,7 @@ def test_groups_of_both_kinds_are_described_and_unknown_ones_are_unknown(
         assert one.instance_id == (None if versions.get(DescribeGroupsRequest) == 0 else "i")
         (two,) = modern.members
         assert (two.member_id, two.subscription, two.target) == ("m", ("t",), (T0, T1, T2))
-        assert (two.epoch, modern.epoch) == (1, 1)
+        assert two.epoch == modern.epoch == cluster.group_generation("modern") > 0
         assert modern.operations is not None
         assert (classic.operations is None) == (versions.get(DescribeGroupsRequest) == 0)
 
@@ -668,6 +668,17 @@ def test_offsets_of_a_group_that_does_not_exist_cannot_be_deleted() -> None:
     with FakeCluster(1, topics={"t": 3}) as cluster, administrator(cluster) as admin:
         (rows,) = admin.delete_offsets({"none": [T0, T1]}).values()
         assert [type(error) for error in rows.values()] == [NotFoundError] * 2
+
+
+def test_a_member_that_the_answer_leaves_out_does_not_count_as_removed() -> None:
+    def without_members(_request: Any, answer: Any) -> None:
+        answer.members = []
+
+    with FakeCluster(1, topics={"t": 3}) as cluster:
+        cluster.replace(LeaveGroupRequest, without_members)
+        with administrator(cluster, timeout=0.5) as admin:
+            (error,) = admin.remove_members({"g": [GroupMember("m")]})["g"].values()
+        assert "leaves it out" in str(error)
 
 
 @pytest.mark.parametrize("version", [5, 3, 2])

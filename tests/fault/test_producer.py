@@ -1,6 +1,8 @@
 """Faults of an idempotent producer, on a cluster that fails on command (cases P1 to P10 and P18)."""
 
 import itertools
+import subprocess
+import sys
 import threading
 import time
 from typing import Any
@@ -515,3 +517,49 @@ def test_options_may_be_given_as_files_spell_them() -> None:
         options = producer.options
     assert (options.bootstrap_servers, options.acks, options.linger_ms) == ("a:1,b:2", "1", 5.0)
     assert options.enable_idempotence is False
+
+
+def test_a_bulk_call_of_more_than_the_memory_waits_in_between() -> None:
+    with (
+        FakeCluster(1, topics={"t": 1}) as cluster,
+        quick(cluster, buffer_memory=40_000, batch_size=10_000) as producer,
+    ):
+        most = 0
+        held = cluster.hold(ProduceRequest, "request")
+        sending = threading.Thread(target=producer.send_lines, args=("t", [b"x" * 1_000] * 500))
+        sending.start()
+        cluster.wait_until(lambda: producer.metrics().threads_waiting == 1, PATIENCE)
+        most = producer.metrics().buffer_used
+        held.release()
+        sending.join(PATIENCE)
+        assert producer.flush(PATIENCE)
+        assert 40_000 <= most < 60_000
+        assert len(values(cluster, "t")) == 500
+
+
+FORGETFUL = """
+import os, sys
+from kcli.core import Producer
+from kcli.core.types import ProducerRecord
+producer = Producer(bootstrap_servers=sys.argv[1], linger_ms=5_000)
+futures = [producer.send(ProducerRecord("t", b"%d" % n)) for n in range(100)]
+"""
+FORKING = """
+if os.fork() == 0:
+    try:
+        producer.send(ProducerRecord("t", b"child"))
+    except Exception as error:
+        os.write(1, str(error).encode())
+    os._exit(0)
+os.wait()
+"""
+
+
+@pytest.mark.parametrize("more", ["", FORKING], ids=["exit", "fork"])
+def test_what_nobody_closed_is_flushed_at_the_end_of_the_process_that_sent_it(more: str) -> None:
+    with FakeCluster(1, topics={"t": 1}) as cluster:
+        command = [sys.executable, "-c", FORGETFUL + more, cluster.bootstrap]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert values(cluster, "t") == numbers(100)
+    assert ("a fork has no sender thread" in done.stdout) is bool(more)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kcli.core import clock
@@ -23,6 +24,7 @@ from kcli.core.errors import (
 )
 from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.options import ProducerOptions, given
+from kcli.core.producer import forgotten
 from kcli.core.producer.accumulator import Accumulator, Parked
 from kcli.core.producer.batch import ProducerBatch, RecordFuture
 from kcli.core.producer.metrics import ProducerMetrics
@@ -186,11 +188,9 @@ class Producer:
             return
         check_rows(rows)
         size = sum(len(row[0] or b"") + len(row[1] or b"") + len(row[2]) + 8 for row in rows)
-
-        def place() -> None:
-            self._placer.rows(topic, rows, partition)
-
-        self._submit(topic, len(rows), size, place)
+        for part, share in self._parts(len(rows), size):
+            place = partial(self._placer.rows, topic, rows[part], partition)
+            self._submit(topic, len(rows[part]), share, place)
 
     def send_batch(self, where: TopicPartition, batch: BatchView) -> RecordFuture:
         """Queues a whole batch that was read elsewhere, for one partition; the future is of its first record.
@@ -227,11 +227,11 @@ class Producer:
         stamp = clock.wall_ms() if timestamp is None else timestamp
         check_values("value", values)
         check_timestamp(stamp)
-
-        def place() -> None:
-            self._placer.lines(topic, values, key=key, headers=headers, partition=partition, timestamp=stamp)
-
-        self._submit(topic, len(values), sum(map(len, values)) + 8 * len(values), place)
+        lines = partial(
+            self._placer.lines, topic, key=key, headers=headers, partition=partition, timestamp=stamp
+        )
+        for part, share in self._parts(len(values), sum(map(len, values)) + 8 * len(values)):
+            self._submit(topic, len(values[part]), share, partial(lines, values[part]))
 
     def send_keyed(
         self,
@@ -251,11 +251,16 @@ class Producer:
         check_values("value", values)
         check_timestamp(stamp)
         size = sum(len(k or b"") + len(v or b"") + 8 for k, v in zip(keys, values, strict=True))
+        keyed = partial(self._placer.keyed, topic, headers=headers, partition=partition, timestamp=stamp)
+        for part, share in self._parts(len(values), size):
+            self._submit(topic, len(values[part]), share, partial(keyed, keys[part], values[part]))
 
-        def place() -> None:
-            self._placer.keyed(topic, keys, values, headers=headers, partition=partition, timestamp=stamp)
-
-        self._submit(topic, len(values), size, place)
+    def _parts(self, count: int, size: int) -> Iterator[tuple[slice, int]]:
+        """Rows that fit into the memory, piece by piece: waiting for memory is done in between. About equal sizes."""
+        pieces = max(1, min(count, -(-size // max(self.options.batch_size, self.options.buffer_memory // 4))))
+        step = -(-count // pieces)
+        for start in range(0, count, step):
+            yield slice(start, start + step), size // pieces
 
     # --- transactions ---------------------------------------------------------------------------------
 
@@ -522,14 +527,29 @@ class Producer:
         return done()
 
     def _raise_crash(self) -> None:
+        if isinstance(self._crash, KcliError):
+            raise self._crash.with_traceback(None)
         if self._crash is not None:
             raise KcliError("the sender thread has died", why=repr(self._crash)) from self._crash
+
+    def forked(self) -> None:
+        """Called in the child of a fork: the thread that sends has stayed in the parent, and its locks may be held."""
+        self._lock = threading.Lock()
+        self._completed = threading.Condition(self._lock)
+        self._crash = KcliError(
+            "this producer belongs to the process that made it",
+            why="a fork has no sender thread",
+            do="make a producer after the fork",
+        )
+        self._closed = self._ended = True
+        self._thread = None
 
     def _ensure_thread(self) -> None:
         with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="kcli-sender", daemon=True)
                 self._thread.start()
+                forgotten.watch(self)
 
     def _run(self) -> None:
         try:

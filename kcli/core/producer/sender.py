@@ -435,9 +435,17 @@ class Sender:
 
     def _verdict(self, batch: ProducerBatch, error: KcliError) -> KcliError:
         """What its records are told: an earlier try may have stored them, unless a transaction hides that anyway."""
-        if not batch.outcome_unknown or self.transactions is not None or isinstance(error, OutcomeUnknownError):
+        if (
+            not batch.outcome_unknown
+            or self.transactions is not None
+            or isinstance(error, OutcomeUnknownError)
+        ):
             return error
-        why = f"{error.why}; an earlier try may be stored all the same" if error.why else "it may be stored all the same"
+        why = (
+            f"{error.why}; an earlier try may be stored all the same"
+            if error.why
+            else "it may be stored all the same"
+        )
         return OutcomeUnknownError(f"{batch.where}: {error.what}", why=why, do=error.do)
 
     def _expire(self, now: float) -> None:

@@ -79,7 +79,7 @@ def consume(inv: Invocation, /, topics: tuple[str, ...], **flags: Any) -> int:
     %H their number, %e leader epoch, %x %y producer id and epoch, %%; %v{base64}, {hex}, {json}.
     """
     from kcli.core.consumer.consumer import Consumer
-    from kcli.core.options import ConsumerOptions
+    from kcli.core.options import WHOLE_BATCHES, ConsumerOptions
     from kcli.flows.stop import Stop
     from kcli.output.records import RecordSink
 
@@ -88,7 +88,9 @@ def consume(inv: Invocation, /, topics: tuple[str, ...], **flags: Any) -> int:
     asked = _asked(flags)
     cluster: dict[str, str | None] = {}
     formatter = _formatter(inv, names, flags, cluster)
-    options = inv.client_options(ConsumerOptions, isolation_level=flags["isolation_level"])
+    options = inv.client_options(
+        ConsumerOptions, isolation_level=flags["isolation_level"], max_poll_records=WHOLE_BATCHES
+    )
     with Consumer(options, hooks=inv.hooks) as consumer:
         with inv.first_contact(options.bootstrap_servers):
             cluster["id"] = consumer.connect(inv.timeout).cluster_id

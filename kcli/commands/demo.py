@@ -87,7 +87,7 @@ def _round_trip(
     """The digests of what was sent and of what came back; None when it was stopped."""
     from kcli.core.admin.admin import Admin
     from kcli.core.consumer.consumer import Consumer
-    from kcli.core.options import ClientOptions, ConsumerOptions, ProducerOptions
+    from kcli.core.options import WHOLE_BATCHES, ClientOptions, ConsumerOptions, ProducerOptions
     from kcli.core.producer.producer import Producer
     from kcli.core.types import TopicSpec
     from kcli.flows import round_trip
@@ -111,7 +111,9 @@ def _round_trip(
     if sent.error is not None:
         raise sent.error
     _say(inv, "produced", sent.confirmed, sent.bytes, sent.seconds)
-    consumer_options = ConsumerOptions(bootstrap_servers=bootstrap, client_id="kcli-demo")
+    consumer_options = ConsumerOptions(
+        bootstrap_servers=bootstrap, client_id="kcli-demo", max_poll_records=WHOLE_BATCHES
+    )
     with Consumer(consumer_options, hooks=inv.hooks) as consumer, inv.progress("read", total=records) as bar:
         consumer.connect(inv.timeout)
         read, digest = round_trip.read_back(consumer, TOPIC, sent.confirmed, stop, bar.update)

@@ -169,8 +169,43 @@ class ProducerOptions(ClientOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerOptions(ClientOptions):
-    """Options of a consumer."""
+    """Options of a consumer: Java's defaults, but whole batches and larger fetches."""
 
+    group_id: str = option("", "the group whose members share the partitions of what they subscribe to")
+    group_instance_id: str = option(
+        "", "a name that stays the same over restarts: a static member, which keeps its partitions (KIP-345)"
+    )
+    group_protocol: str = option(
+        "classic",
+        "classic: members assign among themselves; consumer: the coordinator assigns (KIP-848, Kafka 4.0 on)",
+        choices=("classic", "consumer"),
+    )
+    group_remote_assignor: str = option(
+        "",
+        "how the coordinator shall assign with group.protocol=consumer: uniform or range; empty leaves it to it",
+    )
+    partition_assignment_strategy: str = option(
+        "range,cooperative-sticky",
+        "how members assign with group.protocol=classic, preferred first: range, roundrobin, sticky, cooperative-sticky",
+    )
+    session_timeout_ms: int = option(
+        45_000, "a member that is not heard of for this long has died; for group.protocol=classic", low=1
+    )
+    heartbeat_interval_ms: int = option(
+        3_000, "how often the background thread says that the member lives; for group.protocol=classic", low=1
+    )
+    max_poll_interval_ms: int = option(
+        300_000, "a member that does not poll for this long leaves its group (KIP-62)", low=1
+    )
+    max_poll_records: int = option(500, "the most records that one poll hands out", low=1)
+    enable_auto_commit: bool = option(
+        True, "commit in the background what earlier polls handed out; needs group.id"
+    )
+    auto_commit_interval_ms: int = option(5_000, "how often that is done", low=0)
+    auto_offset_reset: str = option(
+        "latest",
+        "where to begin without a committed offset: earliest, latest, by_duration:P1D (a day back) or none (an error)",
+    )
     fetch_min_bytes: int = option(1, "a broker waits until it has this many bytes to give", low=0)
     fetch_max_wait_ms: int = option(500, "and at most this long", aliases=("fetch.wait.max.ms",), low=0)
     fetch_max_bytes: int = option(16_777_216, "the most that one answer should carry", low=1)
@@ -190,7 +225,18 @@ class ConsumerOptions(ClientOptions):
         choices=("read_committed", "read_uncommitted"),
     )
     client_rack: str = option("", "read from a replica in this rack where there is one (KIP-392)")
+    exclude_internal_topics: bool = option(
+        True, "a pattern that is subscribed to does not match internal topics"
+    )
+    fetch_buffer_bytes: int = option(
+        67_108_864,
+        "bytes that answers may take, of all brokers together, before they are handed out",
+        low=1_024,
+    )
 
+
+WHOLE_BATCHES = 0x7FFF_FFFF
+"""For ``max_poll_records``: a poll hands out all that has come."""
 
 ALL_OPTIONS: tuple[type[ClientOptions], ...] = (ClientOptions, ProducerOptions, ConsumerOptions)
 

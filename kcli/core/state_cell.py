@@ -24,6 +24,11 @@ class StateCell(Generic[S, E]):
         self._table = table
         self._report = report
 
+    def reporting(self, report: Callable[[S, S, str], None]) -> "StateCell[S, E]":
+        """Itself, telling ``report`` of each change from now on."""
+        self._report = report
+        return self
+
     def allows(self, event: E) -> bool:
         """Whether the table has the event for the present state."""
         return (self.state, event) in self._table

@@ -33,7 +33,7 @@ from kcli.core.types import Node
 if TYPE_CHECKING:
     import ssl
 
-CONTROL, FETCH, PRODUCE, TRANSACTION = "control", "fetch", "produce", "transaction"
+CONTROL, FETCH, PRODUCE, TRANSACTION, GROUP = "control", "fetch", "produce", "transaction", "group"
 
 Key = tuple[int, str]
 

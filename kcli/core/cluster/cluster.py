@@ -54,6 +54,7 @@ class Cluster:
         self.loop = loop or Loop(hooks=hooks)
         self.view = ClusterView()
         self.topics: set[str] = set()
+        self.all_known = False
         self.brokers = Brokers(self.loop, options, hooks)
         self._bootstrap = bootstrap_nodes(options.bootstrap_servers)
         self._next_any = 0
@@ -267,7 +268,7 @@ class Cluster:
             return
         names = sorted(topics)
         request = MetadataRequest(
-            topics=[MetadataRequestTopic(name=name) for name in names],
+            topics=None if self.all_known else [MetadataRequestTopic(name=name) for name in names],
             allow_auto_topic_creation=self.options.allow_auto_create_topics,
         )
         done: Future[ClusterView] = Future(self.loop.wait)
@@ -296,7 +297,10 @@ class Cluster:
             self.maybe_refresh(now)
             return
         self._refresh_failures = 0
-        self.view = apply_answer(self.view, answer.value, names)
+        if self.all_known:
+            self.view = apply_answer(self.view, answer.value, None, keep=names)
+        else:
+            self.view = apply_answer(self.view, answer.value, names)
         self._refreshed_at = now
         for name in names:
             if topic_missing(self.view.topics.get(name)):

@@ -49,8 +49,8 @@ def ask_brokers(
     def ask_one(broker: Broker, items: Items[int, None]) -> list[Part[int]]:
         return [Part(ask(broker), [number for number, _ in items])]
 
-    def read_one(answer: Any, keys: Collection[int]) -> Iterator[tuple[int, int | KcliError, A]]:
-        for number in keys:
+    def read_one(answer: Any, part: Part[int]) -> Iterator[tuple[int, int | KcliError, A]]:
+        for number in part.keys:
             yield number, *read(answer)
 
     route = ToBroker[int](cluster, lambda number: number)

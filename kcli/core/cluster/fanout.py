@@ -41,8 +41,8 @@ class Part(NamedTuple, Generic[K]):
 
 Ask = Callable[[Broker, Items[K, V]], Iterable[Part[K]]]
 """Makes the requests for what one broker is asked, given what it offers. A KcliError it raises is every key's."""
-Read = Callable[[Any, Collection[K]], Iterable[tuple[K, int | KcliError, A]]]
-"""Takes an answer apart: key, the broker's code or a finished error, value."""
+Read = Callable[[Any, Part[K]], Iterable[tuple[K, int | KcliError, A]]]
+"""Takes the answer to a part asunder: key, the broker's code or a finished error, value."""
 
 
 @dataclass(eq=False, slots=True)
@@ -65,16 +65,18 @@ def fan_out(
     what: str,
     *,
     final: Collection[int] = (),
+    unknown: Collection[int] = (),
     unsure: set[K] | None = None,
 ) -> dict[K, A | KcliError]:
     """The answer or the error of every key in ``items``, in their order. Never raises for a single key.
 
-    ``what`` stands before the key in errors. ``final`` are codes that no retry helps here, whatever the table says.
+    ``what`` stands before the key in errors. ``final`` are codes that no retry helps here, whatever the table says;
+    ``unknown`` are codes by which a broker says that there is no such thing, which may be news of a moment.
     ``unsure`` collects the keys with a try whose outcome is unknown: what was ordered may be done already.
     """
-    run = _FanOut(
-        cluster, items, route, ask, read, deadline, what, final, set() if unsure is None else unsure
-    )
+    run = _FanOut(cluster, items, route, ask, read, deadline, what)
+    run.final, run.unknown = final, unknown
+    run.unsure = set() if unsure is None else unsure
     return run.run()
 
 
@@ -91,7 +93,7 @@ def by_leader(
     def one(_broker: Broker, group: Items[TopicPartition, V]) -> list[Part[TopicPartition]]:
         return [Part(ask(group), [where for where, _ in group])]
 
-    return fan_out(cluster, items, ToLeader(cluster), one, lambda answer, _keys: read(answer), deadline, what)
+    return fan_out(cluster, items, ToLeader(cluster), one, lambda answer, _part: read(answer), deadline, what)
 
 
 class _FanOut(Generic[K, V, A]):
@@ -106,12 +108,13 @@ class _FanOut(Generic[K, V, A]):
         read: Read[K, A],
         deadline: float,
         what: str,
-        final: Collection[int],
-        unsure: set[K],
     ) -> None:
         self._cluster, self._items, self._route = cluster, items, route
         self._ask, self._read = ask, read
-        self._deadline, self._what, self._final, self._unsure = deadline, what, final, unsure
+        self._deadline, self._what = deadline, what
+        self.final: Collection[int] = ()
+        self.unknown: Collection[int] = ()
+        self.unsure: set[K] = set()
         self._results: dict[K, A | KcliError] = {}
         self._errors: dict[K, KcliError] = {}
         self._in_flight: list[_Question[K]] = []
@@ -181,21 +184,21 @@ class _FanOut(Generic[K, V, A]):
             self._no_answer(question.keys)
             return
         answers = iter(question.plan.answers)
-        for request, keys in question.parts:
-            if isinstance(request, KcliError):
-                self._note_all(keys, request)
+        for part in question.parts:
+            if isinstance(part.request, KcliError):
+                self._note_all(part.keys, part.request)
             else:
-                self._take_answer(keys, next(answers))
+                self._take_answer(part, next(answers))
 
-    def _take_answer(self, keys: Collection[K], answer: Future[Any]) -> None:
+    def _take_answer(self, part: Part[K], answer: Future[Any]) -> None:
         if not answer.done:
-            self._no_answer(keys)
+            self._no_answer(part.keys)
             return
         if answer.error is not None:
-            self._note_all(keys, answer.error)
+            self._note_all(part.keys, answer.error)
             return
-        left_out = dict.fromkeys(keys)
-        for key, verdict, value in self._read(answer.value, keys):
+        left_out = dict.fromkeys(part.keys)
+        for key, verdict, value in self._read(answer.value, part):
             if key not in left_out:
                 continue  # told twice, or never asked for
             del left_out[key]
@@ -213,7 +216,7 @@ class _FanOut(Generic[K, V, A]):
         now = self._cluster.loop.now()
         for key in self._idle():
             error = self._errors[key]
-            unknown = isinstance(error, NotFoundError)
+            unknown = isinstance(error, NotFoundError) or _code(error) in self.unknown
             patience = self._deadline if self._patience is None or not unknown else self._patience
             if now < min(patience, self._deadline):
                 continue
@@ -233,7 +236,7 @@ class _FanOut(Generic[K, V, A]):
     def _no_answer(self, keys: Iterable[K]) -> None:
         for key in keys:  # an earlier error tells more than the deadline
             self._errors.setdefault(key, TimedOutError("no answer in time"))
-            self._unsure.add(key)
+            self.unsure.add(key)
 
     def _note_all(self, keys: Iterable[K], error: BaseException) -> None:
         for key in keys:
@@ -244,10 +247,14 @@ class _FanOut(Generic[K, V, A]):
         if not isinstance(error, KcliError):
             raise error
         if may_be_done(error) or isinstance(error, LeftOutError):
-            self._unsure.add(key)
-        if isinstance(error, BrokerError) and error.code in self._final:
+            self.unsure.add(key)
+        if _code(error) in self.final:
             self._results[key] = error
         elif passing or judge(error).retriable or isinstance(error, LeftOutError):
             self._errors[key] = error
         else:
             self._results[key] = error
+
+
+def _code(error: BaseException) -> int | None:
+    return error.code if isinstance(error, BrokerError) else None

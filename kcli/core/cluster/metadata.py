@@ -61,8 +61,12 @@ class ClusterView:
         return next((t.name for t in self.topics.values() if t.id == topic_id), None)
 
 
-def apply_answer(view: ClusterView, answer: MetadataResponse, asked: Iterable[str] | None) -> ClusterView:
+def apply_answer(
+    view: ClusterView, answer: MetadataResponse, asked: Iterable[str] | None, keep: Iterable[str] = ()
+) -> ClusterView:
     """The view after ``answer`` to a request for the topics ``asked`` (None: for all of them).
+
+    Of all topics those that the answer lacks are forgotten, but for those to ``keep``: they are marked as missing.
 
     Topics that were not asked for stay. A topic that is briefly missing or in error keeps its partitions,
     and a leader epoch never goes back while the topic id is the same: brokers that lag behind tell old news.
@@ -72,6 +76,9 @@ def apply_answer(view: ClusterView, answer: MetadataResponse, asked: Iterable[st
         name = found.name if found.name is not None else view.topic_name(found.topic_id)
         if name is not None:
             topics[name] = _merge(view.topics.get(name), name, found)
+    for name in keep:
+        if name not in topics:
+            topics[name] = replace(view.topics.get(name, TopicView(name)), error=UNKNOWN_TOPIC_OR_PARTITION)
     nodes = {b.node_id: Node(b.node_id, b.host, b.port, b.rack) for b in answer.brokers}
     return replace(
         view,

@@ -4,7 +4,7 @@ Places are negative timestamps, and old brokers take one that they do not know f
 record with at least this timestamp" without an error. So a place goes only to brokers whose version has it.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from kcli.core.cluster.cluster import Cluster
@@ -82,11 +82,11 @@ def list_offsets(
             if t < 0 and _FIRST_WITH[t][1] > version
         ]
         timeout_ms = cluster.options.request_timeout_ms
-        request = _request(known, committed_only=committed_only, timeout_ms=timeout_ms)
+        request = offsets_request(known, committed_only=committed_only, timeout_ms=timeout_ms)
         return [*refused, Part(request, [where for where, _ in known])] if known else refused
 
     def read(
-        answer: ListOffsetsResponse, _keys: Collection[TopicPartition]
+        answer: ListOffsetsResponse, _part: Part[TopicPartition]
     ) -> Iterator[tuple[TopicPartition, int | KcliError, OffsetInfo]]:
         for topic in answer.topics:
             for p in topic.partitions:
@@ -103,9 +103,10 @@ def list_offsets(
     return found
 
 
-def _request(
+def offsets_request(
     items: Items[TopicPartition, int], *, committed_only: bool, timeout_ms: int
 ) -> ListOffsetsRequest:
+    """One broker's share of the question."""
     topics: dict[str, ListOffsetsTopic] = {}
     for where, timestamp in items:
         topic = topics.setdefault(where.topic, ListOffsetsTopic(name=where.topic, partitions=[]))

@@ -1,43 +1,84 @@
-"""The consumer, with a static assignment: reads given partitions between given offsets.
+"""The consumer: reads partitions that it was given, or its share of a group's; hands out whole batches or records.
 
-Single-threaded: ``poll`` turns the loop and hands out batches as they were fetched, valid until the next poll.
+One thread: ``poll`` turns the loop, hands out what has come and carries every rebalance and commit forward. With a
+subscription a second thread only keeps the membership alive (KIP-62).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.fanout import UNKNOWN_TOPIC_PATIENCE
 from kcli.core.cluster.metadata import ClusterView
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo, list_offsets
-from kcli.core.consumer.fetcher import Arrived, FetchedBatch, Fetcher, OutOfRangeError
-from kcli.core.consumer.subscription import PartitionState, Span, Subscription
-from kcli.core.errors import DataLossError, KcliError
+from kcli.core.consumer.auto_commit import AutoCommit
+from kcli.core.consumer.deserialization import Deserializer, deserialized
+from kcli.core.consumer.fetcher import FetchedBatch, Fetcher, OutOfRangeError
+from kcli.core.consumer.handout import Handout
+from kcli.core.consumer.metrics import ConsumerMetrics
+from kcli.core.consumer.positions import Positions, to_commit
+from kcli.core.consumer.rebalancing import RebalanceListener, Rebalancing
+from kcli.core.consumer.subscription import UNKNOWN, PartitionState, Span, Subscription
+from kcli.core.errors import ConfigError, DataLossError, KcliError, TimedOutError
+from kcli.core.future import Future
+from kcli.core.group.assignors.assignor import Assignor
+from kcli.core.group.group import Group
 from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.options import ConsumerOptions, given
-from kcli.core.types import Record, TopicPartition
+from kcli.core.types import GroupMetadata, OffsetAndMetadata, Record, TopicPartition
+
+_NEVER = float("inf")
+_LEAVE_PATIENCE = 5.0  # seconds for the last commit and the farewell
+
+What = str | TopicPartition
+Offsets = Mapping[TopicPartition, OffsetAndMetadata | int]
 
 
 class Consumer:
-    """``Consumer(bootstrap_servers="host:9092")``; a context manager. One thread at a time."""
+    """``Consumer(bootstrap_servers="host:9092", group_id="g")``; a context manager. One thread at a time."""
 
     def __init__(
-        self, options: ConsumerOptions | None = None, *, hooks: Hooks = NO_HOOKS, **values: Any
+        self,
+        options: ConsumerOptions | None = None,
+        *,
+        hooks: Hooks = NO_HOOKS,
+        key_deserializer: Deserializer | None = None,
+        value_deserializer: Deserializer | None = None,
+        assignors: Assignor | Sequence[str | Assignor] | None = None,
+        **values: Any,
     ) -> None:
         self.options = given(ConsumerOptions, options, values)
+        self._deserializers = (key_deserializer, value_deserializer)
         self.cluster = Cluster(self.options, hooks=hooks)
         self._subscription = Subscription()
+        self._group: Group | None = None
+        self._rebalancing = Rebalancing(self._subscription, self._auto_commit_of)
+        if self.options.group_id:
+            self._group = Group(
+                self.cluster,
+                self.options,
+                self._rebalancing,
+                lambda: self._subscription.topic_ids,
+                assignors or self.options.partition_assignment_strategy,
+            )
+        self._positions = Positions(self.cluster, self.options, self._subscription, self._group)
         self._fetcher = Fetcher(self.cluster, self.options, self._subscription)
-        self._handed_out: Arrived | None = None
+        self._handout = Handout(self._subscription, self._withheld)
+        self._auto_commit = AutoCommit(self.cluster, self.options, self._subscription, self._group)
+        self._pattern: re.Pattern[str] | None = None
+        self._matched_version = -1
+        self._subscribed = False
         self._woken = False
+        self._closed = False
 
     def __enter__(self) -> Consumer:
         return self
 
-    def __exit__(self, *_exc: object) -> None:
-        self.close()
+    def __exit__(self, exc_type: object, *_exc: object) -> None:
+        self.close(commit=exc_type is None)
 
     # --- what there is -----------------------------------------------------------------------------
 
@@ -61,17 +102,92 @@ class Consumer:
 
     # --- what is read ------------------------------------------------------------------------------
 
-    def assign(self, spans: Mapping[TopicPartition, Span]) -> None:
-        """Reads exactly these partitions, each from its start to its stop."""
-        self.cluster.topics.update(where.topic for where in spans)
-        self._subscription.assign(spans)
+    def subscribe(
+        self,
+        topics: str | Iterable[str] | re.Pattern[str],
+        *,
+        on_assigned: RebalanceListener | None = None,
+        on_revoked: RebalanceListener | None = None,
+        on_lost: RebalanceListener | None = None,
+    ) -> None:
+        """Becomes a member of the group at the next poll, and reads its share of ``topics``.
+
+        A compiled pattern stands for all topics whose names it matches from their beginning, those that come later
+        too. The callbacks get a list of partitions, inside ``poll``: ``on_revoked`` before they are given up (commit
+        there), ``on_lost`` when it is too late for that (default: ``on_revoked``), ``on_assigned`` before anything
+        of them is read (seek there).
+        """
+        group = self._must_have_group()
+        if self._subscription_is_manual:
+            raise ConfigError("partitions were assigned by hand", do="unsubscribe first")
+        self._rebalancing.listen(on_assigned, on_revoked, on_lost)
+        self._subscribed = True
+        if isinstance(topics, re.Pattern):
+            self._pattern, self._matched_version = topics, -1
+            self.cluster.all_known = True
+            return
+        self._pattern = None
+        names = frozenset([topics] if isinstance(topics, str) else topics)
+        self.cluster.topics.update(names)
+        group.subscribe(names)
+
+    def unsubscribe(self) -> None:
+        """Leaves the group, or forgets what was assigned by hand."""
+        if self._subscribed:
+            self._leave(_LEAVE_PATIENCE, commit=True)
+        self._subscribed, self._pattern = False, None
+        self._subscription.assign({})
+
+    @property
+    def _subscription_is_manual(self) -> bool:
+        return not self._subscribed and any(True for _ in self._subscription.items())
+
+    def assign(self, spans: Mapping[TopicPartition, Span] | Iterable[TopicPartition]) -> None:
+        """Reads exactly these partitions, whoever else does: each from its start to its stop.
+
+        Without a start: from the committed offset of ``group.id``, or else where ``auto.offset.reset`` says.
+        """
+        if self._subscribed:
+            raise ConfigError("topics were subscribed to", do="unsubscribe first")
+        chosen = spans if isinstance(spans, Mapping) else {TopicPartition(*where): Span() for where in spans}
+        self.cluster.topics.update(where.topic for where in chosen)
+        self._subscription.assign(chosen)
+
+    @property
+    def assignment(self) -> frozenset[TopicPartition]:
+        """What it reads at the moment."""
+        return frozenset(where for where, _ in self._subscription.items())
 
     def seek(self, where: TopicPartition, offset: int) -> None:
-        """Goes on from ``offset``."""
-        self._subscription.seek(where, offset)
+        """Goes on from ``offset``; EARLIEST and LATEST stand for the ends. KeyError for a foreign partition."""
+        self.state(where)
+        if offset in (EARLIEST, LATEST):
+            self._subscription.begin_anew(where, offset)
+        elif offset < 0:
+            raise ConfigError(f"{where}: {offset} is no offset")
+        else:
+            self._subscription.seek(where, offset)
 
-    def position(self, where: TopicPartition) -> int:
-        """The offset behind the last record that was handed out; KeyError for a foreign partition."""
+    def pause(self, *places: TopicPartition) -> None:
+        """Reads nothing of these until ``resume``; they stay assigned."""
+        for where in places:
+            self.state(where).paused = True
+
+    def resume(self, *places: TopicPartition) -> None:
+        """Reads them again, from where they were left."""
+        for where in places:
+            self.state(where).paused = False
+
+    def position(self, where: TopicPartition, timeout: float | None = None) -> int:
+        """The offset behind the last record that was handed out; KeyError for a foreign partition.
+
+        Waits for it where it is not known yet; TimedOutError after ``timeout`` seconds.
+        """
+        deadline = self.cluster.deadline(timeout)
+        while (state := self.state(where)).position == UNKNOWN:
+            if self.cluster.loop.now() >= deadline:
+                raise TimedOutError(f"the position of {where} is not known", why=state.phase.value)
+            self._turn(deadline)
         return self.state(where).position
 
     def state(self, where: TopicPartition) -> PartitionState:
@@ -84,69 +200,242 @@ class Consumer:
     @property
     def done(self) -> bool:
         """Whether every partition has reached its stop."""
-        return self._subscription.done
+        return not self._subscribed and self._subscription.done
+
+    # --- reading -------------------------------------------------------------------------------------
 
     def poll(self, timeout: float | None = None) -> list[FetchedBatch]:
         """Batches that have come, in order per partition; an empty list after ``timeout`` seconds without.
 
-        Their bytes are valid until the next call. Raises what a retry cannot help: lost or corrupt data,
-        authorisation.
+        Their bytes are valid until the next call. At most ``max.poll.records`` records. Raises what a retry cannot
+        help: lost or corrupt data, authorisation, the end of the membership; and what callbacks raise.
         """
-        self._release()
-        loop = self.cluster.loop
-        deadline = None if timeout is None else loop.now() + timeout
-        while not self._woken:
-            self._fetcher.pump(loop.now())
-            try:
-                arrived = self._fetcher.take()
-            except OutOfRangeError as error:
-                raise self._with_bounds(error) from None
-            batches = self._hand_out(arrived) if arrived is not None else []
-            now = loop.now()
-            if batches or self.done or (deadline is not None and now >= deadline):
-                return batches
-            if arrived is None:
-                until = min(self._fetcher.wake_at, deadline if deadline is not None else float("inf"))
-                self.cluster.poll(None if until == float("inf") else max(0.0, until - now))
-        self._woken = False
-        return []
+        batches = self._next(timeout)
+        for batch in batches:
+            self._handout.handed_out(batch)
+        return batches
 
     def records(self, timeout: float | None = None) -> Iterator[Record]:
-        """The records of one poll, one by one. The bulk paths work on batches instead."""
-        for fetched in self.poll(timeout):
-            for record in fetched.batch.records(*fetched.where):
-                if fetched.first <= record.offset < fetched.stop:
-                    yield record
-            fetched.batch.forget_payload()
+        """The records of one poll, one by one. The bulk paths work on batches instead.
+
+        The position follows record by record: a commit in between covers what was handed over, no more.
+        """
+        for record in self._handout.one_by_one(self._next(timeout)):
+            yield deserialized(record, *self._deserializers) if any(self._deserializers) else record
+
+    def __iter__(self) -> Iterator[Record]:
+        """Records without end, or up to the stop of every partition."""
+        while not self.done:
+            yield from self.records()
 
     def wakeup(self) -> None:
         """Ends the current or the next poll; for other threads and signal handlers."""
         self._woken = True
         self.cluster.loop.wakeup()
 
-    def close(self) -> None:
-        """Closes the connections; batches that were handed out are not valid any more."""
-        self._release()
-        self.cluster.close()
+    # --- commits -------------------------------------------------------------------------------------
+
+    def commit(self, *what: What | Offsets, timeout: float | None = None) -> None:
+        """Commits positions and waits: of everything, of a topic, of partitions; or the offsets of a mapping.
+
+        CommitFailedError says which were not committed and why.
+        """
+        offsets = self._to_commit(what)
+        if not offsets:
+            return
+        deadline = self.cluster.deadline(timeout)
+        commits = self._must_have_group().commits
+        future = commits.submit(offsets, deadline, through_rebalance=False)
+        future.result(max(0.0, deadline - self.cluster.loop.now()) + 1.0)
+        self._auto_commit.committed(offsets)
+
+    def commit_async(self, *what: What | Offsets) -> Future[None]:
+        """The same without waiting; polls carry it on. Commits are made in the order of the calls."""
+        offsets = self._to_commit(what)
+        deadline = self.cluster.deadline()
+        future = self._must_have_group().commits.submit(offsets, deadline, through_rebalance=True)
+        future.on_done(lambda done: None if done.error else self._auto_commit.committed(offsets))
+        return future
+
+    def committed(
+        self, places: Iterable[TopicPartition], timeout: float | None = None
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """What is committed for the group; None for nothing. Raises the first error that lasts."""
+        group, deadline = self._must_have_group(), self.cluster.deadline(timeout)
+        wanted, found = frozenset(places), dict[TopicPartition, OffsetAndMetadata | None]()
+
+        def attempt() -> Future[Any]:
+            while (node_id := group.coordinator(self.cluster.loop.now())) is None:
+                until = min(group.coordinator_known_at, deadline)
+                if self.cluster.loop.now() >= deadline:
+                    raise TimedOutError("looking for the group's coordinator took too long")
+                self.cluster.poll(max(0.0, until - self.cluster.loop.now()))
+            answer = group.fetch_offsets(wanted - found.keys(), node_id)
+            asked: Future[Any] = Future(self.cluster.loop.wait)
+            answer.on_done(asked.set_result)
+            return asked
+
+        def check(answer: Future[Any]) -> None:
+            missing = wanted - found.keys()
+            for where, told in group.read_offsets(missing, answer, self.cluster.loop.now()).items():
+                if isinstance(told, KcliError):
+                    raise told
+                found[where] = told
+
+        if wanted:
+            self.cluster.call(attempt, check, deadline, "asking for committed offsets")
+        return found
+
+    @property
+    def group_metadata(self) -> GroupMetadata:
+        """Who commits, for a producer's ``send_offsets_to_transaction`` (KIP-447)."""
+        return self._must_have_group().metadata
+
+    # --- the end ---------------------------------------------------------------------------------------
+
+    def close(self, timeout: float = _LEAVE_PATIENCE, *, commit: bool = True) -> None:
+        """Commits what was handed over (with ``enable.auto.commit``), leaves the group, closes the connections.
+
+        ``commit=False``, as when a ``with`` block ends by an exception, commits nothing more: whoever reads next
+        sees the last records again. Takes at most ``timeout`` seconds; nothing that was handed out is valid any more.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            self._leave(timeout, commit=commit)
+        finally:
+            self._handout.release()
+            self.cluster.close()
+
+    def metrics(self) -> ConsumerMetrics:
+        """A snapshot of its figures."""
+        group = self._group
+        return ConsumerMetrics(
+            records=self._handout.records,
+            fetches=self._fetcher.fetches,
+            bytes_fetched=self._fetcher.bytes_fetched,
+            commits=group.commits.done if group else 0,
+            commits_failed=group.commits.failed if group else 0,
+            rebalances=group.rebalances if group else 0,
+            partitions=len(self.assignment),
+            lag={
+                where: max(0, state.high_watermark - state.position)
+                for where, state in self._subscription.items()
+                if state.high_watermark >= 0 and state.position >= 0
+            },
+        )
 
     # --- inside --------------------------------------------------------------------------------------
 
-    def _hand_out(self, arrived: Arrived) -> list[FetchedBatch]:
-        batches: list[FetchedBatch] = []
-        for where, version, found, position in arrived.batches:
-            state = self._subscription.get(where)
-            if state is not None and state.version == version:
-                batches.extend(found)
-                state.position = position if state.stop is None else min(position, state.stop)
-        self._handed_out = arrived
-        if not batches:
-            self._release()
+    def _next(self, timeout: float | None) -> list[FetchedBatch]:
+        loop = self.cluster.loop
+        deadline = _NEVER if timeout is None else loop.now() + timeout
+        self._auto_commit.polled(loop.now())
+        if self._handout.empty:
+            self._handout.release()
+        while not self._woken:
+            batches = self._take()
+            if batches or self.done or loop.now() >= deadline:
+                return batches
+            self._turn(deadline)
+        self._woken = False
+        return []
+
+    def _take(self) -> list[FetchedBatch]:
+        self._advance(self.cluster.loop.now())
+        batches = self._handout.take(self.options.max_poll_records)
+        while not batches:
+            try:
+                arrived = self._fetcher.take()
+            except OutOfRangeError as error:
+                self._out_of_range(error)
+                continue
+            if arrived is None:
+                break
+            self._handout.begin(arrived)
+            batches = self._handout.take(self.options.max_poll_records)
         return batches
 
-    def _release(self) -> None:
-        if self._handed_out is not None:
-            self._handed_out.answer.release()
-            self._handed_out = None
+    def _turn(self, deadline: float) -> None:
+        """One wait, at most to the deadline; then whatever it brought."""
+        loop = self.cluster.loop
+        self._advance(loop.now())
+        wakes = [self._fetcher.wake_at, self._positions.wake_at, deadline]
+        if self._group is not None:
+            wakes.append(self._group.wake_at)
+        until = min(wakes)
+        self.cluster.poll(None if until == _NEVER else max(0.0, until - loop.now()))
+
+    def _advance(self, now: float) -> None:
+        group = self._group
+        if group is not None:
+            self._match()
+            group.polled(now)
+            group.advance(now)
+        self._positions.pump(now)
+        if self._positions.errors:
+            raise self._positions.errors.popleft()
+        self._fetcher.pump(now)
+
+    def _match(self) -> None:
+        view = self.cluster.view
+        if self._pattern is None or view.version == self._matched_version or not self._subscribed:
+            return
+        self._matched_version = view.version
+        hidden = self.options.exclude_internal_topics
+        names = frozenset(
+            name
+            for name, topic in view.topics.items()
+            if topic.partitions and self._pattern.match(name) and not (hidden and topic.internal)
+        )
+        self._must_have_group().subscribe(names)
+
+    def _withheld(self) -> frozenset[TopicPartition]:
+        return self._group.giving_up if self._group is not None else frozenset()
+
+    def _auto_commit_of(self, places: frozenset[TopicPartition]) -> Future[None] | None:
+        return self._auto_commit.before_revocation(places)
+
+    def _to_commit(self, what: tuple[What | Offsets, ...]) -> dict[TopicPartition, OffsetAndMetadata]:
+        if len(what) == 1 and isinstance(what[0], Mapping):
+            return {
+                TopicPartition(*where): OffsetAndMetadata(place) if isinstance(place, int) else place
+                for where, place in what[0].items()
+            }
+        found: dict[TopicPartition, OffsetAndMetadata] = {}
+        for where, state in self._subscription.items():
+            if (not what or where in what or where.topic in what) and state.position != UNKNOWN:
+                found[where] = to_commit(state.position, state.epoch)
+        return found
+
+    def _must_have_group(self) -> Group:
+        if self._group is None:
+            raise ConfigError("this consumer has no group", why="group.id is empty", do="set group.id")
+        return self._group
+
+    def _leave(self, timeout: float, *, commit: bool) -> None:
+        group = self._group
+        if group is None:
+            return
+        deadline = self.cluster.loop.now() + timeout
+        if commit:
+            self._auto_commit.before_close(deadline)
+        try:
+            if self._subscribed:
+                self._rebalancing.revoked(self.assignment)
+        finally:
+            group.leave(max(0.0, deadline - self.cluster.loop.now()))
+
+    def _out_of_range(self, error: OutOfRangeError) -> None:
+        """By the reset policy where the consumer chose the beginning, and told; else an error with the bounds."""
+        state = self._subscription.get(error.where)
+        if state is not None and state.by_policy:
+            policy = f"auto.offset.reset={self.options.auto_offset_reset}"
+            self.cluster.hooks.log("warning", "fetch", f"{error}: going on by {policy}")
+            self._positions.reset(error.where)
+            return
+        raise self._with_bounds(error) from None
 
     def _with_bounds(self, error: OutOfRangeError) -> DataLossError:
         where, timeout = error.where, self.options.request_timeout_ms / 1000

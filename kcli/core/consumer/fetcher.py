@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kcli.core.cluster.brokers import FETCH
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.retry import judge, judge_code
 from kcli.core.cluster.troubles import Troubles
-from kcli.core.consumer.subscription import PartitionState, Subscription
+from kcli.core.consumer.subscription import PartitionState, Phase, Subscription
 from kcli.core.consumer.transactions import visible_batches
 from kcli.core.error_codes import NONE, OFFSET_OUT_OF_RANGE, UNKNOWN_TOPIC_ID
 from kcli.core.errors import BrokerError, CorruptRecordsError, DataLossError, KcliError
@@ -48,6 +48,8 @@ class FetchedBatch:
     batch: BatchView
     first: int
     stop: int
+    then: int
+    """Where to go on once all of it was read: at ``stop``, or behind what is not shown there."""
 
 
 class OutOfRangeError(DataLossError):
@@ -89,6 +91,8 @@ class Fetcher:
         self._errors: deque[KcliError] = deque()
         self._troubles = Troubles(cluster.hooks, "fetch")
         self._turn = 0
+        self.fetches = 0
+        self.bytes_fetched = 0
         self.wake_at = float("inf")
 
     def take(self) -> Arrived | None:
@@ -104,7 +108,7 @@ class Fetcher:
         self.wake_at = float("inf")
         by_leader: dict[Node, list[tuple[TopicPartition, PartitionState]]] = {}
         for where, state in self._subscription.items():
-            if state.paused or state.fetched_all:
+            if state.paused or state.phase is not Phase.READING or state.fetched_all:
                 continue
             if state.not_before > now:
                 self.wake_at = min(self.wake_at, state.not_before)
@@ -121,11 +125,13 @@ class Fetcher:
                 self.wake_at = min(self.wake_at, self._cluster.brokers.retry_at(leader, FETCH))
                 self._cluster.request_refresh()
                 continue
-            self._send(leader, partitions)
+            self._send(leader, partitions, len(by_leader))
 
     # --- inside ------------------------------------------------------------------------------------
 
-    def _send(self, leader: Node, partitions: list[tuple[TopicPartition, PartitionState]]) -> None:
+    def _send(
+        self, leader: Node, partitions: list[tuple[TopicPartition, PartitionState]], leaders: int
+    ) -> None:
         options = self._options
         asked = _Asked(leader, {}, {})
         topics: dict[str, FetchTopic] = {}
@@ -152,7 +158,7 @@ class Fetcher:
         request = FetchRequest(
             max_wait_ms=options.fetch_max_wait_ms,
             min_bytes=options.fetch_min_bytes,
-            max_bytes=options.fetch_max_bytes,
+            max_bytes=min(options.fetch_max_bytes, max(1, options.fetch_buffer_bytes // leaders)),
             isolation_level=int(options.isolation_level == "read_committed"),
             session_epoch=-1,
             topics=list(topics.values()),
@@ -176,6 +182,7 @@ class Fetcher:
             self._failed(asked, BrokerError(answer.error_code, f"fetch from {asked.node}"), now)
             return
         arrived = Arrived(answer, [])
+        self.fetches += 1
         for topic in answer.responses:
             name = topic.topic or asked.topic_ids.get(topic.topic_id, "")
             for data in topic.partitions:
@@ -210,6 +217,7 @@ class Fetcher:
             return
         self._troubles.over(where)
         batches, position = self._cut(where, state, data)
+        state.high_watermark, state.last_stable = data.high_watermark, data.last_stable_offset
         if position > state.fetch_from:
             state.fetch_from = position
             arrived.batches.append((where, state.version, batches, position))
@@ -221,6 +229,7 @@ class Fetcher:
         records = data.records
         if not isinstance(records, memoryview) or not len(records):
             return [], state.fetch_from
+        self.bytes_fetched += len(records)
         position, stop = state.fetch_from, state.stop
         wanted = []
         aborted = [(a.producer_id, a.first_offset) for a in data.aborted_transactions or ()]
@@ -233,8 +242,12 @@ class Fetcher:
                 continue
             end = batch.next_offset if stop is None else min(stop, batch.next_offset)
             if visible and batch.base_offset < end:
-                wanted.append(FetchedBatch(where, batch, max(position, batch.base_offset), end))
+                first = max(position, batch.base_offset)
+                wanted.append(FetchedBatch(where, batch, first, end, end))
             position = batch.next_offset
+            state.fetch_epoch = batch.leader_epoch
+        if wanted:
+            wanted[-1] = replace(wanted[-1], then=position if stop is None else min(position, stop))
         return wanted, position
 
     def _checked(
@@ -249,7 +262,7 @@ class Fetcher:
                     batch.verify()
                 yield batch
         except CorruptRecordsError as error:
-            state.paused = True
+            state.phase = Phase.FAILED
             self._errors.append(
                 CorruptRecordsError(
                     f"{where}: {error.what}",
@@ -260,10 +273,10 @@ class Fetcher:
 
     def _partition_error(self, where: TopicPartition, state: PartitionState, code: int, now: float) -> None:
         if code == OFFSET_OUT_OF_RANGE:
-            state.paused = True
+            state.phase = Phase.FAILED
             self._errors.append(OutOfRangeError(where, state.fetch_from))
         elif code == UNKNOWN_TOPIC_ID and self._recreated(where, state):
-            state.paused = True
+            state.phase = Phase.FAILED
             self._errors.append(
                 DataLossError(
                     f"topic {where.topic} was deleted and created anew while it was read",
@@ -274,7 +287,7 @@ class Fetcher:
         elif judge_code(code).retriable:
             self._stale(where, state, BrokerError(code, f"fetch of {where}"), now)
         else:
-            state.paused = True
+            state.phase = Phase.FAILED
             self._errors.append(BrokerError(code, f"fetch of {where}"))
 
     def _recreated(self, where: TopicPartition, state: PartitionState) -> bool:
@@ -290,5 +303,5 @@ class Fetcher:
         self._cluster.request_refresh()
         gone = self._cluster.gone(where.topic)
         if gone is not None:
-            state.paused = True
+            state.phase = Phase.FAILED
             self._errors.append(gone)

@@ -37,7 +37,8 @@ def fetched(
     raw = bytearray(b"".join(builder.wire(producer_id=9, producer_epoch=2)))
     raw[:8] = base.to_bytes(8, "big")
     batch = RecordBatch(memoryview(bytes(raw)))
-    return FetchedBatch(WHERE, batch, max(base, first), batch.next_offset if stop is None else stop)
+    end = batch.next_offset if stop is None else stop
+    return FetchedBatch(WHERE, batch, max(base, first), end, end)
 
 
 MAKERS: dict[str, Callable[[], Formatter]] = {

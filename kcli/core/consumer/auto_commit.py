@@ -1,0 +1,88 @@
+"""Commits by itself what earlier polls handed out (``enable.auto.commit``): when the application polls again, it is
+done with that. Before partitions are given up, and at the end, it commits once more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+
+from kcli.core.cluster.cluster import Cluster
+from kcli.core.consumer.positions import to_commit
+from kcli.core.consumer.subscription import UNKNOWN, Subscription
+from kcli.core.errors import CommitFailedError, KcliError
+from kcli.core.future import Future
+from kcli.core.group.group import Group
+from kcli.core.options import ConsumerOptions
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+
+_REVOCATION_PATIENCE = 5.0  # seconds that a rebalance waits for its commit
+
+
+class AutoCommit:
+    """``polled`` at the beginning of every poll; the others when they are due. Commits only what has moved."""
+
+    def __init__(
+        self, cluster: Cluster, options: ConsumerOptions, subscription: Subscription, group: Group | None
+    ) -> None:
+        self._cluster = cluster
+        self._group = group if options.enable_auto_commit else None
+        self._interval = options.auto_commit_interval_ms / 1000
+        self._subscription = subscription
+        self._pending: Future[None] | None = None
+        self._next = 0.0
+
+    def polled(self, now: float) -> None:
+        """What was handed out up to now is done with; commits it when the interval is over."""
+        if self._group is None:
+            return
+        if now < self._next or (self._pending is not None and not self._pending.done):
+            return
+        self._next = now + self._interval
+        if offsets := self._moved(None):
+            self._pending = self._submit(offsets, self._cluster.deadline())
+
+    def before_revocation(self, places: frozenset[TopicPartition]) -> Future[None] | None:
+        """A commit of what earlier polls handed out of these, or None when there is nothing to commit.
+
+        It runs inside a poll: whatever was handed out is done with.
+        """
+        offsets = self._moved(places)
+        if self._group is None or not offsets:
+            return None
+        return self._submit(offsets, self._cluster.loop.now() + _REVOCATION_PATIENCE)
+
+    def before_close(self, deadline: float) -> None:
+        """Commits everything that was handed out, and waits for that; a failure is told, not raised."""
+        offsets = self._moved(None)
+        if self._group is None or not offsets:
+            return
+        future = self._submit(offsets, deadline)
+        with suppress(TimeoutError, KcliError):
+            future.result(max(0.0, deadline - self._cluster.loop.now()))
+
+    def committed(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        """These are committed already, by the application."""
+        for where, place in offsets.items():
+            state = self._subscription.get(where)
+            if state is not None:
+                state.committed = place.offset
+
+    def _moved(self, places: frozenset[TopicPartition] | None) -> dict[TopicPartition, OffsetAndMetadata]:
+        return {
+            where: to_commit(state.position, state.epoch)
+            for where, state in self._subscription.items()
+            if (places is None or where in places) and state.position not in (UNKNOWN, state.committed)
+        }
+
+    def _submit(self, offsets: dict[TopicPartition, OffsetAndMetadata], deadline: float) -> Future[None]:
+        assert self._group is not None
+        future = self._group.commits.submit(offsets, deadline, through_rebalance=True)
+        future.on_done(lambda done: self._settled(offsets, done))
+        return future
+
+    def _settled(self, offsets: dict[TopicPartition, OffsetAndMetadata], done: Future[None]) -> None:
+        if done.error is None:
+            self.committed(offsets)
+        elif isinstance(done.error, CommitFailedError):
+            self._cluster.hooks.log("warning", "group", f"automatic commit: {done.error}")

@@ -1,0 +1,42 @@
+"""From the bytes of a record to the application's objects."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from kcli.core.errors import KcliError
+from kcli.core.types import Record
+
+Deserializer = Callable[[str, bytes | None], Any]
+"""Given a topic and the bytes of a key or value; null is None."""
+
+
+class DeserializationError(KcliError):
+    """A deserializer failed; ``record`` has the bytes. The position is behind it: the next poll goes on."""
+
+    exit_code = 5
+
+    def __init__(self, record: Record, part: str, error: Exception) -> None:
+        place = f"{record.topic}-{record.partition}, offset {record.offset}"
+        super().__init__(
+            f"{place}: the {part} cannot be deserialized", why=f"{type(error).__name__}: {error}"
+        )
+        self.record = record
+
+
+def deserialized(
+    record: Record, key_deserializer: Deserializer | None, value_deserializer: Deserializer | None
+) -> Record:
+    """The record with objects for key and value; DeserializationError names the record."""
+    key = _apply(record, "key", record.key, key_deserializer)
+    value = _apply(record, "value", record.value, value_deserializer)
+    return replace(record, key=key, value=value)
+
+
+def _apply(record: Record, part: str, data: bytes | None, deserializer: Deserializer | None) -> Any:
+    if deserializer is None:
+        return data
+    try:
+        return deserializer(record.topic, data)
+    except Exception as error:
+        raise DeserializationError(record, part, error) from error

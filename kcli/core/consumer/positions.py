@@ -1,0 +1,365 @@
+"""Finds out where partitions are read from: the committed offset, else where the reset policy says; and whether what
+was read so far is still in the log (KIP-320).
+
+Asks without waiting; ``pump`` in every turn. A temporary error is asked again, and never taken for "nothing is
+committed". Runs in the consumer's thread.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from kcli.core import clock
+from kcli.core.cluster.cluster import Cluster
+from kcli.core.cluster.offsets import EARLIEST, LATEST, offsets_request
+from kcli.core.cluster.retry import Backoff, given_up, judge
+from kcli.core.cluster.troubles import Troubles
+from kcli.core.consumer.subscription import PartitionState, Phase, Subscription
+from kcli.core.error_codes import NONE
+from kcli.core.errors import (
+    BrokerError,
+    ConfigError,
+    ConnectError,
+    DataLossError,
+    KcliError,
+    NoOffsetError,
+    UnsupportedError,
+)
+from kcli.core.future import Future
+from kcli.core.group.group import Group
+from kcli.core.options import ConsumerOptions
+from kcli.core.positions import parse_duration_ms
+from kcli.core.protocol.api import Request
+from kcli.core.protocol.messages.offset_for_leader_epoch import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
+)
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+
+Waiting = list[tuple[TopicPartition, PartitionState]]
+
+_BY_DURATION = "by_duration:"
+_NEVER = float("inf")
+
+
+class TruncatedError(DataLossError):
+    """The log was cut behind what was read; ``offset`` is where it goes on now."""
+
+    def __init__(self, where: TopicPartition, offset: int, read_to: int) -> None:
+        super().__init__(
+            f"{where}: the log was truncated: offsets {offset} to {read_to - 1} are lost",
+            why="a replica that did not have them became leader (unclean election)",
+            do=f"seek to {offset} to go on with what is there now",
+        )
+        self.where = where
+        self.offset = offset
+
+
+@dataclass(slots=True)
+class _Question:
+    """What one broker was asked: partition → the version of its state then."""
+
+    versions: dict[TopicPartition, int]
+    future: Future[Any]
+
+
+def reset_policy(text: str) -> Callable[[], int | None]:
+    """What ``auto.offset.reset`` means when it is needed: a time or a place for ListOffsets; None forbids a choice."""
+    places = {"earliest": EARLIEST, "latest": LATEST}
+    if text in places:
+        return lambda: places[text]
+    if text == "none":
+        return lambda: None
+    if text.startswith(_BY_DURATION):
+        try:
+            back = parse_duration_ms(text[len(_BY_DURATION) :])
+        except ValueError as error:
+            raise ConfigError(f"auto.offset.reset={text}", why=str(error), do="by_duration:PT12H") from None
+        return lambda: max(0, clock.wall_ms() - back)
+    raise ConfigError(
+        f"auto.offset.reset={text}",
+        why="it is none of earliest, latest, none and by_duration:DURATION",
+        do="by_duration:PT12H begins twelve hours back",
+    )
+
+
+class Positions:
+    """``errors`` are what no retry helps; the partition they are about is FAILED until a seek."""
+
+    def __init__(
+        self, cluster: Cluster, options: ConsumerOptions, subscription: Subscription, group: Group | None
+    ) -> None:
+        self._cluster = cluster
+        self._options = options
+        self._subscription = subscription
+        self._group = group
+        self._policy = reset_policy(options.auto_offset_reset)
+        self._backoff = Backoff.of_requests(options)
+        self._troubles = Troubles(cluster.hooks, "fetch")
+        self._fetching: _Question | None = None
+        self._asking: list[_Question] = []
+        self._since: dict[TopicPartition, float] = {}
+        self.errors: deque[KcliError] = deque()
+        self.wake_at = _NEVER
+
+    def pump(self, now: float) -> None:
+        """Asks what can be asked now."""
+        self.wake_at = _NEVER
+        self._look_for_cuts()
+        self._ask_committed(now)
+        asked = {where for question in self._asking for where in question.versions}
+        for phase in (Phase.RESET, Phase.VALIDATE):
+            waiting = [item for item in self._subscription.in_phase(phase) if item[0] not in asked]
+            self._ask_leaders(phase, self._due(waiting, now), now)
+
+    def reset(self, where: TopicPartition) -> None:
+        """There is no position that can be read on from: the policy decides."""
+        place = self._policy()
+        if place is not None:
+            self._subscription.begin_anew(where, place)
+            return
+        self._fail(
+            where,
+            NoOffsetError(
+                f"{where}: there is no committed offset to begin at",
+                why="auto.offset.reset=none forbids to choose one",
+                do="seek, commit an offset for the group, or set auto.offset.reset to earliest or latest",
+            ),
+        )
+
+    # --- committed offsets ---------------------------------------------------------------------------
+
+    def _ask_committed(self, now: float) -> None:
+        if self._fetching is not None:
+            return
+        waiting = self._due(self._subscription.in_phase(Phase.COMMITTED), now)
+        if not waiting:
+            return
+        if self._group is None:
+            for where, _ in waiting:
+                self.reset(where)
+            return
+        try:
+            node_id = self._group.coordinator(now)
+        except KcliError as error:
+            for where, _ in waiting:
+                self._fail(where, error)
+            return
+        if node_id is None:
+            self.wake_at = min(self.wake_at, self._group.coordinator_known_at)
+            return
+        future = self._group.fetch_offsets(frozenset(where for where, _ in waiting), node_id)
+        self._fetching = _Question({where: state.version for where, state in waiting}, future)
+        future.on_done(lambda _: self._committed())
+
+    def _committed(self) -> None:
+        question, self._fetching = self._fetching, None
+        assert question is not None
+        assert self._group is not None
+        now = self._cluster.loop.now()
+        found = self._group.read_offsets(frozenset(question.versions), question.future, now)
+        for where, offset in found.items():
+            state = self._asked(where, question, Phase.COMMITTED)
+            if state is None:
+                continue
+            if isinstance(offset, KcliError):
+                self._again(where, state, offset, now, always=not isinstance(offset, BrokerError))
+            elif offset is None:
+                self._over(where)
+                self.reset(where)
+            else:
+                self._over(where)
+                self._subscription.seek(where, offset.offset, epoch=offset.leader_epoch)
+                state.committed = offset.offset
+
+    # --- leaders ---------------------------------------------------------------------------------------
+
+    def _look_for_cuts(self) -> None:
+        """A new leader may lack what was read from the old one."""
+        view = self._cluster.view
+        for where, state in self._subscription.in_phase(Phase.READING):
+            topic = view.topics.get(where.topic)
+            partition = topic.partition(where.partition) if topic else None
+            if partition is None or partition.leader_epoch <= state.checked_epoch:
+                continue
+            if state.fetch_epoch < 0 or state.fetch_epoch == partition.leader_epoch:
+                state.checked_epoch = partition.leader_epoch
+            else:
+                state.phase = Phase.VALIDATE
+
+    def _ask_leaders(self, phase: Phase, waiting: Waiting, now: float) -> None:
+        by_leader: dict[int, Waiting] = {}
+        for where, state in waiting:
+            leader = self._cluster.view.leader(where)
+            if leader is None:
+                self._cluster.topics.add(where.topic)
+                gone = self._cluster.gone(where.topic)
+                if gone is not None:
+                    self._fail(where, gone)
+                else:
+                    self._again(where, state, KcliError(f"{where} has no leader"), now, always=True)
+            else:
+                by_leader.setdefault(leader.id, []).append((where, state))
+        for node_id, group in by_leader.items():
+            request = self._offsets(group) if phase is Phase.RESET else self._epochs(group)
+            future = self._cluster.send(request, node_id)
+            question = _Question({where: state.version for where, state in group}, future)
+            self._asking.append(question)
+            take = self._reset_answered if phase is Phase.RESET else self._validated
+            future.on_done(partial(_then, take, question))
+
+    def _offsets(self, group: Waiting) -> Request:
+        return offsets_request(
+            [(where, LATEST if state.reset_to is None else state.reset_to) for where, state in group],
+            committed_only=self._options.isolation_level == "read_committed",
+            timeout_ms=self._options.request_timeout_ms,
+        )
+
+    def _epochs(self, group: Waiting) -> Request:
+        topics: dict[str, OffsetForLeaderTopic] = {}
+        for where, state in group:
+            row = topics.setdefault(where.topic, OffsetForLeaderTopic(topic=where.topic, partitions=[]))
+            row.partitions.append(
+                OffsetForLeaderPartition(
+                    partition=where.partition,
+                    current_leader_epoch=self._leader_epoch(where),
+                    leader_epoch=state.fetch_epoch,
+                )
+            )
+        return OffsetForLeaderEpochRequest(replica_id=-1, topics=list(topics.values()))
+
+    def _leader_epoch(self, where: TopicPartition) -> int:
+        topic = self._cluster.view.topics.get(where.topic)
+        partition = topic.partition(where.partition) if topic else None
+        return partition.leader_epoch if partition else -1
+
+    def _reset_answered(self, question: _Question) -> None:
+        rows: list[tuple[str, int, Any]] = []
+        if question.future.error is None:
+            rows = [
+                (t.name, p.partition_index, p) for t in question.future.value.topics for p in t.partitions
+            ]
+        for where, state, row, error in self._answers(question, Phase.RESET, rows):
+            if error is not None:
+                self._again(where, state, error, self._cluster.loop.now())
+            elif row.offset >= 0:
+                self._over(where)
+                self._subscription.seek(where, row.offset)
+            elif state.reset_to == LATEST:
+                wrong = KcliError(f"{where}: the broker answers with offset {row.offset}")
+                self._again(where, state, wrong, self._cluster.loop.now(), always=True)
+            else:  # no record is that new
+                self._subscription.begin_anew(where, LATEST)
+
+    def _validated(self, question: _Question) -> None:
+        rows: list[tuple[str, int, Any]] = []
+        if question.future.error is None:
+            rows = [(t.topic, p.partition, p) for t in question.future.value.topics for p in t.partitions]
+        for where, state, row, error in self._answers(question, Phase.VALIDATE, rows):
+            epoch = self._leader_epoch(where)
+            if isinstance(error, UnsupportedError):  # then nobody can tell
+                state.phase, state.checked_epoch = Phase.READING, epoch
+            elif error is not None:
+                self._again(where, state, error, self._cluster.loop.now())
+            elif row.end_offset >= 0 and row.end_offset < state.fetch_from:
+                self._over(where)
+                self._fail(where, TruncatedError(where, row.end_offset, state.fetch_from))
+            else:  # −1 is no news of a loss: the broker knows nothing of that epoch
+                self._over(where)
+                state.phase, state.checked_epoch = Phase.READING, epoch
+
+    def _answers(
+        self, question: _Question, phase: Phase, rows: Iterable[tuple[str, int, Any]]
+    ) -> Iterable[tuple[TopicPartition, PartitionState, Any, KcliError | None]]:
+        """What there is to be said of each partition that still waits for it."""
+        self._asking.remove(question)
+        found: Mapping[TopicPartition, Any] = {
+            TopicPartition(topic, p): row for topic, p, row in reversed(list(rows))
+        }
+        failure = question.future.error
+        for where in question.versions:
+            state = self._asked(where, question, phase)
+            if state is None:
+                continue
+            row = found.get(where)
+            if failure is not None:
+                if not isinstance(failure, KcliError):
+                    raise failure
+                yield where, state, None, failure
+            elif row is None:
+                yield where, state, None, ConnectError(f"the answer left {where} out")
+            else:
+                code = row.error_code
+                yield (
+                    where,
+                    state,
+                    row,
+                    BrokerError(code, f"{phase.value}: {where}") if code != NONE else None,
+                )
+
+    # --- what comes of it --------------------------------------------------------------------------------
+
+    def _due(self, waiting: Waiting, now: float) -> Waiting:
+        due = []
+        for where, state in waiting:
+            if state.not_before <= now:
+                due.append((where, state))
+            else:
+                self.wake_at = min(self.wake_at, state.not_before)
+        return due
+
+    def _asked(self, where: TopicPartition, question: _Question, phase: Phase) -> PartitionState | None:
+        """Its state, unless it is not what the question was about any more."""
+        state = self._subscription.get(where)
+        if state is None or state.version != question.versions[where] or state.phase is not phase:
+            return None
+        return state
+
+    def _again(
+        self,
+        where: TopicPartition,
+        state: PartitionState,
+        error: KcliError,
+        now: float,
+        *,
+        always: bool = False,
+    ) -> None:
+        """Asks again after a pause, if that can help; to the deadline of an operation."""
+        started = self._since.setdefault(where, now)
+        verdict = judge(error)
+        if not (verdict.retriable or always):
+            self._over(where)
+            self._fail(where, error)
+        elif now - started >= self._options.default_api_timeout_ms / 1000:
+            self._over(where)
+            self._fail(where, given_up(f"{state.phase.value}: {where}", error, now - started))
+        else:
+            self._troubles.met(where, error, now)
+            state.not_before = now + self._backoff.peek()
+            if verdict.refresh == "metadata" or always:
+                self._cluster.request_refresh()
+
+    def _over(self, where: TopicPartition) -> None:
+        self._since.pop(where, None)
+        self._troubles.over(where)
+
+    def _fail(self, where: TopicPartition, error: KcliError) -> None:
+        state = self._subscription.get(where)
+        if state is not None:
+            self._subscription.step_back(where)
+            state.phase = Phase.FAILED
+        self.errors.append(error)
+
+
+def _then(take: Callable[[_Question], None], question: _Question, _answer: Future[Any]) -> None:
+    take(question)
+
+
+def to_commit(position: int, epoch: int) -> OffsetAndMetadata:
+    """What is committed of a position: the leader epoch goes along, so that a cut log is noticed (KIP-320)."""
+    return OffsetAndMetadata(position, "", epoch)

@@ -1,0 +1,24 @@
+"""Who shall read which partition: Kafka's four assignors, and what it takes to bring one's own.
+
+``choose`` reads the option, ``offers`` is what a member joins with, ``read_members`` and ``assignments`` are what a
+leader does. ``assignor.Assignor`` says what an assignor is.
+"""
+
+from kcli.core.group.assignors.assignor import Assignor, RebalanceProtocol, Remembering
+from kcli.core.group.assignors.joining import offers
+from kcli.core.group.assignors.leading import Members, assignments, read_members
+from kcli.core.group.assignors.registry import NAMES, assignor, choose, rebalance_protocol
+
+__all__ = [
+    "NAMES",
+    "Assignor",
+    "Members",
+    "RebalanceProtocol",
+    "Remembering",
+    "assignments",
+    "assignor",
+    "choose",
+    "offers",
+    "read_members",
+    "rebalance_protocol",
+]

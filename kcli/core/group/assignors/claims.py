@@ -1,0 +1,39 @@
+"""What members say they own, and what of it to believe. Pure.
+
+Claims may be old (the member missed a generation), false, or made twice: of two the one of the newer generation
+counts, of two in the same generation neither. Partitions that do not exist are nobody's.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from kcli.core.types import TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Partitions that a member says it owned in ``generation``; −1 is older than any, and means "not told"."""
+
+    partitions: Iterable[TopicPartition]
+    generation: int = -1
+
+
+def existing(claim: Claim, partitions: Mapping[str, int]) -> list[TopicPartition]:
+    """The partitions of the claim that there are, each once, in order."""
+    return sorted({tp for tp in claim.partitions if 0 <= tp.partition < partitions.get(tp.topic, 0)})
+
+
+def owners(claims: Mapping[str, Claim], partitions: Mapping[str, int]) -> dict[TopicPartition, str]:
+    """Partition → the one member whose claim counts; partitions without one are missing."""
+    newest: dict[TopicPartition, tuple[int, str]] = {}
+    disputed: set[TopicPartition] = set()
+    for member in sorted(claims):
+        generation = claims[member].generation
+        for place in existing(claims[member], partitions):
+            rival = newest.get(place)
+            if rival is None or rival[0] < generation:
+                newest[place] = generation, member
+                disputed.discard(place)
+            elif rival[0] == generation:
+                disputed.add(place)
+    return {place: member for place, (_, member) in newest.items() if place not in disputed}

@@ -1,0 +1,50 @@
+"""The ``cooperative-sticky`` assignor: like ``sticky``, but nobody stops reading what it keeps (KIP-429). Pure.
+
+A partition that moves is withheld in the first round: its owner sees that it lost it, gives it up and joins again;
+in the second round it belongs to nobody and goes where it shall. It is withheld for as long as *anybody* claims it,
+even in an old generation: that member has missed a rebalance, but may still be reading. Racks are not looked at.
+"""
+
+import struct
+from collections.abc import Mapping, Sequence
+
+from kcli.core.group.assignors.assignor import RebalanceProtocol
+from kcli.core.group.assignors.balance import balance
+from kcli.core.group.assignors.claims import Claim, existing, owners
+from kcli.core.group.assignors.subscribers import in_order, takers
+from kcli.core.group.consumer_protocol import NO_GENERATION, Subscription
+from kcli.core.types import TopicPartition
+
+_GENERATION = struct.Struct(">i")
+
+
+class CooperativeStickyAssignor:
+    """Balance first, stickiness second, and one owner at a time."""
+
+    name = "cooperative-sticky"
+    protocol: RebalanceProtocol = "COOPERATIVE"
+
+    def user_data(self, last: Sequence[TopicPartition], generation: int) -> bytes:  # noqa: ARG002
+        """The generation once more, for leaders that are older than its field (KIP-792)."""
+        return _GENERATION.pack(generation)
+
+    def assign(
+        self, members: Mapping[str, Subscription], partitions: Mapping[str, int]
+    ) -> dict[str, list[TopicPartition]]:
+        """The evenest spread, less what must be given up by another member first."""
+        claims = {member: read_claim(members[member]) for member in members}
+        owned = owners(claims, partitions)
+        spread = balance(in_order(members), takers(members, partitions), partitions, owned)
+        claimed = {place for claim in claims.values() for place in existing(claim, partitions)}
+        return {
+            member: [place for place in places if place not in claimed or owned.get(place) == member]
+            for member, places in spread.items()
+        }
+
+
+def read_claim(subscription: Subscription) -> Claim:
+    """Out of the fields; the generation out of the user data where the member's version has no field for it."""
+    generation, data = subscription.generation, subscription.user_data
+    if generation == NO_GENERATION and data is not None and len(data) >= _GENERATION.size:
+        (generation,) = _GENERATION.unpack_from(data)
+    return Claim(subscription.owned_partitions, generation)

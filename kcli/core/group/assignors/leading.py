@@ -1,0 +1,105 @@
+"""The leader's work between JoinGroup and SyncGroup: read what the members sent, assign, check, encode. Pure.
+
+Two steps, because the leader has to learn the topics of all members before it knows their partitions. A member whose
+subscription cannot be read gets nothing and is reported; the others are served.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from kcli.core.errors import ConfigError, ProtocolError
+from kcli.core.group.assignors.assignor import Assigned, Assignor
+from kcli.core.group.assignors.claims import Claim, existing
+from kcli.core.group.consumer_protocol import (
+    Assignment,
+    Subscription,
+    decode_subscription,
+    encode_assignment,
+)
+from kcli.core.protocol.messages.join_group import JoinGroupResponseMember
+from kcli.core.types import TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """The members of a generation as their leader sees them.
+
+    Those that could not be read are in ``subscriptions`` with no topics, and in ``unreadable`` with the reason.
+    """
+
+    subscriptions: Mapping[str, Subscription]
+    unreadable: Mapping[str, ProtocolError]
+
+    @property
+    def topics(self) -> frozenset[str]:
+        """Every topic that somebody subscribed to: those whose partitions the leader has to know."""
+        return frozenset(topic for one in self.subscriptions.values() for topic in one.topics)
+
+
+def read_members(joined: Iterable[JoinGroupResponseMember]) -> Members:
+    """The members of a JoinGroup answer. Of two rows with one id the first counts."""
+    subscriptions: dict[str, Subscription] = {}
+    unreadable: dict[str, ProtocolError] = {}
+    for row in joined:
+        if row.member_id in subscriptions:
+            continue
+        said = Subscription()
+        try:
+            said = decode_subscription(row.metadata, row.member_id)
+        except ProtocolError as error:
+            unreadable[row.member_id] = error
+        subscriptions[row.member_id] = replace(said, group_instance_id=row.group_instance_id)
+    return Members(subscriptions, unreadable)
+
+
+def assignments(
+    assignor: Assignor, members: Mapping[str, Subscription], partitions: Mapping[str, int]
+) -> dict[str, bytes]:
+    """Member id → what SyncGroup shall bring it; every member is there.
+
+    ``partitions``: how many each topic has, without those that do not exist. ConfigError when an assignor that an
+    application brought breaks the rules.
+    """
+    wanted = {topic for one in members.values() for topic in one.topics}
+    sizes = {topic: count for topic, count in sorted(partitions.items()) if topic in wanted and count > 0}
+    given = assignor.assign(members, sizes)
+    _check(assignor, given, members, sizes)
+    return {member: encode_assignment(Assignment(tuple(given.get(member, ())))) for member in members}
+
+
+def _check(
+    assignor: Assignor, given: Assigned, members: Mapping[str, Subscription], sizes: Mapping[str, int]
+) -> None:
+    """An assignor of an application's own may have faults; records must not be read twice because of them."""
+    holder: dict[TopicPartition, str] = {}
+    claimants = _claimants(members, sizes) if assignor.protocol == "COOPERATIVE" else {}
+    topics = {member: set(one.topics) for member, one in members.items()}
+    for member, places in given.items():
+        if member not in members:
+            raise _fault(assignor, f"assigns to {member!r}", "there is no such member")
+        for place in places:
+            if not 0 <= place.partition < sizes.get(place.topic, 0):
+                raise _fault(assignor, f"assigns {place}", "there is no such partition")
+            if place.topic not in topics[member]:
+                raise _fault(assignor, f"assigns {place} to {member!r}", "it did not subscribe to the topic")
+            if place in holder:
+                raise _fault(assignor, f"assigns {place} twice", f"to {holder[place]!r} and to {member!r}")
+            if member not in claimants.get(place, {member}):
+                raise _fault(assignor, f"assigns {place} to {member!r}", "its owner has to give it up first")
+            holder[place] = member
+
+
+def _claimants(
+    members: Mapping[str, Subscription], sizes: Mapping[str, int]
+) -> dict[TopicPartition, set[str]]:
+    found: dict[TopicPartition, set[str]] = {}
+    for member, one in members.items():
+        for place in existing(Claim(one.owned_partitions), sizes):
+            found.setdefault(place, set()).add(member)
+    return found
+
+
+def _fault(assignor: Assignor, what: str, why: str) -> ConfigError:
+    return ConfigError(
+        f"the assignor {assignor.name!r} {what}", why=why, do="correct it, or choose another one"
+    )

@@ -1,0 +1,64 @@
+"""The ``sticky`` assignor: as even as can be, and members keep what they had (KIP-54). Pure.
+
+Its members give up everything before they join (EAGER), so what they had travels in the user data, with the
+generation it is of (KIP-341); in the Java client's format, so that both may lead one group. Racks are not looked at.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from kcli.core.errors import ProtocolError
+from kcli.core.group.assignors.assignor import RebalanceProtocol
+from kcli.core.group.assignors.balance import balance
+from kcli.core.group.assignors.claims import Claim, owners
+from kcli.core.group.assignors.subscribers import in_order, takers
+from kcli.core.group.consumer_protocol import Subscription, by_topic
+from kcli.core.protocol import compiler
+from kcli.core.protocol.messages.consumer_protocol import TopicPartitions
+from kcli.core.protocol.schema import INT32, Array, Struct, field
+from kcli.core.types import TopicPartition
+
+
+class StickyUserData(Struct):
+    """Without a version in front: who reads it tries the newest first."""
+
+    previous_assignment: list[TopicPartitions] = field(Array(TopicPartitions))
+    generation: int = field(INT32, "1+", default=-1)
+
+
+class StickyAssignor:
+    """Balance first, stickiness second."""
+
+    name = "sticky"
+    protocol: RebalanceProtocol = "EAGER"
+
+    def user_data(self, last: Sequence[TopicPartition], generation: int) -> bytes | None:
+        """What the member had; nothing from one that never had anything."""
+        if generation < 0:
+            return None
+        data = StickyUserData(previous_assignment=by_topic(last), generation=generation)
+        return bytes(compiler.encode(data, 1, flexible=False)[0])
+
+    def assign(
+        self, members: Mapping[str, Subscription], partitions: Mapping[str, int]
+    ) -> dict[str, list[TopicPartition]]:
+        """The evenest spread, near the one before."""
+        claims = {member: read_claim(members[member]) for member in members}
+        owned = owners(claims, partitions)
+        return balance(in_order(members), takers(members, partitions), partitions, owned)
+
+
+def read_claim(subscription: Subscription) -> Claim:
+    """Out of the user data; without it the fields, which KIP-429 made for the same. What is unreadable claims nothing."""
+    data = subscription.user_data
+    if not data:
+        return Claim(subscription.owned_partitions, subscription.generation)
+    for version in (1, 0):
+        try:
+            said, _ = compiler.decode(StickyUserData, memoryview(data), 0, version, flexible=False)
+        except ProtocolError:
+            continue
+        places = (
+            TopicPartition(group.topic, n) for group in said.previous_assignment for n in group.partitions
+        )
+        return Claim(tuple(places), said.generation)
+    return Claim(())

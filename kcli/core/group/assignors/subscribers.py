@@ -1,0 +1,31 @@
+"""Who wants which topic: the orders that all assignors share, and where unknown topics fall away. Pure."""
+
+from collections.abc import Iterable, Mapping
+
+from kcli.core.group.consumer_protocol import Subscription
+from kcli.core.types import TopicPartition
+
+
+def in_order(members: Mapping[str, Subscription]) -> list[str]:
+    """Static members first, by their instance id, so that a restart changes nothing; then by member id (KIP-345)."""
+
+    def key(member: str) -> tuple[bool, str, str]:
+        instance = members[member].group_instance_id
+        return instance is None, instance or "", member
+
+    return sorted(members, key=key)
+
+
+def takers(members: Mapping[str, Subscription], partitions: Mapping[str, int]) -> dict[str, list[str]]:
+    """Topic → its subscribers, both in order. Topics that nobody wants or that have no partitions are left out."""
+    wanted: dict[str, list[str]] = {}
+    for member in in_order(members):
+        for topic in dict.fromkeys(members[member].topics):
+            if partitions.get(topic, 0) > 0:
+                wanted.setdefault(topic, []).append(member)
+    return dict(sorted(wanted.items()))
+
+
+def all_of(topics: Iterable[str], partitions: Mapping[str, int]) -> list[TopicPartition]:
+    """Every partition of the topics, in order."""
+    return [TopicPartition(topic, number) for topic in topics for number in range(partitions[topic])]

@@ -1,0 +1,117 @@
+"""The heartbeats of a classic group: what is sent when, and what the coordinator's answers do to the member. Pure."""
+
+from typing import Any
+
+from kcli.core.cluster.retry import judge_code
+from kcli.core.error_codes import (
+    COORDINATOR_LOAD_IN_PROGRESS,
+    ILLEGAL_GENERATION,
+    NONE,
+    REBALANCE_IN_PROGRESS,
+    UNKNOWN_MEMBER_ID,
+)
+from kcli.core.errors import BrokerError, KcliError
+from kcli.core.group.membership import MemberEvent, Membership, MemberState
+from kcli.core.group.reasons import came_too_late, refused
+from kcli.core.protocol.api import Request
+from kcli.core.protocol.messages.heartbeat import HeartbeatRequest
+from kcli.core.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
+
+_BEATING = frozenset({MemberState.STABLE, MemberState.REJOIN})
+_NEVER = float("inf")
+
+
+class ClassicPulse:
+    """See ``heartbeat.Pulse``. ``interval`` and ``pause`` (after a failure) are in seconds."""
+
+    def __init__(self, membership: Membership, interval: float, pause: float) -> None:
+        self._membership = membership
+        self._interval, self._pause = interval, pause
+        self._next = 0.0
+        self._to_leave: list[
+            str
+        ] = []  # ids under which the group still knows this member, though it has left
+
+    def tick(self, now: float) -> float:
+        """A poll that is late, and a wish to leave, become an id that is to leave the group."""
+        member = self._membership
+        if member.state in _BEATING and now >= member.late_at:
+            member.happened(MemberEvent.LATE, came_too_late(member.group_id, member.max_poll_interval))
+            self._forget_id()
+        if member.state is MemberState.LEAVING:
+            self._forget_id()
+            if not self._to_leave or now >= member.leave_by:
+                member.happened(MemberEvent.LEFT)
+                return now
+        if self._to_leave:
+            return self._next
+        return min(self._next, member.late_at) if member.state in _BEATING else _NEVER
+
+    def _forget_id(self) -> None:
+        """A static member keeps its place: whoever comes under its instance id takes it (KIP-345)."""
+        member = self._membership
+        if member.member_id and member.instance_id is None:
+            self._to_leave.append(member.member_id)
+            self._next = 0.0
+        member.member_id = ""
+
+    def request(self, now: float) -> Request | None:
+        """The heartbeat, or what must be said before it."""
+        member = self._membership
+        if self._to_leave:
+            gone = self._to_leave[0]
+            reason = "the consumer is closed" if member.state is MemberState.LEAVING else "poll came too late"
+            return LeaveGroupRequest(
+                group_id=member.group_id,
+                member_id=gone,
+                members=[MemberIdentity(member_id=gone, reason=reason)],
+            )
+        if member.state not in _BEATING:
+            return None
+        self._next = now + self._interval
+        return HeartbeatRequest(
+            group_id=member.group_id,
+            generation_id=member.generation,
+            member_id=member.member_id,
+            group_instance_id=member.instance_id,
+        )
+
+    def heard(self, request: Request, answer: Any, now: float) -> KcliError | None:
+        """An answer to what the member was some time ago changes nothing."""
+        member, code = self._membership, answer.error_code
+        error = BrokerError(code, f"heartbeat of group {member.group_id}") if code != NONE else None
+        if error is not None and judge_code(code).refresh == "coordinator":
+            self._next = now
+            return error
+        if code == COORDINATOR_LOAD_IN_PROGRESS:
+            self._next = now + self._pause
+            return None
+        if isinstance(request, LeaveGroupRequest):
+            if request.member_id in self._to_leave:
+                self._to_leave.remove(request.member_id)
+            return None
+        assert isinstance(request, HeartbeatRequest)
+        if (request.member_id, request.generation_id) != (
+            member.member_id,
+            member.generation,
+        ) or error is None:
+            return None
+        self._refused(error)
+        return None
+
+    def unheard(self, request: Request | None, now: float) -> None:  # noqa: ARG002 - whatever it was
+        """Said again as soon as there is a coordinator; one that leaves does not wait for it for ever."""
+        self._next = now + self._pause
+
+    def _refused(self, error: BrokerError) -> None:
+        member = self._membership
+        if error.code == REBALANCE_IN_PROGRESS:
+            member.happened(MemberEvent.REBALANCE, str(error))
+        elif error.code == UNKNOWN_MEMBER_ID:
+            member.happened(MemberEvent.LOST, str(error))
+            member.member_id = ""
+        elif error.code == ILLEGAL_GENERATION:
+            member.happened(MemberEvent.LOST, str(error))
+        else:
+            reason = refused(member.group_id, error, member.instance_id)
+            member.happened(MemberEvent.FENCE, str(error), error=reason)

@@ -1,0 +1,93 @@
+"""A member of a group of the new protocol (KIP-848): the coordinator assigns, this side takes and gives up.
+
+The heartbeats carry everything; here their ``target`` becomes what is owned, callbacks included, and is acknowledged.
+Runs in the caller's thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kcli.core.cluster.cluster import Cluster
+from kcli.core.group.consumer_pulse import ConsumerPulse, Partitions
+from kcli.core.group.coordinator_link import CoordinatorLink, Seen
+from kcli.core.group.member import Listener, Member, Places, Procedure
+from kcli.core.group.membership import MemberEvent, Membership, MemberState
+from kcli.core.types import TopicPartition
+
+
+class ConsumerMember(Member):
+    """See ``Member``."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        membership: Membership,
+        link: CoordinatorLink,
+        listener: Listener,
+        wake_heartbeat: Callable[[], None],
+        pulse: ConsumerPulse,
+    ) -> None:
+        super().__init__(cluster, membership, link, listener, wake_heartbeat)
+        self._pulse = pulse
+        self._acknowledged: Partitions | None = None
+
+    def _due(self, now: float) -> Procedure | None:
+        state = self._membership.state
+        if state in (MemberState.OUT, MemberState.LATE):
+            return self._enter() if self.topics else None
+        if state in (MemberState.LEAVING, MemberState.GONE):
+            return None
+        with self._membership.lock:
+            if self._pulse.topics != sorted(self.topics):
+                self._pulse.topics = sorted(self.topics)
+                self._pulse.changed()
+                self._wake_heartbeat()
+            target = self._pulse.target
+        if target is None or target == self._acknowledged:
+            return None
+        places = self._named(target)
+        if places is None:
+            self._cluster.request_refresh()
+            self.wake_at = now + self._cluster.options.retry_backoff_ms / 1000
+            return None
+        return self._reconcile(target, places)
+
+    def _enter(self) -> Procedure:
+        self._lose()
+        node = self._link.node(self._cluster.loop.now())
+        while node is None:
+            yield self._link.looked_up() or self._link.wake_at
+            node = self._link.node(self._cluster.loop.now())
+        self._acknowledged = None
+        with self._membership.lock:
+            self._membership.seen = Seen(self._cluster.view, node)
+            self._pulse.topics = sorted(self.topics)
+            self._pulse.owned, self._pulse.target = {}, None
+            self._pulse.changed()
+            self._membership.happened(MemberEvent.JOIN)
+        self._wake_heartbeat()
+
+    def _reconcile(self, target: Partitions, places: Places) -> Procedure:
+        """Gives up first, and takes what is free: the coordinator hands out nothing that others still own."""
+        yield from self._give_up(self.owned - places)
+        if not self._is_member():
+            return
+        self._take(places)
+        self._acknowledged = target
+        with self._membership.lock:
+            self._pulse.owned = target
+            self._pulse.changed()
+        self._wake_heartbeat()
+
+    def _named(self, target: Partitions) -> Places | None:
+        """The partitions by name; None while metadata does not know all their topics."""
+        view = self._cluster.view
+        names = {topic_id: view.topic_name(topic_id) for topic_id in target}
+        if None in names.values():
+            return None
+        return frozenset(
+            TopicPartition(names[topic_id] or "", partition)
+            for topic_id, partitions in target.items()
+            for partition in partitions
+        )

@@ -1,0 +1,131 @@
+"""Subscriptions and assignments of the classic group protocol, as values and as bytes. Pure.
+
+The bytes come from other members, of any client and version: nothing in them is believed that was not read within
+its bounds, and the error for what cannot be read names the member. Kafka's KIP-429 and KIP-792 tell the fields.
+"""
+
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from kcli.core.errors import ProtocolError
+from kcli.core.protocol import compiler
+from kcli.core.protocol.codec import Buffer
+from kcli.core.protocol.messages.consumer_protocol import (
+    ConsumerProtocolAssignment,
+    ConsumerProtocolSubscription,
+    TopicPartitions,
+)
+from kcli.core.types import TopicPartition
+
+PROTOCOL_TYPE = "consumer"
+NO_GENERATION = -1
+
+_VERSION = struct.Struct(">h")
+Message = TypeVar("Message", ConsumerProtocolSubscription, ConsumerProtocolAssignment)
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """What a member asks for, and what it says that it has.
+
+    ``owned_partitions`` are a claim, made in ``generation`` (−1: not told): it may be out of date, or false.
+    ``user_data`` is between one assignor and itself. ``group_instance_id`` is not part of the bytes: the
+    coordinator tells it beside them (KIP-345).
+    """
+
+    topics: tuple[str, ...] = ()
+    owned_partitions: tuple[TopicPartition, ...] = ()
+    generation: int = NO_GENERATION
+    rack: str | None = None
+    user_data: bytes | None = None
+    group_instance_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """What a member shall read from now on."""
+
+    partitions: tuple[TopicPartition, ...] = ()
+    user_data: bytes | None = None
+
+
+def encode_subscription(subscription: Subscription, version: int = 3) -> bytes:
+    """The bytes for JoinGroup, as the Java client writes them: topics and partitions in order."""
+    message = ConsumerProtocolSubscription(
+        topics=sorted(subscription.topics),
+        user_data=subscription.user_data,
+        owned_partitions=by_topic(subscription.owned_partitions),
+        generation_id=subscription.generation,
+        rack_id=subscription.rack,
+    )
+    return _encode(message, version)
+
+
+def decode_subscription(data: Buffer, member: str) -> Subscription:
+    """The subscription of ``member``; ProtocolError names it when the bytes are none."""
+    message = _decode(ConsumerProtocolSubscription, data, f"the subscription of member {member!r}")
+    return Subscription(
+        topics=tuple(dict.fromkeys(message.topics)),
+        owned_partitions=_flat(message.owned_partitions),
+        generation=message.generation_id,
+        rack=message.rack_id or None,
+        user_data=_own(message.user_data),
+    )
+
+
+def encode_assignment(assignment: Assignment, version: int = 3) -> bytes:
+    """The bytes for SyncGroup."""
+    message = ConsumerProtocolAssignment(
+        assigned_partitions=by_topic(assignment.partitions), user_data=assignment.user_data
+    )
+    return _encode(message, version)
+
+
+def decode_assignment(data: Buffer, member: str) -> Assignment:
+    """The assignment that ``member`` was sent. No bytes at all are no partitions: its leader left it out."""
+    if not len(data):
+        return Assignment()
+    message = _decode(ConsumerProtocolAssignment, data, f"the assignment of member {member!r}")
+    return Assignment(_flat(message.assigned_partitions), _own(message.user_data))
+
+
+def by_topic(partitions: Iterable[TopicPartition]) -> list[TopicPartitions]:
+    """The partitions as messages carry them: grouped by topic, all in order."""
+    grouped: dict[str, list[int]] = {}
+    for topic, partition in sorted(partitions):
+        grouped.setdefault(topic, []).append(partition)
+    return [TopicPartitions(topic=topic, partitions=numbers) for topic, numbers in grouped.items()]
+
+
+def _flat(groups: Iterable[TopicPartitions]) -> tuple[TopicPartition, ...]:
+    """Each partition once, in the order told."""
+    places = (TopicPartition(group.topic, number) for group in groups for number in group.partitions)
+    return tuple(dict.fromkeys(places))
+
+
+def _own(data: bytes | memoryview | None) -> bytes | None:
+    # a copy: the view looks into a receive buffer that is used again
+    return None if data is None else bytes(data)
+
+
+def _encode(message: Message, version: int) -> bytes:
+    body, _ = compiler.encode(message, version, flexible=False)
+    return _VERSION.pack(version) + body
+
+
+def _decode(cls: type[Message], data: Buffer, what: str) -> Message:
+    """Bytes behind the last known field are left alone: they are of a newer version."""
+    view = memoryview(data)
+    if len(view) < _VERSION.size:
+        raise ProtocolError(f"{what} cannot be read", why=f"it has {len(view)} bytes, less than a version")
+    (version,) = _VERSION.unpack_from(view)
+    if version < 0:
+        raise ProtocolError(f"{what} cannot be read", why=f"it says to be of version {version}")
+    try:
+        known = min(version, cls.versions[1])
+        message, _ = compiler.decode(cls, view, _VERSION.size, known, flexible=False)
+    except ProtocolError as error:
+        raise ProtocolError(f"{what} (version {version}) cannot be read", why=str(error)) from None
+    return message

@@ -1,0 +1,164 @@
+"""The heartbeats of a group of the new protocol (KIP-848): membership itself is carried by them. Pure.
+
+A heartbeat joins (epoch 0), keeps and leaves (−1; −2 for a static member that comes back), tells the partitions the
+member owns, and brings the ones it shall own: ``target``. Taking and giving them up is the caller's business.
+"""
+
+import uuid
+from typing import Any
+
+from kcli.core.cluster.retry import judge_code
+from kcli.core.error_codes import (
+    COORDINATOR_LOAD_IN_PROGRESS,
+    FENCED_MEMBER_EPOCH,
+    NONE,
+    UNKNOWN_MEMBER_ID,
+)
+from kcli.core.errors import BrokerError, KcliError
+from kcli.core.group.membership import NO_GENERATION, MemberEvent, Membership, MemberState
+from kcli.core.group.reasons import came_too_late, refused
+from kcli.core.protocol.api import Request
+from kcli.core.protocol.messages.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+    OwnedTopicPartitions,
+)
+
+Partitions = dict[bytes, list[int]]
+"""Topic id → partitions, in order."""
+
+_BEATING = frozenset({MemberState.JOINING, MemberState.STABLE, MemberState.REJOIN})
+_NEVER = float("inf")
+_JOIN, _LEAVE, _LEAVE_FOR_A_WHILE = 0, -1, -2
+_SHORTEST_INTERVAL = 0.1  # seconds; an interval of 0 would be a flood (reliability case G13)
+
+
+class ConsumerPulse:
+    """See ``heartbeat.Pulse``. ``pause`` is in seconds; the interval is the coordinator's."""
+
+    def __init__(self, membership: Membership, pause: float, *, rack: str = "", assignor: str = "") -> None:
+        self._membership = membership
+        self._pause = pause
+        self._rack, self._assignor = rack or None, assignor or None
+        self._interval = 5.0
+        self._next = 0.0
+        self._owes_leave = False
+        self._said: tuple[list[str], Partitions] | None = None  # in this membership, and heard
+        self.topics: list[str] = []
+        self.owned: Partitions = {}
+        self.target: Partitions | None = None
+        membership.member_id = str(uuid.uuid4())
+
+    def changed(self) -> None:
+        """``topics`` or ``owned`` changed: the coordinator hears of it at once."""
+        self._next = 0.0
+
+    def tick(self, now: float) -> float:
+        """A poll that is late, and a wish to leave, become a heartbeat that leaves."""
+        member = self._membership
+        if member.state in _BEATING and now >= member.late_at:
+            self._owe_leave()
+            member.happened(MemberEvent.LATE, came_too_late(member.group_id, member.max_poll_interval))
+        if member.state is MemberState.LEAVING:
+            self._owe_leave()
+            if not self._owes_leave or now >= member.leave_by:
+                member.happened(MemberEvent.LEFT)
+                return now
+        if self._owes_leave:
+            return self._next
+        return min(self._next, member.late_at) if member.state in _BEATING else _NEVER
+
+    def _owe_leave(self) -> None:
+        if self._membership.generation > 0:
+            self._membership.generation = NO_GENERATION
+            self._owes_leave, self._next = True, 0.0
+
+    def request(self, now: float) -> Request | None:
+        """A heartbeat with all that the coordinator does not know yet."""
+        member = self._membership
+        if self._owes_leave:
+            epoch = _LEAVE if member.instance_id is None else _LEAVE_FOR_A_WHILE
+            return self._beat(epoch)
+        if member.state not in _BEATING:
+            return None
+        self._next = now + self._interval
+        if member.state is MemberState.JOINING:
+            self._said = None
+            request = self._beat(_JOIN)
+            request.topic_partitions = []
+        else:
+            request = self._beat(member.generation)
+        if self._said is None:
+            request.rebalance_timeout_ms = int(member.max_poll_interval * 1000)
+            request.rack_id, request.server_assignor = self._rack, self._assignor
+        if self._said is None or self._said[0] != self.topics:
+            request.subscribed_topic_names = list(self.topics)
+        if self._said is None or self._said[1] != self.owned:
+            request.topic_partitions = [
+                OwnedTopicPartitions(topic_id=topic, partitions=list(partitions))
+                for topic, partitions in self.owned.items()
+            ]
+        return request
+
+    def heard(self, request: Request, answer: Any, now: float) -> KcliError | None:
+        """An answer to what the member was some time ago changes nothing."""
+        assert isinstance(request, ConsumerGroupHeartbeatRequest)
+        assert isinstance(answer, ConsumerGroupHeartbeatResponse)
+        member, code = self._membership, answer.error_code
+        if code != NONE and judge_code(code).refresh == "coordinator":
+            self._next = now
+            return BrokerError(code, f"heartbeat of group {member.group_id}")
+        if code == COORDINATOR_LOAD_IN_PROGRESS:
+            self._next = now + self._pause
+        elif request.member_epoch < 0:
+            self._owes_leave = False
+        elif request.member_epoch != max(member.generation, 0) or member.state not in _BEATING:
+            pass
+        elif code != NONE:
+            self._refused(BrokerError(code, f"group {member.group_id}", message=answer.error_message or ""))
+        else:
+            self._accepted(request, answer, now)
+        return None
+
+    def unheard(self, request: Request | None, now: float) -> None:  # noqa: ARG002 - whatever it was
+        """What it said may not have been heard: all of it comes again."""
+        self._next = now + self._pause
+        self._said = None
+
+    def _beat(self, epoch: int) -> ConsumerGroupHeartbeatRequest:
+        member = self._membership
+        return ConsumerGroupHeartbeatRequest(
+            group_id=member.group_id,
+            member_id=member.member_id,
+            member_epoch=epoch,
+            instance_id=member.instance_id,
+        )
+
+    def _accepted(
+        self, request: ConsumerGroupHeartbeatRequest, answer: ConsumerGroupHeartbeatResponse, now: float
+    ) -> None:
+        member = self._membership
+        topics, owned = self._said or ([], {})
+        if request.subscribed_topic_names is not None:
+            topics = request.subscribed_topic_names
+        if request.topic_partitions is not None:
+            owned = {row.topic_id: list(row.partitions) for row in request.topic_partitions}
+        self._said = (topics, owned)
+        self._interval = max(_SHORTEST_INTERVAL, answer.heartbeat_interval_ms / 1000)
+        self._next = min(self._next, now + self._interval) if self._next else 0.0
+        member.member_id = answer.member_id or member.member_id
+        member.generation = answer.member_epoch
+        if member.state is MemberState.JOINING:
+            member.happened(MemberEvent.JOINED, f"epoch {member.generation}")
+        if answer.assignment is not None:
+            rows = answer.assignment.topic_partitions
+            self.target = {row.topic_id: sorted(row.partitions) for row in rows}
+
+    def _refused(self, error: BrokerError) -> None:
+        member = self._membership
+        if error.code in (UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH):
+            self.target, self.owned = None, {}
+            member.happened(MemberEvent.LOST, str(error))
+        else:
+            reason = refused(member.group_id, error, member.instance_id)
+            member.happened(MemberEvent.FENCE, str(error), error=reason)

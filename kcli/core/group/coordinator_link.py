@@ -1,0 +1,108 @@
+"""The way to a group's coordinator: looked up, kept until it is refuted, looked up again with growing pauses.
+
+Each thread that talks to the coordinator has a link of its own, over its own cluster. Nothing here waits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from kcli.core.cluster.cluster import Cluster
+from kcli.core.cluster.coordinators import Coordinators, KeyType
+from kcli.core.cluster.metadata import ClusterView
+from kcli.core.cluster.retry import Backoff, judge
+from kcli.core.errors import BrokerError, ConnectError, KcliError
+from kcli.core.future import Future
+from kcli.core.types import Node
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What another thread knows: the brokers, and which of them is the coordinator."""
+
+    view: ClusterView
+    coordinator: Node | None = None
+
+
+class CoordinatorLink:
+    """``node`` tells the coordinator or begins to look for it; ``error`` is why there is none so far."""
+
+    def __init__(self, cluster: Cluster, group_id: str) -> None:
+        self._cluster = cluster
+        self._group_id = group_id
+        self._coordinators = Coordinators(cluster)
+        self._backoff = Backoff.of_requests(cluster.options)
+        self._lookup: Future[int] | None = None
+        self._not_before = 0.0
+        self._learned: Seen | None = None
+        self.error: KcliError | None = None
+
+    @property
+    def wake_at(self) -> float:
+        """When ``node`` is worth asking again, unless the loop has something to tell before."""
+        return self._not_before if self._lookup is None else float("inf")
+
+    def node(self, now: float) -> Node | None:
+        """The coordinator when it is known; else a lookup is under way, or will be at ``wake_at``.
+
+        Raises what no retry can help: no permission for the group, an illegal group id.
+        """
+        if self._lookup is not None and self._lookup.done:
+            lookup, self._lookup = self._lookup, None
+            self._looked_up(lookup, now)
+        known = self._coordinators.known(KeyType.GROUP, self._group_id)
+        if known is not None:
+            node = self._cluster.view.nodes.get(known)
+            if node is None:  # metadata has not named it yet
+                self._cluster.request_refresh()
+                self._not_before = now + self._cluster.options.retry_backoff_ms / 1000
+            return node
+        if self._lookup is None and now >= self._not_before:
+            self._lookup = self._coordinators.find(KeyType.GROUP, self._group_id)
+        return None
+
+    def looked_up(self) -> Future[int] | None:
+        """The lookup that is under way, for those who wait for it."""
+        return self._lookup
+
+    def learn(self, seen: Seen) -> None:
+        """Takes over what another thread has found out since the last time."""
+        if seen is self._learned:
+            return
+        self._learned = seen
+        self._cluster.view = seen.view
+        if seen.coordinator is not None:
+            self._coordinators.learn(KeyType.GROUP, self._group_id, seen.coordinator.id)
+
+    def refuted(self, error: BaseException, now: float) -> bool:
+        """Takes an error of a request to the coordinator; True if another broker, or nobody, is it now."""
+        if not is_coordinator_error(error):
+            return False
+        self._coordinators.forget(KeyType.GROUP, self._group_id)
+        self._not_before = now + self._backoff.next()
+        if isinstance(error, KcliError):
+            self.error = error
+        return True
+
+    def confirmed(self) -> None:
+        """The coordinator has answered as one."""
+        self._backoff.reset()
+        self.error = None
+
+    def _looked_up(self, lookup: Future[Any], now: float) -> None:
+        error = lookup.error
+        if error is None:
+            self._not_before = 0.0
+        elif not isinstance(error, KcliError) or not judge(error).retriable:
+            raise error
+        else:
+            self.error = error
+            self._not_before = now + self._backoff.next()
+
+
+def is_coordinator_error(error: BaseException) -> bool:
+    """Whether the broker that was asked is not the coordinator, or cannot be reached to say so."""
+    if isinstance(error, BrokerError):
+        return judge(error).refresh == "coordinator"
+    return isinstance(error, ConnectError)

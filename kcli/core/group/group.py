@@ -1,0 +1,265 @@
+"""One consumer's part in a group: membership, heartbeats and commits behind one front. Caller's thread.
+
+Without a subscription (partitions assigned by hand) it is a place for commits only: nothing joins, no thread runs.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from kcli.core.cluster.cluster import Cluster
+from kcli.core.error_codes import (
+    FENCED_INSTANCE_ID,
+    FENCED_MEMBER_EPOCH,
+    ILLEGAL_GENERATION,
+    REBALANCE_IN_PROGRESS,
+    STALE_MEMBER_EPOCH,
+    UNKNOWN_MEMBER_ID,
+)
+from kcli.core.errors import BrokerError, KcliError
+from kcli.core.future import Future
+from kcli.core.group.assignors.assignor import Assignor
+from kcli.core.group.assignors.registry import choose
+from kcli.core.group.classic_member import ClassicMember
+from kcli.core.group.classic_pulse import ClassicPulse
+from kcli.core.group.commits import Commits, Committer
+from kcli.core.group.consumer_member import ConsumerMember
+from kcli.core.group.consumer_pulse import ConsumerPulse
+from kcli.core.group.coordinator_link import CoordinatorLink
+from kcli.core.group.heartbeat import HeartbeatThread, Pulse
+from kcli.core.group.member import Listener, Member, Places
+from kcli.core.group.membership import MemberEvent, Membership, MemberState
+from kcli.core.group.offset_requests import fetch_error, fetch_request, read_fetch
+from kcli.core.group.reasons import refused
+from kcli.core.options import ConsumerOptions
+from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
+
+_MEMBERS = (MemberState.JOINING, MemberState.STABLE, MemberState.REJOIN)
+_NEVER = float("inf")
+
+
+class Group:
+    """``advance`` in every turn of the caller's loop, ``polled`` when the application polls."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        options: ConsumerOptions,
+        listener: Listener,
+        topic_ids: Callable[[], Mapping[str, bytes]],
+        assignors: str | Assignor | Sequence[str | Assignor],
+    ) -> None:
+        self._cluster = cluster
+        self._options = options
+        self._listener = listener
+        self._assignors = choose(assignors)
+        self._link = CoordinatorLink(cluster, options.group_id)
+        self._membership = Membership(
+            options.group_id, options.group_instance_id or None, options.max_poll_interval_ms / 1000
+        )
+        self._membership.cell.reporting(self._report)
+        self._member: Member | None = None
+        self._heartbeat: HeartbeatThread | None = None
+        self.commits = Commits(cluster, self._link, Committer(options.group_id), topic_ids)
+        self.rebalances = 0
+        self._news: deque[tuple[str, str]] = deque()
+
+    # --- membership ------------------------------------------------------------------------------------
+
+    def subscribe(self, topics: frozenset[str]) -> None:
+        """Becomes a member at the next ``advance``, or changes what it is a member for."""
+        if self._member is None:
+            self._member = self._new_member()
+        self._member.topics = topics
+
+    @property
+    def owned(self) -> Places:
+        """What was assigned and not revoked since."""
+        return self._member.owned if self._member is not None else frozenset()
+
+    @property
+    def giving_up(self) -> Places:
+        """What is about to be revoked: nothing of it may be handed out."""
+        return self._member.giving_up if self._member is not None else frozenset()
+
+    @property
+    def settled(self) -> bool:
+        """Whether it is a member, and knows all that it owns."""
+        stable = self._membership.state is MemberState.STABLE
+        return self._member is None or (stable and not self._member.changing)
+
+    @property
+    def wake_at(self) -> float:
+        """When ``advance`` is due, unless the loop has something to tell before."""
+        member = self._member.wake_at if self._member is not None else _NEVER
+        return min(member, self.commits.wake_at)
+
+    @property
+    def metadata(self) -> GroupMetadata:
+        """Who commits, for ``send_offsets_to_transaction`` (KIP-447)."""
+        with self._membership.lock:
+            return self._membership.metadata
+
+    def polled(self, now: float) -> None:
+        """The application is alive."""
+        with self._membership.lock:
+            self._membership.polled_at = now
+
+    def advance(self, now: float) -> None:
+        """Goes on with whatever is under way. Raises why it cannot be a member, and what callbacks raise."""
+        heartbeat = self._heartbeat
+        if heartbeat is not None and heartbeat.defect is not None:
+            raise heartbeat.defect
+        self.commits.pump(now)
+        if self._member is not None:
+            try:
+                self._member.advance(now)
+            finally:
+                self._tell()
+
+    def leave(self, timeout: float) -> None:
+        """Leaves for good within ``timeout`` seconds; whoever cannot be told finds out by the session timeout."""
+        if self._member is None or self._heartbeat is None:
+            return
+        self._member.stop()
+        with self._membership.lock:
+            self._membership.leave_by = self._cluster.loop.now() + timeout
+            self._membership.happened(MemberEvent.LEAVE, "the consumer is closed")
+        self._heartbeat.end(timeout)
+        self._member = self._heartbeat = None
+
+    # --- committed offsets -------------------------------------------------------------------------------
+
+    def coordinator(self, now: float) -> int | None:
+        """Its node id, when it is known; a lookup is under way if not."""
+        node = self._link.node(now)
+        return node.id if node is not None else None
+
+    @property
+    def coordinator_known_at(self) -> float:
+        """When to ask for the coordinator again."""
+        return self._link.wake_at
+
+    def fetch_offsets(self, places: Places, node_id: int) -> Future[Any]:
+        """Asks for committed offsets; the answer is for ``read_offsets``."""
+        committer = self.commits.committer
+        who = committer.metadata() or GroupMetadata(self._options.group_id)
+        return self._cluster.send(fetch_request(who, places, by_epoch=committer.by_epoch), node_id)
+
+    def read_offsets(
+        self, asked: Places, future: Future[Any], now: float
+    ) -> dict[TopicPartition, OffsetAndMetadata | KcliError | None]:
+        """What is committed for each partition, None for nothing; an error of one may be worth another try."""
+        what = f"offsets of group {self._options.group_id}"
+        error = future.error
+        if error is None and (code := fetch_error(future.value)):
+            error = BrokerError(code, what)
+        if error is not None:
+            if not isinstance(error, KcliError):
+                raise error
+            self._link.refuted(error, now)
+            return dict.fromkeys(asked, error)
+        self._link.confirmed()
+        found: dict[TopicPartition, OffsetAndMetadata | KcliError | None] = {}
+        for where, code, offset in read_fetch(future.value):
+            if where in asked and where not in found:
+                found[where] = BrokerError(code, f"committed offset of {where}") if code else offset
+        for where in asked - found.keys():  # never taken for "nothing is committed" (reliability case G8)
+            found[where] = KcliError(f"{what}: the answer left {where} out")
+        return found
+
+    # --- inside ------------------------------------------------------------------------------------------
+
+    def _new_member(self) -> Member:
+        options, membership = self._options, self._membership
+        pause = options.retry_backoff_ms / 1000
+        member: Member
+        pulse: Pulse
+        if options.group_protocol == "consumer":
+            assignor, rack = options.group_remote_assignor, options.client_rack
+            pulse = theirs = ConsumerPulse(membership, pause, rack=rack, assignor=assignor)
+            member = ConsumerMember(
+                self._cluster, membership, self._link, self._listener, self._wake_heartbeat, theirs
+            )
+        else:
+            pulse = ClassicPulse(membership, options.heartbeat_interval_ms / 1000, pause)
+            member = ClassicMember(
+                self._cluster,
+                options,
+                membership,
+                self._link,
+                self._listener,
+                self._wake_heartbeat,
+                self._assignors,
+            )
+        self.commits.committer = MemberCommitter(
+            membership, lambda: member.owned, by_epoch=options.group_protocol == "consumer"
+        )
+        self._heartbeat = HeartbeatThread(
+            options, membership, pulse, self._cluster.hooks, self._heartbeat_changed
+        )
+        self._heartbeat.start()
+        return member
+
+    def _wake_heartbeat(self) -> None:
+        if self._heartbeat is not None:
+            self._heartbeat.wake()
+
+    def _report(self, old: MemberState, new: MemberState, why: str) -> None:
+        group = self._options.group_id
+        level = "warning" if new in (MemberState.LATE, MemberState.FENCED) else "info"
+        text = why if new is MemberState.LATE else f"group {group}: {old.value} → {new.value}: {why}"
+        self._news.append((level, text))  # told when the lock is free again
+        if new is MemberState.JOINING:
+            self.rebalances += 1
+
+    def _tell(self) -> None:
+        while self._news:
+            level, text = self._news.popleft()
+            self._cluster.hooks.log(level, "group", text)
+
+    def _heartbeat_changed(self) -> None:
+        self._tell()
+        self._cluster.loop.wakeup()
+
+
+class MemberCommitter(Committer):
+    """Commits are those of the membership, as it is when they are sent."""
+
+    def __init__(self, membership: Membership, owned: Callable[[], Places], *, by_epoch: bool) -> None:
+        super().__init__(membership.group_id)
+        self.by_epoch = by_epoch
+        self._membership = membership
+        self._owned = owned
+
+    def metadata(self) -> GroupMetadata | None:
+        """None while it is not a member."""
+        with self._membership.lock:
+            member = self._membership.state in _MEMBERS and self._membership.generation >= 0
+            return self._membership.metadata if member else None
+
+    def owns(self, where: TopicPartition) -> bool:
+        """Whether the partition is still assigned to it."""
+        return where in self._owned()
+
+    def refused(self, error: BrokerError, made_as: GroupMetadata) -> bool:
+        """What the coordinator says about the membership is news for the heartbeats too."""
+        member = self._membership
+        with member.lock:
+            if made_as.generation_id != member.generation or made_as.member_id != member.member_id:
+                return True  # it has moved on meanwhile
+            if error.code == REBALANCE_IN_PROGRESS:
+                member.happened(MemberEvent.REBALANCE, str(error))
+                return True
+            if error.code == STALE_MEMBER_EPOCH:
+                return True
+            if error.code in (UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, FENCED_MEMBER_EPOCH):
+                member.happened(MemberEvent.LOST, str(error))
+                if error.code == UNKNOWN_MEMBER_ID and not self.by_epoch:
+                    member.member_id = ""
+            elif error.code == FENCED_INSTANCE_ID:
+                reason = refused(member.group_id, error, member.instance_id)
+                member.happened(MemberEvent.FENCE, str(error), error=reason)
+        return False

@@ -1,0 +1,138 @@
+"""The heartbeat thread (KIP-62): keeps the member in its group while the caller is busy, and leaves for it.
+
+It has a loop and connections of its own, so that neither a long poll nor a JoinGroup that waits for the others is
+in its way, and it looks for a moved coordinator by itself. What is said, and what the answers mean, is the business
+of a ``Pulse``. The membership's lock is held for decisions only, never while anything waits.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from kcli.core.cluster.cluster import Cluster
+from kcli.core.errors import KcliError
+from kcli.core.future import Future
+from kcli.core.group.coordinator_link import CoordinatorLink
+from kcli.core.group.membership import Membership, MemberState
+from kcli.core.hooks import Hooks
+from kcli.core.options import ConsumerOptions
+from kcli.core.protocol.api import Request
+
+HEARTBEAT = "heartbeat"
+"""The purpose of the thread's connection."""
+_LONGEST_WAIT = 1.0  # seconds between two looks, whatever happens or does not
+_PATIENCE = 1.0  # seconds for the thread to see that it must end
+
+
+class Pulse(Protocol):
+    """One protocol's side of the conversation. Every call is made with the membership's lock held."""
+
+    def tick(self, now: float) -> float:
+        """Lets time pass; when something is to be said: now or earlier means at once."""
+
+    def request(self, now: float) -> Request | None:
+        """What is to be said now; it counts as said."""
+
+    def heard(self, request: Request, answer: Any, now: float) -> KcliError | None:
+        """Takes the answer to ``request``; returns an error in it that is about the coordinator."""
+
+    def unheard(self, request: Request | None, now: float) -> None:
+        """``request`` got no answer, or (None) there is no coordinator to be asked."""
+
+
+class HeartbeatThread:
+    """``start`` once. Ends when the member is gone. ``changed`` is called, in the thread, after every answer."""
+
+    def __init__(
+        self,
+        options: ConsumerOptions,
+        membership: Membership,
+        pulse: Pulse,
+        hooks: Hooks,
+        changed: Callable[[], None],
+    ) -> None:
+        self._membership = membership
+        self._pulse = pulse
+        self._changed = changed
+        self._timeout = min(options.request_timeout_ms, options.session_timeout_ms) / 1000
+        self._cluster = Cluster(options, hooks=hooks)
+        self._link = CoordinatorLink(self._cluster, membership.group_id)
+        self._asked: tuple[Request, Future[Any]] | None = None
+        self._must_end = False
+        self.defect: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="kcli-heartbeat", daemon=True)
+
+    def start(self) -> None:
+        """Begins; the member need not have joined yet."""
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Makes it look at once: the member joins or leaves, or has an assignment to acknowledge."""
+        if self._thread.is_alive():
+            self._cluster.loop.wakeup()
+
+    def end(self, timeout: float) -> None:
+        """Returns when the thread has ended: by itself within ``timeout``, for a member that leaves, or by force."""
+        if not self._thread.is_alive():
+            return
+        self.wake()
+        self._thread.join(max(0.0, timeout))
+        self._must_end = True
+        self.wake()
+        self._thread.join(_PATIENCE)
+
+    def _run(self) -> None:
+        loop = self._cluster.loop
+        loop.adopt()
+        try:
+            while not self._must_end and self._membership.state is not MemberState.GONE:
+                until = self._turn(loop.now())
+                loop.poll(min(_LONGEST_WAIT, max(0.0, until - loop.now())))
+        except BaseException as error:  # noqa: BLE001 - raised by the caller's next poll
+            self.defect = error
+        finally:
+            self._cluster.close()
+            self._changed()
+
+    def _turn(self, now: float) -> float:
+        """Takes the answer that has come, says what is to be said; returns when to look again."""
+        if self._asked is not None and self._asked[1].done:
+            request, future = self._asked
+            self._asked = None
+            self._take(request, future, now)
+        with self._membership.lock:
+            due = self._pulse.tick(now)
+            seen = self._membership.seen
+        if due > now or self._asked is not None:
+            return due if due > now else now + _LONGEST_WAIT
+        self._link.learn(seen)
+        node = self._link.node(now)
+        if node is None:
+            with self._membership.lock:
+                self._pulse.unheard(None, now)
+            return self._link.wake_at
+        with self._membership.lock:
+            next_request = self._pulse.request(now)
+        if next_request is not None:
+            future = Future(self._cluster.loop.wait)
+            self._asked = (next_request, future)
+            brokers = self._cluster.brokers
+            brokers.send(node, HEARTBEAT, next_request, future, now + self._timeout)
+        return now
+
+    def _take(self, request: Request, future: Future[Any], now: float) -> None:
+        error = future.error
+        if error is not None and not isinstance(error, KcliError):
+            raise error
+        with self._membership.lock:
+            if error is None:
+                error = self._pulse.heard(request, future.value, now)
+            else:
+                self._pulse.unheard(request, now)
+        if error is None:
+            self._link.confirmed()
+        elif not self._link.refuted(error, now):
+            raise error
+        self._changed()

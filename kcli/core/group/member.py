@@ -1,0 +1,144 @@
+"""A member of a group, in the caller's thread: what both protocols have in common.
+
+A change of what it owns is one procedure from the first callback to the last, written as a generator: it yields what
+it waits for, and ``advance`` goes on with it when that has come. So no poll takes longer than its timeout, and others
+get their turn in between. The heartbeat thread tells through the membership that something is due.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator
+from typing import Any, Protocol
+
+from kcli.core.cluster.cluster import Cluster
+from kcli.core.errors import KcliError
+from kcli.core.future import Future
+from kcli.core.group.coordinator_link import CoordinatorLink
+from kcli.core.group.membership import MemberEvent, Membership, MemberState
+from kcli.core.types import TopicPartition
+
+Places = frozenset[TopicPartition]
+
+Procedure = Generator["Future[Any] | float", None, None]
+"""Yields the future, or the time, that it waits for."""
+
+_NOTHING: Places = frozenset()
+_NEVER = float("inf")
+
+
+class Listener(Protocol):
+    """The consumer, as it hears of its partitions. May run callbacks of the user, and raise what they raise."""
+
+    def assigned(self, places: Places) -> None:
+        """These are owned from now on."""
+
+    def revoked(self, places: Places) -> None:
+        """These are given up: still owned during the call, so that they may be committed."""
+
+    def lost(self, places: Places) -> None:
+        """These were taken away: others may own them already."""
+
+    def committing(self, places: Places) -> Future[None] | None:
+        """Begins the automatic commit of what was consumed of these; None when there is nothing to commit. Ends soon."""
+
+
+class Member(ABC):
+    """``advance`` in every turn; ``wake_at`` is when the next one is due. ``topics``: what is subscribed to.
+
+    ``owned`` is what was assigned and not revoked since; of ``giving_up`` nothing may be handed out any more.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        membership: Membership,
+        link: CoordinatorLink,
+        listener: Listener,
+        wake_heartbeat: Callable[[], None],
+    ) -> None:
+        self.topics: frozenset[str] = frozenset()
+        self.owned = self.giving_up = _NOTHING
+        self.wake_at = _NEVER
+        self._cluster = cluster
+        self._membership = membership
+        self._link = link
+        self._listener = listener
+        self._wake_heartbeat = wake_heartbeat
+        self._procedure: Procedure | None = None
+        self._waits_for: Future[Any] | float = 0.0
+
+    @property
+    def changing(self) -> bool:
+        """Whether a change of what it owns is under way."""
+        return self._procedure is not None
+
+    def advance(self, now: float) -> None:
+        """Goes on as far as it can without waiting. Raises why it cannot be a member, and what callbacks raise."""
+        self.wake_at = _NEVER
+        while True:
+            if self._procedure is None:
+                self._check_fenced()
+                self._procedure = self._due(now)
+                if self._procedure is None:
+                    return
+                self._waits_for = 0.0
+            if isinstance(self._waits_for, float):
+                if now < self._waits_for:
+                    self.wake_at = self._waits_for
+                    return
+            elif not self._waits_for.done:
+                return
+            try:
+                self._waits_for = next(self._procedure)
+            except StopIteration:
+                self._procedure = None
+            except BaseException:
+                self.stop()
+                raise
+            now = self._cluster.loop.now()
+
+    def stop(self) -> None:
+        """Drops a change that is under way: the member starts over, or is closed."""
+        self._procedure, self.giving_up = None, _NOTHING
+        with self._membership.lock:
+            if self._membership.state is MemberState.JOINING:
+                self._membership.happened(MemberEvent.LOST, "the join was given up")
+
+    @abstractmethod
+    def _due(self, now: float) -> Procedure | None:
+        """The change that must be made now; may set ``wake_at`` when there is none yet."""
+
+    def _check_fenced(self) -> None:
+        if self._membership.state is MemberState.FENCED:
+            self._lose()
+            raise self._membership.error or KcliError(f"group {self._membership.group_id}: fenced")
+
+    def _give_up(self, places: Places) -> Procedure:
+        """Commits, tells and lets go; what others took meanwhile is lost instead."""
+        if not places:
+            return
+        self.giving_up = places
+        commit = self._listener.committing(places)
+        if commit is not None:
+            yield commit
+        if not self._is_member():
+            self._lose()
+            return
+        try:
+            self._listener.revoked(places)
+        finally:
+            self.owned -= places
+            self.giving_up = _NOTHING
+
+    def _take(self, places: Places) -> None:
+        added, self.owned = places - self.owned, places
+        self._listener.assigned(added)
+
+    def _lose(self) -> None:
+        places, self.owned, self.giving_up = self.owned, _NOTHING, _NOTHING
+        if places:
+            self._listener.lost(places)
+
+    def _is_member(self) -> bool:
+        return self._membership.state in (MemberState.STABLE, MemberState.REJOIN, MemberState.JOINING)

@@ -1,0 +1,105 @@
+"""What a member knows of itself: its state, member id, generation or epoch, and until when it must be heard of.
+
+The one thing that the caller's thread and the heartbeat thread share; whoever writes holds ``lock``. Decides and
+remembers, never waits: no I/O, no callback, and the time is given.
+"""
+
+import threading
+from dataclasses import dataclass, field
+from enum import Enum
+
+from kcli.core.cluster.metadata import ClusterView
+from kcli.core.errors import KcliError
+from kcli.core.group.coordinator_link import Seen
+from kcli.core.state_cell import StateCell
+from kcli.core.types import GroupMetadata
+
+NO_GENERATION = -1
+
+
+class MemberState(Enum):
+    """``REJOIN`` is still a member of the old generation; ``LATE`` has left because nobody polled."""
+
+    OUT = "out of the group"
+    JOINING = "joining"
+    STABLE = "stable"
+    REJOIN = "asked to join again"
+    LATE = "left, as poll came too late"
+    FENCED = "fenced"
+    LEAVING = "leaving"
+    GONE = "gone"
+
+
+class MemberEvent(Enum):
+    """What happens to a member."""
+
+    JOIN = "join"
+    JOINED = "joined"
+    REBALANCE = "rebalance"
+    LOST = "lost"
+    LATE = "late"
+    FENCE = "fence"
+    LEAVE = "leave"
+    LEFT = "left"
+
+
+_S, _E = MemberState, MemberEvent
+_MEMBER = (_S.JOINING, _S.STABLE, _S.REJOIN)
+TABLE: dict[tuple[MemberState, MemberEvent], MemberState] = {
+    **{(state, _E.JOIN): _S.JOINING for state in (_S.OUT, _S.LATE, _S.STABLE, _S.REJOIN)},
+    (_S.JOINING, _E.JOINED): _S.STABLE,
+    **{(state, _E.REBALANCE): _S.REJOIN for state in _MEMBER},
+    **{(state, _E.LOST): _S.OUT for state in _MEMBER},
+    **{(state, _E.LATE): _S.LATE for state in _MEMBER},
+    **{(state, _E.FENCE): _S.FENCED for state in (*_MEMBER, _S.OUT, _S.LATE)},
+    **{(state, _E.LEAVE): _S.LEAVING for state in _S if state not in (_S.LEAVING, _S.GONE)},
+    (_S.LEAVING, _E.LEFT): _S.GONE,
+}
+"""An event that is not in it comes too late to matter: ``Membership.happened`` says so."""
+
+_ENDS_MEMBERSHIP = frozenset({_E.LOST, _E.LATE, _E.FENCE})
+
+
+@dataclass(slots=True)
+class Membership:
+    """Times are seconds of the monotonic clock. ``generation`` is KIP-848's member epoch as well.
+
+    ``error`` is why the member was fenced; ``seen`` is what the caller's thread knows of the brokers.
+    """
+
+    group_id: str
+    instance_id: str | None
+    max_poll_interval: float
+    member_id: str = ""
+    generation: int = NO_GENERATION
+    polled_at: float = 0.0
+    leave_by: float = 0.0
+    error: KcliError | None = None
+    seen: Seen = field(default_factory=lambda: Seen(ClusterView()))
+    cell: StateCell[MemberState, MemberEvent] = field(default_factory=lambda: StateCell(_S.OUT, TABLE))
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def state(self) -> MemberState:
+        """Where it stands."""
+        return self.cell.state
+
+    @property
+    def late_at(self) -> float:
+        """By when the caller must have polled again (``max.poll.interval.ms``, KIP-62)."""
+        return self.polled_at + self.max_poll_interval
+
+    @property
+    def metadata(self) -> GroupMetadata:
+        """Who commits: what the coordinator checks a commit against."""
+        return GroupMetadata(self.group_id, self.generation, self.member_id, self.instance_id)
+
+    def happened(self, event: MemberEvent, why: str = "", *, error: KcliError | None = None) -> bool:
+        """Applies an event; False for one that others have overtaken."""
+        if not self.cell.allows(event):
+            return False
+        self.cell.apply(event, why)
+        if event in _ENDS_MEMBERSHIP:
+            self.generation = NO_GENERATION
+        self.error = error or self.error
+        return True

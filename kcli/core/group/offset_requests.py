@@ -1,0 +1,119 @@
+"""OffsetCommit and OffsetFetch of one group, as requests and as answers taken apart. Pure."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from operator import attrgetter
+
+from kcli.core.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+)
+from kcli.core.protocol.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
+    OffsetFetchRequestTopics,
+    OffsetFetchResponse,
+)
+from kcli.core.protocol.schema import NO_UUID
+from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
+
+_TOPIC = attrgetter("topic")
+_LAST_BY_NAME = 9  # of both requests; from v10 on they name topics by id
+_FIRST_WITH_EPOCHS = 9  # OffsetCommit and OffsetFetch: a member epoch (KIP-848) is understood from there on
+
+
+def commit_request(
+    group: GroupMetadata,
+    offsets: Mapping[TopicPartition, OffsetAndMetadata],
+    topic_ids: Mapping[str, bytes],
+    *,
+    by_epoch: bool = False,
+) -> OffsetCommitRequest:
+    """Commits by topic id where every topic's id is known: a topic created anew under the name is not committed to.
+
+    ``by_epoch``: the generation is a member epoch, which older brokers would refuse anyway.
+    """
+    request = OffsetCommitRequest(
+        group_id=group.group_id,
+        generation_id_or_member_epoch=group.generation_id,
+        member_id=group.member_id,
+        group_instance_id=group.group_instance_id,
+        topics=[
+            OffsetCommitRequestTopic(
+                name=topic,
+                topic_id=topic_ids.get(topic, NO_UUID),
+                partitions=[
+                    OffsetCommitRequestPartition(
+                        partition_index=where.partition,
+                        committed_offset=offsets[where].offset,
+                        committed_leader_epoch=offsets[where].leader_epoch,
+                        committed_metadata=offsets[where].metadata,
+                    )
+                    for where in places
+                ],
+            )
+            for topic, places in groupby(sorted(offsets), _TOPIC)
+        ],
+    )
+    if any(topic.topic_id == NO_UUID for topic in request.topics):
+        request.cap_version(_LAST_BY_NAME)
+    if by_epoch:
+        request.require_version(_FIRST_WITH_EPOCHS)
+    return request
+
+
+def read_commit(
+    answer: OffsetCommitResponse, topic_ids: Mapping[str, bytes]
+) -> Iterator[tuple[TopicPartition, int]]:
+    """Partition and error code."""
+    names = {topic_id: name for name, topic_id in topic_ids.items()}
+    for topic in answer.topics:
+        name = topic.name or names.get(topic.topic_id, "")
+        for partition in topic.partitions:
+            yield TopicPartition(name, partition.partition_index), partition.error_code
+
+
+def fetch_request(
+    group: GroupMetadata, places: Iterable[TopicPartition], *, by_epoch: bool = False
+) -> OffsetFetchRequest:
+    """Asks for the committed offsets of ``places``; those that a transaction is about to change are not told yet."""
+    rows = [
+        (topic, [where.partition for where in wheres]) for topic, wheres in groupby(sorted(places), _TOPIC)
+    ]
+    request = OffsetFetchRequest(
+        group_id=group.group_id,
+        topics=[OffsetFetchRequestTopic(name=name, partition_indexes=parts) for name, parts in rows],
+        groups=[
+            OffsetFetchRequestGroup(
+                group_id=group.group_id,
+                member_id=group.member_id if by_epoch else None,
+                member_epoch=group.generation_id if by_epoch else -1,
+                topics=[OffsetFetchRequestTopics(name=name, partition_indexes=parts) for name, parts in rows],
+            )
+        ],
+        require_stable=True,
+    )
+    request.cap_version(_LAST_BY_NAME)
+    if by_epoch:
+        request.require_version(_FIRST_WITH_EPOCHS)
+    return request
+
+
+def fetch_error(answer: OffsetFetchResponse) -> int:
+    """The code that is about the whole group."""
+    return answer.groups[0].error_code if answer.groups else answer.error_code
+
+
+def read_fetch(
+    answer: OffsetFetchResponse,
+) -> Iterator[tuple[TopicPartition, int, OffsetAndMetadata | None]]:
+    """Partition, error code, and what is committed: None for nothing."""
+    topics = answer.groups[0].topics if answer.groups else answer.topics
+    for topic in topics:
+        for row in topic.partitions:
+            where = TopicPartition(topic.name, row.partition_index)
+            found = OffsetAndMetadata(row.committed_offset, row.metadata or "", row.committed_leader_epoch)
+            yield where, row.error_code, found if row.committed_offset >= 0 else None

@@ -1,0 +1,42 @@
+"""What is said when a member is not one any more, or cannot become one."""
+
+from kcli.core.error_codes import (
+    FENCED_INSTANCE_ID,
+    GROUP_MAX_SIZE_REACHED,
+    INCONSISTENT_GROUP_PROTOCOL,
+    INVALID_SESSION_TIMEOUT,
+    UNRELEASED_INSTANCE_ID,
+    UNSUPPORTED_ASSIGNOR,
+)
+from kcli.core.errors import BrokerError, KcliError, MembershipError
+
+_REMEDIES = {
+    GROUP_MAX_SIZE_REACHED: "the brokers' group.max.size allows no more: stop another member, or raise it",
+    INCONSISTENT_GROUP_PROTOCOL: "the members share no assignor, or the group is not one of consumers: "
+    "compare partition.assignment.strategy and group.protocol, or use another group.id",
+    INVALID_SESSION_TIMEOUT: "choose session.timeout.ms between the brokers' group.min.session.timeout.ms "
+    "and group.max.session.timeout.ms",
+    UNRELEASED_INSTANCE_ID: "another member has this group.instance.id: stop it, or choose another id",
+    UNSUPPORTED_ASSIGNOR: "choose a group.remote.assignor that the brokers have (group.consumer.assignors)",
+}
+
+
+def refused(group_id: str, error: BrokerError, instance_id: str | None = None) -> KcliError:
+    """The coordinator does not want this member; MembershipError where it says so, else its own error."""
+    if error.code == FENCED_INSTANCE_ID:
+        return MembershipError(
+            f"group {group_id}: another member has taken over group.instance.id {instance_id}",
+            why=error.why,
+            do="give every running member an instance id of its own",
+        )
+    if error.code in _REMEDIES:
+        return MembershipError(f"cannot join group {group_id}", why=error.why, do=_REMEDIES[error.code])
+    return error
+
+
+def came_too_late(group_id: str, max_poll_interval: float) -> str:
+    """Why the heartbeat thread left the group in the caller's name."""
+    return (
+        f"group {group_id}: nobody polled for {max_poll_interval:g} s (max.poll.interval.ms), so this member left; "
+        "the next poll joins again"
+    )

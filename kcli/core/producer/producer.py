@@ -34,6 +34,7 @@ from kcli.core.producer.report import Report, Totals
 from kcli.core.producer.sender import Sender
 from kcli.core.producer.serialization import (
     Serializer,
+    bytes_of,
     check_record,
     check_rows,
     check_size,
@@ -186,8 +187,7 @@ class Producer:
         """
         if not rows:
             return
-        check_rows(rows)
-        size = sum(len(row[0] or b"") + len(row[1] or b"") + len(row[2]) + 8 for row in rows)
+        size = check_rows(rows)
         for part, share in self._parts(len(rows), size):
             place = partial(self._placer.rows, topic, rows[part], partition)
             self._submit(topic, len(rows[part]), share, place)
@@ -247,10 +247,12 @@ class Producer:
         if not values:
             return
         stamp = clock.wall_ms() if timestamp is None else timestamp
+        if len(keys) != len(values):
+            raise ConfigError(f"{len(keys)} keys for {len(values)} values", why="each record has one of both")
         check_values("key", keys)
         check_values("value", values)
         check_timestamp(stamp)
-        size = sum(len(k or b"") + len(v or b"") + 8 for k, v in zip(keys, values, strict=True))
+        size = bytes_of(keys) + bytes_of(values) + 8 * len(values)
         keyed = partial(self._placer.keyed, topic, headers=headers, partition=partition, timestamp=stamp)
         for part, share in self._parts(len(values), size):
             self._submit(topic, len(values[part]), share, partial(keyed, keys[part], values[part]))

@@ -68,14 +68,20 @@ def check_values(part: str, values: Iterable[Any]) -> None:
             raise _not_bytes(part, "", kind)
 
 
-def check_rows(rows: Sequence[Row]) -> None:
-    """Refuses rows that cannot be encoded, before any of them is queued."""
+def check_rows(rows: Sequence[Row]) -> int:
+    """Refuses rows that cannot be encoded, before any of them is queued; about how many bytes they take."""
     keys, values, blocks, times = zip(*rows, strict=True)
     check_values("key", keys)
     check_values("value", values)
     check_values("header block", blocks)
     for timestamp in set(times):
         check_timestamp(timestamp)
+    return bytes_of(keys) + bytes_of(values) + bytes_of(blocks) + 8 * len(rows)
+
+
+def bytes_of(values: Iterable[bytes | None]) -> int:
+    """How long they are together; null has no length."""
+    return sum(map(len, filter(None, values)))
 
 
 def check_record(record: ProducerRecord, timestamp: int, *, serialized: bool) -> None:

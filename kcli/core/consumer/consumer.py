@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from kcli.core.cluster.cluster import Cluster
@@ -286,6 +287,32 @@ class Consumer:
             self.cluster.call(attempt, check, deadline, "asking for committed offsets")
         return found
 
+    def rewind_offsets(
+        self, offsets: Offsets, timeout: float | None = None
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """Sets offsets for the whole group while it is live; returns what was read back before the others go on.
+
+        The other members are sent out, held until they are back, and start where ``offsets`` says: one rebalance for
+        each, and one failed commit for those that commit by hand. What this member had read of other partitions is
+        committed first. MembershipError when they could not be held: nothing was committed then.
+        """
+        group, deadline = self._must_have_group(), self.cluster.deadline(timeout)
+        wanted = self._to_commit((offsets,))
+        if not self._subscribed:
+            raise ConfigError(
+                "rewind_offsets is for members", why="nothing is subscribed to", do="use commit and seek"
+            )
+        if not self._settled(group, deadline):
+            raise TimedOutError("the member did not find its place in the group in time")
+        kept = group.owned - wanted.keys()
+        commit = self._auto_commit.before_revocation(kept)
+        if commit is not None:
+            with suppress(TimeoutError, KcliError):
+                commit.result(max(0.0, deadline - self.cluster.loop.now()))
+        found = group.rewind(wanted, deadline)
+        self._settled(group, deadline)
+        return found
+
     @property
     def group_metadata(self) -> GroupMetadata:
         """Who commits, for a producer's ``send_offsets_to_transaction`` (KIP-447)."""
@@ -377,6 +404,14 @@ class Consumer:
         if self._positions.errors:
             raise self._positions.errors.popleft()
         self._fetcher.pump(now)
+
+    def _settled(self, group: Group, deadline: float) -> bool:
+        """Turns until a rebalance is over and all commits are answered; False at the deadline."""
+        while not (group.settled and group.commits.idle):
+            if self.cluster.loop.now() >= deadline:
+                return False
+            self._turn(deadline)
+        return True
 
     def _match(self) -> None:
         view = self.cluster.view

@@ -28,6 +28,7 @@ from kcli.core.group.assignors.leading import assignments, read_members
 from kcli.core.group.assignors.registry import rebalance_protocol
 from kcli.core.group.consumer_protocol import PROTOCOL_TYPE, decode_assignment
 from kcli.core.group.coordinator_link import CoordinatorLink, Seen
+from kcli.core.group.guard import ClassicGuard, Guard
 from kcli.core.group.member import Listener, Member, Places, Procedure
 from kcli.core.group.membership import NO_GENERATION, MemberEvent, Membership, MemberState
 from kcli.core.group.reasons import refused
@@ -66,6 +67,14 @@ class ClassicMember(Member):
         self._joined_for: frozenset[str] = frozenset()
         self._led: Mapping[str, int] | None = None
         self._last: tuple[Places, int] = (frozenset(), NO_GENERATION)
+
+    def guard(self) -> Guard:
+        """With its own assignors and subscription: it is a member like the others."""
+        protocols = offers(list(self._assignors.values()), self.topics)
+        self._last = (frozenset(), NO_GENERATION)
+        return ClassicGuard(
+            self._cluster, self._link, self._membership, protocols, self._options.session_timeout_ms
+        )
 
     def _due(self, now: float) -> Procedure | None:  # noqa: ARG002 - nothing here is a matter of time
         state = self._membership.state

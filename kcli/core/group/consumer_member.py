@@ -11,6 +11,7 @@ from collections.abc import Callable
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.group.consumer_pulse import ConsumerPulse, Partitions
 from kcli.core.group.coordinator_link import CoordinatorLink, Seen
+from kcli.core.group.guard import ConsumerGuard, Guard
 from kcli.core.group.member import Listener, Member, Places, Procedure
 from kcli.core.group.membership import MemberEvent, Membership, MemberState
 from kcli.core.types import TopicPartition
@@ -31,6 +32,17 @@ class ConsumerMember(Member):
         super().__init__(cluster, membership, link, listener, wake_heartbeat)
         self._pulse = pulse
         self._acknowledged: Partitions | None = None
+
+    def guard(self) -> Guard:
+        """Once it has everything, what it is asked to give up is not acknowledged until it polls again."""
+        self._acknowledged = None
+        return ConsumerGuard(
+            self._cluster, self._link, self._membership, self._pulse, self._wake_heartbeat, self._everything
+        )
+
+    def _everything(self) -> Partitions:
+        topics = (self._cluster.view.topics.get(name) for name in self.topics)
+        return {t.id: [p.partition for p in t.partitions] for t in topics if t is not None and t.partitions}
 
     def _due(self, now: float) -> Procedure | None:
         state = self._membership.state

@@ -28,6 +28,7 @@ from kcli.core.group.commits import Commits, Committer
 from kcli.core.group.consumer_member import ConsumerMember
 from kcli.core.group.consumer_pulse import ConsumerPulse
 from kcli.core.group.coordinator_link import CoordinatorLink
+from kcli.core.group.guard import rewind
 from kcli.core.group.heartbeat import HeartbeatThread, Pulse
 from kcli.core.group.member import Listener, Member, Places
 from kcli.core.group.membership import MemberEvent, Membership, MemberState
@@ -129,6 +130,24 @@ class Group:
             self._membership.happened(MemberEvent.LEAVE, "the consumer is closed")
         self._heartbeat.end(timeout)
         self._member = self._heartbeat = None
+
+    def rewind(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], deadline: float
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """Sets offsets for the whole group, as its guard; every member reads them when it comes back.
+
+        Blocks, at most to ``deadline``; the next ``advance`` opens the door to the others, whatever happened.
+        """
+        assert self._member is not None
+        self._member.let_go()
+        guard = self._member.guard()
+        try:
+            return rewind(guard, offsets, deadline)
+        finally:
+            if self._options.group_protocol == "classic":  # else its next heartbeat opens the door
+                with self._membership.lock:
+                    self._membership.happened(MemberEvent.REBALANCE, "the offsets were rewound")
+            self._tell()
 
     # --- committed offsets -------------------------------------------------------------------------------
 

@@ -3,10 +3,13 @@
 A change of what it owns is one procedure from the first callback to the last, written as a generator: it yields what
 it waits for, and ``advance`` goes on with it when that has come. So no poll takes longer than its timeout, and others
 get their turn in between. The heartbeat thread tells through the membership that something is due.
+
+A callback that raises ends the procedure, and its error the poll; ``_due`` finds what is left to be done.
 """
 
 from __future__ import annotations
 
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator
 from typing import Any, Protocol
@@ -15,6 +18,7 @@ from kcli.core.cluster.cluster import Cluster
 from kcli.core.errors import KcliError
 from kcli.core.future import Future
 from kcli.core.group.coordinator_link import CoordinatorLink
+from kcli.core.group.guard import Guard
 from kcli.core.group.membership import MemberEvent, Membership, MemberState
 from kcli.core.types import TopicPartition
 
@@ -60,6 +64,9 @@ class Member(ABC):
         self.topics: frozenset[str] = frozenset()
         self.owned = self.giving_up = _NOTHING
         self.wake_at = _NEVER
+        self.rebalances = 0
+        self._tenures: dict[TopicPartition, int] = {}
+        self._next_tenure = itertools.count()
         self._cluster = cluster
         self._membership = membership
         self._link = link
@@ -72,6 +79,13 @@ class Member(ABC):
     def changing(self) -> bool:
         """Whether a change of what it owns is under way."""
         return self._procedure is not None
+
+    def tenure(self, where: TopicPartition) -> int | None:
+        """A number that stays the same for as long as nobody else can have owned the partition; None: not owned.
+
+        What was read in one tenure may not be committed in another: others may have gone on from there meanwhile.
+        """
+        return self._tenures.get(where) if where in self.owned else None
 
     def advance(self, now: float) -> None:
         """Goes on as far as it can without waiting. Raises why it cannot be a member, and what callbacks raise."""
@@ -97,6 +111,17 @@ class Member(ABC):
                 self.stop()
                 raise
             now = self._cluster.loop.now()
+
+    @abstractmethod
+    def guard(self) -> Guard:
+        """Makes it the guard of its group, for a rewind."""
+
+    def let_go(self) -> None:
+        """Gives up all that it owns without committing: the offsets are about to be set."""
+        self.stop()
+        places, self.owned = self.owned, _NOTHING
+        if places:
+            self._listener.revoked(places)
 
     def stop(self) -> None:
         """Drops a change that is under way: the member starts over, or is closed."""
@@ -131,14 +156,21 @@ class Member(ABC):
             self.owned -= places
             self.giving_up = _NOTHING
 
-    def _take(self, places: Places) -> None:
-        added, self.owned = places - self.owned, places
+    def _take(self, places: Places, kept: Places = _NOTHING) -> None:
+        """``kept``: what was given up, but to nobody."""
+        added, same = places - self.owned, (self.owned | kept) & self._tenures.keys()
+        self.owned = places
+        self._tenures = {
+            where: self._tenures[where] if where in same else next(self._next_tenure) for where in places
+        }
+        self.rebalances += 1
         self._listener.assigned(added)
 
     def _lose(self) -> None:
         places, self.owned, self.giving_up = self.owned, _NOTHING, _NOTHING
+        self._tenures.clear()
         if places:
             self._listener.lost(places)
 
     def _is_member(self) -> bool:
-        return self._membership.state in (MemberState.STABLE, MemberState.REJOIN, MemberState.JOINING)
+        return self._membership.is_member

@@ -48,14 +48,18 @@ _MEMBER = (_S.JOINING, _S.STABLE, _S.REJOIN)
 TABLE: dict[tuple[MemberState, MemberEvent], MemberState] = {
     **{(state, _E.JOIN): _S.JOINING for state in (_S.OUT, _S.LATE, _S.STABLE, _S.REJOIN)},
     (_S.JOINING, _E.JOINED): _S.STABLE,
-    **{(state, _E.REBALANCE): _S.REJOIN for state in _MEMBER},
+    **{(state, _E.REBALANCE): _S.REJOIN for state in (_S.STABLE, _S.REJOIN)},
     **{(state, _E.LOST): _S.OUT for state in _MEMBER},
     **{(state, _E.LATE): _S.LATE for state in _MEMBER},
     **{(state, _E.FENCE): _S.FENCED for state in (*_MEMBER, _S.OUT, _S.LATE)},
     **{(state, _E.LEAVE): _S.LEAVING for state in _S if state not in (_S.LEAVING, _S.GONE)},
     (_S.LEAVING, _E.LEFT): _S.GONE,
 }
-"""An event that is not in it comes too late to matter: ``Membership.happened`` says so."""
+"""An event that is not in it comes too late to matter: ``Membership.happened`` says so.
+
+JOINING has no REBALANCE: what the coordinator says to the generation before is no news for the one that is being made;
+taken for news, it would cost the group another rebalance.
+"""
 
 _ENDS_MEMBERSHIP = frozenset({_E.LOST, _E.LATE, _E.FENCE})
 
@@ -93,6 +97,11 @@ class Membership:
     def metadata(self) -> GroupMetadata:
         """Who commits: what the coordinator checks a commit against."""
         return GroupMetadata(self.group_id, self.generation, self.member_id, self.instance_id)
+
+    @property
+    def is_member(self) -> bool:
+        """Whether the coordinator knows it, as far as it is known here."""
+        return self.state in _MEMBER
 
     def happened(self, event: MemberEvent, why: str = "", *, error: KcliError | None = None) -> bool:
         """Applies an event; False for one that others have overtaken."""

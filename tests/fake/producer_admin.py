@@ -1,6 +1,7 @@
 """DescribeProducers, ListTransactions, DescribeTransactions (KIP-664)."""
 
 import re
+import time
 from typing import TYPE_CHECKING
 
 from kcli.core.protocol.messages import describe_producers as producers
@@ -82,14 +83,17 @@ def _is_listed(ctx: "Context", request: listed.ListTransactionsRequest, txn: Tra
         return False
     if request.producer_id_filters and txn.producer_id not in request.producer_id_filters:
         return False
-    if request.duration_filter >= 0 and ctx.state.now_ms - _start(txn) <= request.duration_filter:
+    if request.duration_filter >= 0 and ctx.state.now_ms - _start(ctx, txn) <= request.duration_filter:
         return False
     pattern = request.transactional_id_pattern
     return not pattern or re.fullmatch(pattern, txn.transactional_id) is not None
 
 
-def _start(txn: Transaction) -> int:
-    return int(txn.started_at * 1000) if txn.state is TxnState.ONGOING else -1
+def _start(ctx: "Context", txn: Transaction) -> int:
+    """In ms since the epoch; −1 while there is no open transaction."""
+    if txn.state is not TxnState.ONGOING:
+        return -1
+    return ctx.state.now_ms - int((time.monotonic() - txn.started_at) * 1000)
 
 
 async def describe_transactions(
@@ -114,7 +118,7 @@ def _describe(ctx: "Context", name: str) -> described.TransactionState:
         transactional_id=name,
         transaction_state=txn.state.value,
         transaction_timeout_ms=txn.timeout_ms,
-        transaction_start_time_ms=_start(txn),
+        transaction_start_time_ms=_start(ctx, txn),
         producer_id=txn.producer_id,
         producer_epoch=txn.epoch,
         topics=[described.TopicData(topic=topic, partitions=rows) for topic, rows in numbers.items()],

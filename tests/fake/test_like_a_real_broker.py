@@ -6,7 +6,13 @@ import time
 import pytest
 
 from kcli.core.protocol.messages.api_versions import ApiVersionsRequest
-from tests.fake import group_scenarios, producing_scenarios, reading_scenarios, transaction_scenarios
+from tests.fake import (
+    admin_scenarios,
+    group_scenarios,
+    producing_scenarios,
+    reading_scenarios,
+    transaction_scenarios,
+)
 from tests.fake.apis import APIS
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_broker import RawBroker
@@ -27,6 +33,11 @@ SCENARIOS = (
     group_scenarios.strangers,
     group_scenarios.members,
     group_scenarios.new_members,
+    admin_scenarios.records,
+    admin_scenarios.partitions,
+    admin_scenarios.configs,
+    admin_scenarios.producers,
+    admin_scenarios.disks,
 )
 
 

@@ -84,7 +84,7 @@ class Admin:
         broker_ids: Collection[int] | None = None,
         partitions: Collection[TopicPartition] | None = None,
     ) -> dict[int, list[LogDir] | KcliError]:
-        """The log directories of every broker, by node id, with the size of each replica in bytes."""
+        """The log directories of every broker, by node id, with the size of each replica in bytes (KIP-113)."""
         from kcli.core.admin import brokers
 
         return brokers.describe_log_dirs(
@@ -120,13 +120,19 @@ class Admin:
         return topics.delete_topics(self.cluster, names, self._start())
 
     def create_partitions(self, counts: Mapping[str, int], *, validate_only: bool = False) -> Outcome:
-        """Gives topics more partitions: ``counts`` are how many each is to have in all."""
+        """Gives topics more partitions (KIP-195): ``counts`` are how many each is to have in all.
+
+        INVALID_PARTITIONS where a topic has as many already.
+        """
         from kcli.core.admin import partitions
 
         return partitions.create_partitions(self.cluster, counts, self._start(), validate_only=validate_only)
 
     def delete_records(self, before: Mapping[TopicPartition, int]) -> dict[TopicPartition, int | KcliError]:
-        """Deletes the records below each offset (−1: all of them); the new starts."""
+        """Deletes the records below each offset (−1: all that are there now), KIP-107; the new starts.
+
+        OFFSET_OUT_OF_RANGE for an offset above the high watermark.
+        """
         from kcli.core.admin import records
 
         return records.delete_records(self.cluster, before, self._start())
@@ -134,7 +140,10 @@ class Admin:
     def list_offsets(
         self, wanted: Mapping[TopicPartition, int], *, committed_only: bool = False
     ) -> dict[TopicPartition, OffsetInfo | KcliError]:
-        """Offsets by time (ms), or by place: −1 the end, −2 the start, to −6; see ``cluster/offsets.py``."""
+        """Offsets by time (ms since the epoch), or by place: −1 the end, −2 the start, to −6 (``cluster/offsets.py``).
+
+        An offset of −1 says that there is no such record. UnsupportedError where a leader is too old for a place.
+        """
         from kcli.core.cluster.offsets import list_offsets
 
         return list_offsets(self.cluster, wanted, self._start(), committed_only=committed_only)
@@ -149,7 +158,10 @@ class Admin:
         synonyms: bool = False,
         documentation: bool = False,
     ) -> dict[ConfigResource, list[ConfigEntry] | KcliError]:
-        """Configuration entries of topics, brokers, groups; all keys unless some are named."""
+        """Configuration entries of topics, brokers, groups; all keys unless some are named (KIP-226, KIP-569).
+
+        NotFoundError for a topic or broker that does not exist.
+        """
         from kcli.core.admin import configs
 
         return configs.describe_configs(
@@ -165,7 +177,10 @@ class Admin:
     def alter_configs(
         self, changes: Mapping[ConfigResource, Sequence[ConfigChange]], *, validate_only: bool = False
     ) -> dict[ConfigResource, KcliError | None]:
-        """Changes single configuration keys; the others stay as they are."""
+        """Changes single configuration keys (KIP-339); the others stay as they are. None where it was done.
+
+        INVALID_CONFIG for a key or value that the broker does not take: then nothing of that resource is changed.
+        """
         from kcli.core.admin import configs
 
         return configs.alter_configs(self.cluster, changes, self._start(), validate_only=validate_only)
@@ -173,7 +188,10 @@ class Admin:
     # --- groups --------------------------------------------------------------------------------------
 
     def list_groups(self, *, states: Collection[str] = (), types: Collection[str] = ()) -> GroupListing:
-        """The groups of all brokers, and which brokers could not be asked."""
+        """The groups of all brokers, and which brokers could not be asked (KIP-222; filters KIP-518, KIP-848).
+
+        Raises ConfigError for a state or type that does not exist, and the first error when nobody has answered.
+        """
         from kcli.core.admin import groups
 
         return groups.list_groups(
@@ -183,7 +201,10 @@ class Admin:
     def describe_groups(
         self, names: Sequence[str], *, include_operations: bool = False
     ) -> dict[str, GroupDescription | KcliError]:
-        """Classic and KIP-848 groups with members, subscriptions, assignments."""
+        """Classic and KIP-848 groups with members, subscriptions, assignments.
+
+        NotFoundError for a group that does not exist, UnsupportedError for a share or streams group.
+        """
         from kcli.core.admin import group_description
 
         return group_description.describe_groups(
@@ -191,7 +212,10 @@ class Admin:
         )
 
     def delete_groups(self, names: Sequence[str]) -> dict[str, KcliError | None]:
-        """Deletes groups without members, with what they have committed."""
+        """Deletes groups without members, with what they have committed (KIP-229). None where it was done.
+
+        NON_EMPTY_GROUP for a group with members, NotFoundError for one that does not exist.
+        """
         from kcli.core.admin import groups
 
         outcome = groups.delete_groups(
@@ -203,7 +227,10 @@ class Admin:
     def remove_members(
         self, wanted: Mapping[str, Collection[GroupMember]], *, reason: str | None = None
     ) -> dict[str, dict[GroupMember, KcliError | None]]:
-        """Takes members out of their groups, by member id or instance id."""
+        """Takes members out of their groups, by member id or instance id (KIP-345). None where it was done.
+
+        NotFoundError for a member that its group does not have.
+        """
         from kcli.core.admin import members
 
         return members.remove_members(
@@ -216,7 +243,11 @@ class Admin:
         *,
         require_stable: bool = False,
     ) -> dict[str, Committed | KcliError]:
-        """What groups have committed for some partitions (None: for all); None where nothing is committed."""
+        """What groups have committed for some partitions (None: for all); None where nothing is committed (KIP-709).
+
+        ``require_stable`` waits for open transactions, to the deadline (KIP-447). A partition whose offset could not
+        be read has its error; a group that could not be read has one for all.
+        """
         from kcli.core.admin import committed
 
         return committed.fetch_offsets(
@@ -226,7 +257,11 @@ class Admin:
     def commit_offsets(
         self, wanted: Mapping[str | GroupMetadata, Mapping[TopicPartition, OffsetAndMetadata]]
     ) -> dict[str, Stored]:
-        """Stores positions: of a group without members by its name, or as the member a GroupMetadata names."""
+        """Stores positions: of a group without members by its name, or as the member a GroupMetadata names.
+
+        UNKNOWN_MEMBER_ID for a group that has members, ILLEGAL_GENERATION or STALE_MEMBER_EPOCH for a member that is
+        behind. Brokers check no bounds. Raises ConfigError for a negative offset: nothing was sent.
+        """
         from kcli.core.admin import commits
         from kcli.core.types import GroupMetadata
 
@@ -239,7 +274,10 @@ class Admin:
         return outcome
 
     def delete_offsets(self, wanted: Mapping[str, Collection[TopicPartition]]) -> dict[str, Stored]:
-        """Forgets what groups have committed for these partitions."""
+        """Forgets what groups have committed for these partitions (KIP-496). None where it was done.
+
+        GROUP_SUBSCRIBED_TO_TOPIC for topics that a running group reads.
+        """
         from kcli.core.admin import commits
 
         outcome = commits.delete_offsets(self.cluster, self._coordinators(), wanted, self._start())
@@ -256,7 +294,10 @@ class Admin:
         longer_than_ms: int | None = None,
         pattern: str | None = None,
     ) -> TransactionListing:
-        """The transactional ids of all brokers, and which brokers could not be asked."""
+        """The transactional ids of all brokers, and which brokers could not be asked (KIP-664).
+
+        ``longer_than_ms`` (KIP-994) and ``pattern``, a regular expression (KIP-1152), need newer brokers.
+        """
         from kcli.core.admin import transactions
 
         return transactions.list_transactions(
@@ -269,7 +310,7 @@ class Admin:
         )
 
     def describe_transactions(self, names: Sequence[str]) -> dict[str, TransactionDescription | KcliError]:
-        """The state of each transactional id, with the partitions of its open transaction."""
+        """The state of each transactional id, with the partitions of its open transaction (KIP-664)."""
         from kcli.core.admin import transactions
 
         return transactions.describe_transactions(self.cluster, self._coordinators(), names, self._start())
@@ -277,7 +318,7 @@ class Admin:
     def describe_producers(
         self, wanted: Collection[TopicPartition]
     ) -> dict[TopicPartition, list[ProducerDescription] | KcliError]:
-        """The producers that the leaders of partitions know."""
+        """The producers that the leaders of partitions know (KIP-664)."""
         from kcli.core.admin import transactions
 
         return transactions.describe_producers(self.cluster, wanted, self._start())

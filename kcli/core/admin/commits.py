@@ -62,9 +62,9 @@ def commit_offsets(
                 yield Part(commit_request(member, {key.where: offsets[key] for key in keys}, {}), keys)
 
     def read(
-        answer: OffsetCommitResponse, keys: Collection[GroupPartition]
+        answer: OffsetCommitResponse, part: Part[GroupPartition]
     ) -> Iterator[tuple[GroupPartition, int | KcliError, None]]:
-        (group,) = {key.group for key in keys}
+        (group,) = {key.group for key in part.keys}
         for where, code in read_commit(answer, {}):
             key = GroupPartition(group, where)
             yield key, _commit_verdict(key, code, members[group]), None
@@ -123,11 +123,11 @@ def delete_offsets(
             yield Part(_delete(group, [key.where for key in keys]), keys)
 
     def read(
-        answer: OffsetDeleteResponse, keys: Collection[GroupPartition]
+        answer: OffsetDeleteResponse, part: Part[GroupPartition]
     ) -> Iterator[tuple[GroupPartition, int | KcliError, None]]:
-        (group,) = {key.group for key in keys}
+        (group,) = {key.group for key in part.keys}
         if answer.error_code != NONE:
-            yield from ((key, _delete_verdict(key, answer.error_code, unsure), None) for key in keys)
+            yield from ((key, _delete_verdict(key, answer.error_code, unsure), None) for key in part.keys)
         for topic in answer.topics:
             for row in topic.partitions:
                 key = GroupPartition(group, TopicPartition(topic.name, row.partition_index))

@@ -90,14 +90,15 @@ class _Fetch:
         return [Part(self._single(broker, group, version), [group]) for group in groups]
 
     def read(
-        self, answer: wire.OffsetFetchResponse, keys: Collection[str]
+        self, answer: wire.OffsetFetchResponse, part: Part[str]
     ) -> Iterator[tuple[str, int | KcliError, None]]:
         """Keeps what is final. A group of which something is left goes on with the error of that."""
-        if answer.groups:
+        if getattr(part.request, "groups", ()):
             for row in answer.groups:
-                yield row.group_id, row.error_code or self._take(row.group_id, row.topics), None
-        elif len(keys) == 1:
-            (group,) = keys
+                if row.group_id in part.keys:
+                    yield row.group_id, row.error_code or self._take(row.group_id, row.topics), None
+        else:
+            (group,) = part.keys
             yield group, answer.error_code or self._take(group, answer.topics), None
 
     def outcome(self, group: str, error: KcliError | None, seconds: float) -> Committed | KcliError:

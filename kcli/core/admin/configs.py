@@ -3,13 +3,14 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import TypeVar
 
 from kcli.core.cluster.cluster import ANY, Cluster
 from kcli.core.cluster.fanout import Items, Part, fan_out
 from kcli.core.cluster.routes import ToBroker
 from kcli.core.connection.plan import Broker
-from kcli.core.error_codes import NONE
-from kcli.core.errors import BrokerError, ConfigError, KcliError
+from kcli.core.error_codes import NONE, UNKNOWN_TOPIC_OR_PARTITION
+from kcli.core.errors import BrokerError, ConfigError, KcliError, NotFoundError
 from kcli.core.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -22,6 +23,8 @@ from kcli.core.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
+
+A = TypeVar("A")
 
 _SOURCES = {
     0: "unknown",
@@ -143,7 +146,7 @@ def describe_configs(
     synonyms: bool = False,
     documentation: bool = False,
 ) -> dict[ConfigResource, list[ConfigEntry] | KcliError]:
-    """The entries of each resource (only those named in ``keys``), or why not. NotFoundError for an unknown broker."""
+    """The entries of each resource (only those named in ``keys``), or why not: NotFoundError if it is unknown."""
     names = None if keys is None else list(keys)
 
     def ask(_broker: Broker, items: Items[ConfigResource, None]) -> list[Part[ConfigResource]]:
@@ -159,17 +162,25 @@ def describe_configs(
         return [Part(request, [resource for resource, _ in items])]
 
     def read(
-        answer: DescribeConfigsResponse, keys: Collection[ConfigResource]
+        answer: DescribeConfigsResponse, part: Part[ConfigResource]
     ) -> Iterator[tuple[ConfigResource, int | KcliError, list[ConfigEntry]]]:
-        known = _by_wire(keys)
+        known = _by_wire(part.keys)
         for row in answer.results:
             if resource := known.get((row.resource_type, row.resource_name)):
                 verdict = _verdict(row.error_code, f"configuration of {resource}", row.error_message)
                 yield resource, verdict, [_entry(config, resource) for config in row.configs]
 
-    return fan_out(
-        cluster, _checked(resources), _route(cluster), ask, read, deadline, "reading the configuration of"
+    found = fan_out(
+        cluster,
+        _checked(resources),
+        _route(cluster),
+        ask,
+        read,
+        deadline,
+        "reading the configuration of",
+        unknown=[UNKNOWN_TOPIC_OR_PARTITION],
     )
+    return {resource: _not_found(resource, entries) for resource, entries in found.items()}
 
 
 def describe_topic_configs(
@@ -211,17 +222,26 @@ def alter_configs(
         return [Part(request, [resource for resource, _ in items])]
 
     def read(
-        answer: IncrementalAlterConfigsResponse, keys: Collection[ConfigResource]
+        answer: IncrementalAlterConfigsResponse, part: Part[ConfigResource]
     ) -> Iterator[tuple[ConfigResource, int | KcliError, None]]:
-        known = _by_wire(keys)
+        known = _by_wire(part.keys)
         for row in answer.responses:
             if resource := known.get((row.resource_type, row.resource_name)):
                 what = f"changing the configuration of {resource}"
                 yield resource, _verdict(row.error_code, what, row.error_message), None
 
     _checked(changes)
-    what = "changing the configuration of"
-    return fan_out(cluster, changes, _route(cluster), ask, read, deadline, what)
+    found = fan_out(
+        cluster,
+        changes,
+        _route(cluster),
+        ask,
+        read,
+        deadline,
+        "changing the configuration of",
+        unknown=[UNKNOWN_TOPIC_OR_PARTITION],
+    )
+    return {resource: _not_found(resource, error) for resource, error in found.items()}
 
 
 def _route(cluster: Cluster) -> ToBroker[ConfigResource]:
@@ -243,6 +263,13 @@ def _by_wire(resources: Collection[ConfigResource]) -> dict[tuple[int, str], Con
 
 def _verdict(code: int, what: str, message: str | None) -> int | KcliError:
     return code if code == NONE else BrokerError(code, what, message=message or "")
+
+
+def _not_found(resource: ConfigResource, outcome: A) -> A | KcliError:
+    """A broker's way to say that a topic does not exist, said as everywhere else."""
+    if isinstance(outcome, BrokerError) and outcome.code == UNKNOWN_TOPIC_OR_PARTITION:
+        return NotFoundError(f"{resource} does not exist")
+    return outcome
 
 
 def _entry(row: DescribeConfigsResourceResult, resource: ConfigResource) -> ConfigEntry:

@@ -4,7 +4,7 @@ A name does not say of which kind its group is. All are asked for as classic gro
 coordinator does not know as such are asked for once more as groups of the new protocol.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kcli.core.cluster.cluster import Cluster
@@ -102,7 +102,7 @@ class _Describe:
         return [Part(request, groups)]
 
     def read_classic(
-        self, answer: classic.DescribeGroupsResponse, _keys: Collection[str]
+        self, answer: classic.DescribeGroupsResponse, _part: Part[str]
     ) -> Iterator[tuple[str, int | KcliError, GroupDescription]]:
         for row in answer.groups:
             verdict: int | KcliError = row.error_code
@@ -120,7 +120,7 @@ class _Describe:
         return [Part(request, groups)]
 
     def read_modern(
-        self, answer: modern.ConsumerGroupDescribeResponse, _keys: Collection[str]
+        self, answer: modern.ConsumerGroupDescribeResponse, _part: Part[str]
     ) -> Iterator[tuple[str, int | KcliError, GroupDescription]]:
         for row in answer.groups:
             verdict: int | KcliError = row.error_code

@@ -145,9 +145,7 @@ def delete_groups(
         groups = [group for group, _ in items]
         return [Part(DeleteGroupsRequest(groups_names=groups), groups)]
 
-    def read(
-        answer: DeleteGroupsResponse, _keys: Collection[str]
-    ) -> Iterator[tuple[str, int | KcliError, None]]:
+    def read(answer: DeleteGroupsResponse, _part: Part[str]) -> Iterator[tuple[str, int | KcliError, None]]:
         for row in answer.results:
             yield row.group_id, row.error_code, None
 

@@ -66,12 +66,12 @@ def remove_members(
                 yield from (Part(_single(broker, key, version), [key]) for key in keys)
 
     def read(
-        answer: LeaveGroupResponse, keys: Collection[_Leaving]
+        answer: LeaveGroupResponse, part: Part[_Leaving]
     ) -> Iterator[tuple[_Leaving, int | KcliError, None]]:
-        if answer.error_code != NONE or len(answer.members) == 0:
-            yield from ((key, _verdict(key, answer.error_code, unsure), None) for key in keys)
+        if answer.error_code != NONE or not getattr(part.request, "members", ()):
+            yield from ((key, _verdict(key, answer.error_code, unsure), None) for key in part.keys)
         rows = {_name(row.member_id, row.group_instance_id): row.error_code for row in answer.members}
-        for key in keys:
+        for key in part.keys:
             code = rows.get(_name(key.member.member_id, key.member.instance_id))
             if code is not None:
                 yield key, _verdict(key, code, unsure), None

@@ -1,11 +1,10 @@
 """Records deleted from the front of partitions (DeleteRecords, KIP-107), at their leaders."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.fanout import Items, Part, fan_out
-from kcli.core.cluster.routes import ToLeader
-from kcli.core.connection.plan import Broker
+from kcli.core.cluster.fanout import Items, by_leader
+from kcli.core.cluster.offsets import LATEST, OffsetInfo, list_offsets
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.protocol.messages.delete_records import (
     DeleteRecordsPartition,
@@ -24,27 +23,43 @@ def delete_records(
 ) -> dict[TopicPartition, int | KcliError]:
     """Deletes the records below each offset; the partition's new start, or why it was not done.
 
-    HIGH_WATERMARK deletes all. OFFSET_OUT_OF_RANGE for an offset above the high watermark; one below the start
-    changes nothing. ConfigError for any other negative offset: nothing was sent.
+    HIGH_WATERMARK deletes all that is there when the call begins. OFFSET_OUT_OF_RANGE for an offset above the high
+    watermark; one below the start changes nothing. ConfigError for any other negative offset: nothing was sent.
     """
     for where, offset in before.items():
         if offset < HIGH_WATERMARK:
             raise ConfigError(f"{offset} is no offset in {where}", why="-1 is the high watermark")
 
-    def ask(_broker: Broker, items: Items[TopicPartition, int]) -> list[Part[TopicPartition]]:
+    def ask(items: Items[TopicPartition, int]) -> DeleteRecordsRequest:
         topics: dict[str, DeleteRecordsTopic] = {}
         for where, offset in items:
             topic = topics.setdefault(where.topic, DeleteRecordsTopic(name=where.topic, partitions=[]))
             topic.partitions.append(DeleteRecordsPartition(partition_index=where.partition, offset=offset))
         timeout_ms = max(1, int((deadline - cluster.loop.now()) * 1000))
-        request = DeleteRecordsRequest(topics=list(topics.values()), timeout_ms=timeout_ms)
-        return [Part(request, [where for where, _ in items])]
+        return DeleteRecordsRequest(topics=list(topics.values()), timeout_ms=timeout_ms)
 
-    def read(
-        answer: DeleteRecordsResponse, _keys: Collection[TopicPartition]
-    ) -> Iterator[tuple[TopicPartition, int, int]]:
-        for topic in answer.topics:
-            for row in topic.partitions:
-                yield TopicPartition(topic.name, row.partition_index), row.error_code, row.low_watermark
+    ends = _ends(cluster, before, deadline)
+    errors = {where: end for where, end in ends.items() if isinstance(end, KcliError)}
+    offsets = {
+        where: _offset(ends.get(where), offset) for where, offset in before.items() if where not in errors
+    }
+    found = by_leader(cluster, offsets, ask, _read, deadline, "deleting records of") | errors
+    return {where: found[where] for where in before}
 
-    return fan_out(cluster, before, ToLeader(cluster), ask, read, deadline, "deleting records of")
+
+def _ends(
+    cluster: Cluster, before: Mapping[TopicPartition, int], deadline: float
+) -> dict[TopicPartition, OffsetInfo | KcliError]:
+    """Where "all" ends now: a request that is repeated must not take the records that came meanwhile."""
+    whole = [where for where, offset in before.items() if offset == HIGH_WATERMARK]
+    return list_offsets(cluster, dict.fromkeys(whole, LATEST), deadline, committed_only=False)
+
+
+def _offset(end: OffsetInfo | KcliError | None, given: int) -> int:
+    return end.offset if isinstance(end, OffsetInfo) else given
+
+
+def _read(answer: DeleteRecordsResponse) -> Iterator[tuple[TopicPartition, int, int]]:
+    for topic in answer.topics:
+        for row in topic.partitions:
+            yield TopicPartition(topic.name, row.partition_index), row.error_code, row.low_watermark

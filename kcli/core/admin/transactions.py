@@ -7,8 +7,8 @@ from kcli.core.admin.committed import by_topic, too_old
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import Coordinators, KeyType
 from kcli.core.cluster.everywhere import ask_every_broker
-from kcli.core.cluster.fanout import Items, Part, fan_out
-from kcli.core.cluster.routes import ToCoordinator, ToLeader
+from kcli.core.cluster.fanout import Items, Part, by_leader, fan_out
+from kcli.core.cluster.routes import ToCoordinator
 from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import NONE, TRANSACTIONAL_ID_NOT_FOUND
 from kcli.core.errors import BrokerError, ConfigError, KcliError, NotFoundError
@@ -132,7 +132,7 @@ def describe_transactions(
         return [Part(described.DescribeTransactionsRequest(transactional_ids=ids), ids)]
 
     def read(
-        answer: described.DescribeTransactionsResponse, _keys: Collection[str]
+        answer: described.DescribeTransactionsResponse, _part: Part[str]
     ) -> Iterator[tuple[str, int | KcliError, TransactionDescription]]:
         for row in answer.transaction_states:
             name = row.transactional_id
@@ -165,28 +165,28 @@ def describe_producers(
 ) -> dict[TopicPartition, list[ProducerDescription] | KcliError]:
     """The producers that each partition's leader knows: those with open transactions, and idempotent ones."""
 
-    def ask(_broker: Broker, items: Items[TopicPartition, None]) -> list[Part[TopicPartition]]:
-        wheres = [where for where, _ in items]
+    def ask(items: Items[TopicPartition, None]) -> producers.DescribeProducersRequest:
         topics = [
             producers.TopicRequest(name=name, partition_indexes=numbers)
-            for name, numbers in by_topic(wheres).items()
+            for name, numbers in by_topic(where for where, _ in items).items()
         ]
-        return [Part(producers.DescribeProducersRequest(topics=topics), wheres)]
-
-    def read(
-        answer: producers.DescribeProducersResponse, _keys: Collection[TopicPartition]
-    ) -> Iterator[tuple[TopicPartition, int | KcliError, list[ProducerDescription]]]:
-        for topic in answer.topics:
-            for row in topic.partitions:
-                where = TopicPartition(topic.name, row.partition_index)
-                verdict: int | KcliError = row.error_code
-                if row.error_code != NONE and row.error_message:
-                    what = f"describing the producers of {where}"
-                    verdict = BrokerError(row.error_code, what, message=row.error_message)
-                yield where, verdict, [_producer(state) for state in row.active_producers]
+        return producers.DescribeProducersRequest(topics=topics)
 
     what = "describing the producers of"
-    return fan_out(cluster, dict.fromkeys(partitions), ToLeader(cluster), ask, read, deadline, what)
+    return by_leader(cluster, dict.fromkeys(partitions), ask, _read_producers, deadline, what)
+
+
+def _read_producers(
+    answer: producers.DescribeProducersResponse,
+) -> Iterator[tuple[TopicPartition, int | KcliError, list[ProducerDescription]]]:
+    for topic in answer.topics:
+        for row in topic.partitions:
+            where = TopicPartition(topic.name, row.partition_index)
+            verdict: int | KcliError = row.error_code
+            if row.error_code != NONE and row.error_message:
+                what = f"describing the producers of {where}"
+                verdict = BrokerError(row.error_code, what, message=row.error_message)
+            yield where, verdict, [_producer(state) for state in row.active_producers]
 
 
 def _producer(row: producers.ProducerState) -> ProducerDescription:

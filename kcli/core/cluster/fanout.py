@@ -42,7 +42,7 @@ class Part(NamedTuple, Generic[K]):
 Ask = Callable[[Broker, Items[K, V]], Iterable[Part[K]]]
 """Makes the requests for what one broker is asked, given what it offers. A KcliError it raises is every key's."""
 Read = Callable[[Any, Part[K]], Iterable[tuple[K, int | KcliError, A]]]
-"""Takes the answer to a part asunder: key, the broker's code or a finished error, value."""
+"""What the answer to a part says: key, the broker's code or a finished error, value."""
 
 
 @dataclass(eq=False, slots=True)

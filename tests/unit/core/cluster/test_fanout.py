@@ -4,9 +4,17 @@ from typing import Any
 
 import pytest
 
-from kcli.core.cluster.fanout import by_leader
+from kcli.core.cluster.fanout import Part, by_leader, fan_out
 from kcli.core.error_codes import NOT_LEADER_OR_FOLLOWER, TOPIC_AUTHORIZATION_FAILED
-from kcli.core.errors import BrokerError, ConnectError, KcliError, NotFoundError, TimedOutError
+from kcli.core.errors import (
+    BrokerError,
+    ConnectError,
+    KcliError,
+    NotFoundError,
+    OutcomeUnknownError,
+    TimedOutError,
+    UnsupportedError,
+)
 from kcli.core.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -158,3 +166,163 @@ def test_a_topic_that_may_not_be_seen_says_so(monkeypatch: pytest.MonkeyPatch) -
     got, _, _ = results(monkeypatch, lambda *_: [], (0,), metadata_of(topic("t", error=29)), seconds=2)
     assert isinstance(got[0], KcliError)
     assert "TOPIC_AUTHORIZATION_FAILED" in str(got[0])
+
+
+# --- any route -----------------------------------------------------------------------------------------------------
+
+
+class Routed:
+    """Keys are names of places: ``1a`` is at node 1. ``moved`` tells the keys that are elsewhere after a renewal."""
+
+    def __init__(self, **moved: int) -> None:
+        self.moved = moved
+        self.renewed: list[list[str]] = []
+        self.errors: dict[str, KcliError] = {}
+
+    def places(self, keys: Any, deadline: float) -> dict[str, int | KcliError]:
+        return {key: self.errors.get(key, self._node(key)) for key in keys}
+
+    def renew(self, errors: Any, deadline: float) -> None:
+        self.renewed.append(list(errors))
+
+    def _node(self, key: str) -> int:
+        return self.moved[key] if self.renewed and key in self.moved else int(key[0])
+
+
+def fan(
+    monkeypatch: pytest.MonkeyPatch,
+    keys: list[str],
+    script: Any,
+    route: Routed | None = None,
+    seconds: float = 5.0,
+    parts: Any = list,
+    **options: Any,
+) -> tuple[dict[str, Any], ScriptedBrokers, Clock]:
+    """``script(node, names)`` gives rows of (key, verdict, value), None for no answer, or an error."""
+
+    def all_of(node: Any, request: Any) -> Any:
+        if isinstance(request, MetadataRequest):
+            return answer(brokers=(1, 2, 3))
+        return script(node.id, [topic.name for topic in request.topics])
+
+    cluster, brokers, clock = cluster_on(monkeypatch, all_of)
+    cluster.connect(5)
+
+    def one(_broker: Any, items: Any) -> Any:
+        names = [key for key, _ in items]
+        request = ListOffsetsRequest(
+            replica_id=-1, topics=[ListOffsetsTopic(name=n, partitions=[]) for n in names]
+        )
+        return parts([Part(request, names)])
+
+    got = fan_out(
+        cluster,
+        dict.fromkeys(keys),
+        route or Routed(),
+        one,
+        lambda found, _part: found,
+        clock() + seconds,
+        "asking",
+        **options,
+    )
+    return got, brokers, clock
+
+
+def well(node: int, names: list[str]) -> list[Any]:
+    return [(name, 0, node) for name in names]
+
+
+def test_answers_come_in_the_order_of_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    got, _, _ = fan(monkeypatch, ["2b", "1a", "2a", "1b"], well)
+    assert list(got.items()) == [("2b", 2), ("1a", 1), ("2a", 2), ("1b", 1)]
+
+
+def test_what_was_refused_is_looked_up_anew_and_asked_for_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    def script(node: int, names: list[str]) -> list[Any]:
+        return [(name, 16 if (node, name) == (1, "1a") else 0, node) for name in names]
+
+    route = Routed(**{"1a": 2})
+    got, brokers, _ = fan(monkeypatch, ["1a", "1b", "2a"], script, route)
+    assert got == {"1a": 2, "1b": 1, "2a": 2}
+    assert route.renewed == [["1a"]]
+    assert len(brokers.asked(ListOffsetsRequest)) == 3
+
+
+def test_a_part_that_its_broker_cannot_be_asked_is_refused_beside_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def parts(made: list[Part[str]]) -> list[Part[str]]:
+        (whole,) = made
+        refused = Part[str](UnsupportedError("too old"), ["1b"])
+        return [refused, Part(whole.request, ["1a"])]
+
+    got, _, _ = fan(monkeypatch, ["1a", "1b"], well, parts=parts)
+    assert got["1a"] == 1
+    assert isinstance(got["1b"], UnsupportedError)
+
+
+def test_a_broker_that_says_nothing_does_not_keep_another_from_a_retry(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tries: list[int] = []
+
+    def script(node: int, names: list[str]) -> Any:
+        if node == 2:
+            return None
+        tries.append(1)
+        return [(name, 14 if len(tries) < 3 else 0, node) for name in names]
+
+    got, _, _ = fan(monkeypatch, ["1a", "2a"], script, seconds=2)
+    assert got["1a"] == 1
+    assert isinstance(got["2a"], TimedOutError)
+    assert len(tries) == 3
+
+
+def test_codes_may_be_final_or_mean_that_there_is_no_such_thing(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def script(node: int, names: list[str]) -> list[Any]:
+        asked.extend(names)
+        return [(name, 3, None) for name in names]
+
+    got, _, _ = fan(monkeypatch, ["1a"], script, final=[3])
+    assert (getattr(got["1a"], "code", None), len(asked)) == (3, 1)
+    got, _, clock = fan(monkeypatch, ["1a"], script, unknown=[3], seconds=30)
+    assert getattr(got["1a"], "code", None) == 3
+    assert len(asked) > 2
+    assert clock() < 1003
+
+
+def test_errors_of_the_route_are_final_unless_they_may_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    route = Routed()
+    route.errors = {
+        "1a": BrokerError(30, "group"),
+        "1b": BrokerError(15, "group"),
+        "1c": NotFoundError("gone"),
+    }
+    got, _, _ = fan(monkeypatch, ["1a", "1b", "1c", "1d"], well, route, seconds=3)
+    assert got["1d"] == 1
+    assert got["1a"] is route.errors["1a"]
+    assert got["1c"] is route.errors["1c"]
+    assert "COORDINATOR_NOT_AVAILABLE" in str(got["1b"])
+    assert "gave up" in str(got["1b"])
+    assert all("1a" not in keys for keys in route.renewed)
+
+
+def test_what_an_answer_tells_twice_or_unasked_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    got, _, _ = fan(monkeypatch, ["1a"], lambda *_: [("x", 0, 9), ("1a", 0, 1), ("1a", 30, 2)])
+    assert got == {"1a": 1}
+
+
+def test_keys_with_a_try_of_unknown_outcome_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    tries: list[int] = []
+
+    def script(node: int, names: list[str]) -> Any:
+        tries.append(node)
+        lost = node == 1 and tries.count(1) == 1
+        return OutcomeUnknownError("b1 is gone") if lost else well(node, names)
+
+    unsure: set[str] = set()
+    got, _, _ = fan(monkeypatch, ["1a", "2a"], script, unsure=unsure)
+    assert got == {"1a": 1, "2a": 2}
+    assert unsure == {"1a"}

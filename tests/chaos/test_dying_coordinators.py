@@ -1,0 +1,45 @@
+"""Real coordinators that are killed: what was asked of them is answered by their heirs, the rest by whom it was asked."""
+
+import pytest
+
+from kcli.core import Admin, GroupDescription, OffsetAndMetadata, TopicPartition
+from kcli.sandbox.node import Node
+from tests.kafka import Kafka
+
+pytestmark = pytest.mark.integration
+
+GROUPS = 60
+
+
+@pytest.mark.timeout(200)
+@pytest.mark.parametrize("end", [Node.stop, Node.kill], ids=["SIGTERM", "SIGKILL"])
+def test_groups_of_a_broker_that_dies_are_told_by_the_others(kafka3: Kafka, end: object) -> None:
+    topic = kafka3.topic("moved", replicas=3, config={"min.insync.replicas": "2"})
+    where = TopicPartition(topic, 0)
+    names = [kafka3.unused_name("moved") for _ in range(GROUPS)]
+    wanted = {name: {where: OffsetAndMetadata(number)} for number, name in enumerate(names)}
+    with Admin(bootstrap_servers=kafka3.bootstrap, timeout=60) as admin:
+        outcome = admin.commit_offsets(wanted)  # type: ignore[arg-type]
+        assert {error for rows in outcome.values() for error in rows.values()} == {None}
+        homes = {
+            row.group_id: row.coordinator for row in admin.list_groups().groups if row.group_id in wanted
+        }
+        victim = next(node for node in kafka3.nodes if node.node_id in homes.values())
+        assert len(set(homes.values())) > 1, "nobody else has anything to answer"
+        end(victim)  # type: ignore[operator]
+        try:
+            assert admin.fetch_offsets(dict.fromkeys(names)) == wanted
+            listing = admin.list_groups()
+            assert not listing.is_partial
+            assert set(names) <= {row.group_id for row in listing.groups}
+            found = admin.describe_groups(names)
+            told = [group for group in found.values() if isinstance(group, GroupDescription)]
+            assert [group.state for group in told] == ["Empty"] * GROUPS
+            assert victim.node_id not in {group.coordinator for group in told}
+            new = {name: {where: OffsetAndMetadata(100)} for name in names}
+            outcome = admin.commit_offsets(new)  # type: ignore[arg-type]
+            assert {error for rows in outcome.values() for error in rows.values()} == {None}
+        finally:
+            victim.start()
+        assert admin.fetch_offsets(dict.fromkeys(names)) == new
+        assert set(admin.delete_groups(names).values()) == {None}

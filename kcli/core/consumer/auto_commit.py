@@ -40,7 +40,7 @@ class AutoCommit:
             return
         self._next = now + self._interval
         if offsets := self._moved(None):
-            self._pending = self._submit(offsets, self._cluster.deadline())
+            self._pending = self._submit(offsets, self._cluster.deadline(), through_rebalance=True)
 
     def before_revocation(self, places: frozenset[TopicPartition]) -> Future[None] | None:
         """A commit of what earlier polls handed out of these, or None when there is nothing to commit.
@@ -50,14 +50,15 @@ class AutoCommit:
         offsets = self._moved(places)
         if self._group is None or not offsets:
             return None
-        return self._submit(offsets, self._cluster.loop.now() + _REVOCATION_PATIENCE)
+        deadline = self._cluster.loop.now() + _REVOCATION_PATIENCE
+        return self._submit(offsets, deadline, through_rebalance=False)
 
     def before_close(self, deadline: float) -> None:
         """Commits everything that was handed out, and waits for that; a failure is told, not raised."""
         offsets = self._moved(None)
         if self._group is None or not offsets:
             return
-        future = self._submit(offsets, deadline)
+        future = self._submit(offsets, deadline, through_rebalance=False)
         with suppress(TimeoutError, KcliError):
             future.result(max(0.0, deadline - self._cluster.loop.now()))
 
@@ -75,9 +76,15 @@ class AutoCommit:
             if (places is None or where in places) and state.position not in (UNKNOWN, state.committed)
         }
 
-    def _submit(self, offsets: dict[TopicPartition, OffsetAndMetadata], deadline: float) -> Future[None]:
+    def _submit(
+        self,
+        offsets: dict[TopicPartition, OffsetAndMetadata],
+        deadline: float,
+        *,
+        through_rebalance: bool,
+    ) -> Future[None]:
         assert self._group is not None
-        future = self._group.commits.submit(offsets, deadline, through_rebalance=True)
+        future = self._group.commits.submit(offsets, deadline, through_rebalance=through_rebalance)
         future.on_done(lambda done: self._settled(offsets, done))
         return future
 

@@ -162,10 +162,12 @@ class Group:
         return self._link.wake_at
 
     def fetch_offsets(self, places: Places, node_id: int) -> Future[Any]:
-        """Asks for committed offsets; the answer is for ``read_offsets``."""
-        committer = self.commits.committer
-        who = committer.metadata() or GroupMetadata(self._options.group_id)
-        return self._cluster.send(fetch_request(who, places, by_epoch=committer.by_epoch), node_id)
+        """Asks for committed offsets; the answer is for ``read_offsets``.
+
+        Asked as nobody in particular: an epoch that is about to change would be refused, and what is committed is the
+        same for all.
+        """
+        return self._cluster.send(fetch_request(self._options.group_id, places), node_id)
 
     def read_offsets(
         self, asked: Places, future: Future[Any], now: float

@@ -100,7 +100,7 @@ class Guard(ABC):
             return found
 
         return self._call(
-            lambda: fetch_request(self._membership.metadata, offsets, by_epoch=self.by_epoch),
+            lambda: fetch_request(self._membership.group_id, offsets),
             check,
             deadline,
             "reading the offsets back",

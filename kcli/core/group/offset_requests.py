@@ -22,7 +22,7 @@ from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
 
 _TOPIC = attrgetter("topic")
 _LAST_BY_NAME = 9  # of both requests; from v10 on they name topics by id
-_FIRST_WITH_EPOCHS = 9  # OffsetCommit and OffsetFetch: a member epoch (KIP-848) is understood from there on
+_FIRST_WITH_EPOCHS = 9  # OffsetCommit: a member epoch (KIP-848) is understood from there on
 
 
 def commit_request(
@@ -76,29 +76,23 @@ def read_commit(
             yield TopicPartition(name, partition.partition_index), partition.error_code
 
 
-def fetch_request(
-    group: GroupMetadata, places: Iterable[TopicPartition], *, by_epoch: bool = False
-) -> OffsetFetchRequest:
+def fetch_request(group_id: str, places: Iterable[TopicPartition]) -> OffsetFetchRequest:
     """Asks for the committed offsets of ``places``; those that a transaction is about to change are not told yet."""
     rows = [
         (topic, [where.partition for where in wheres]) for topic, wheres in groupby(sorted(places), _TOPIC)
     ]
     request = OffsetFetchRequest(
-        group_id=group.group_id,
+        group_id=group_id,
         topics=[OffsetFetchRequestTopic(name=name, partition_indexes=parts) for name, parts in rows],
         groups=[
             OffsetFetchRequestGroup(
-                group_id=group.group_id,
-                member_id=group.member_id if by_epoch else None,
-                member_epoch=group.generation_id if by_epoch else -1,
+                group_id=group_id,
                 topics=[OffsetFetchRequestTopics(name=name, partition_indexes=parts) for name, parts in rows],
             )
         ],
         require_stable=True,
     )
     request.cap_version(_LAST_BY_NAME)
-    if by_epoch:
-        request.require_version(_FIRST_WITH_EPOCHS)
     return request
 
 

@@ -1,0 +1,93 @@
+"""A member rewinds its group on a real broker, among members of other clients that commit all the time."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import confluent_kafka
+import pytest
+
+from kcli.core import Consumer, Producer
+from kcli.core.types import OffsetAndMetadata, ProducerRecord, TopicPartition
+from tests.kafka import Kafka
+from tests.rewinding import Others, others
+
+pytestmark = pytest.mark.integration
+
+PARTITIONS = 6
+RECORDS = 100
+PATIENCE = 40.0
+OPTIONS: dict[str, Any] = {
+    "auto_offset_reset": "earliest",
+    "heartbeat_interval_ms": 300,
+    "auto_commit_interval_ms": 200,
+}
+
+
+@contextmanager
+def librdkafka(kafka: Kafka, topic: str, group: str, noted: Others, protocol: str) -> Iterator[None]:
+    """A member of confluent-kafka's, which commits by itself."""
+    wishes: dict[str, Any] = {
+        "bootstrap.servers": kafka.bootstrap,
+        "group.id": group,
+        "auto.offset.reset": "earliest",
+        "auto.commit.interval.ms": 200,
+        "group.protocol": protocol,
+    }
+    if protocol == "classic":
+        wishes |= {"heartbeat.interval.ms": 300, "partition.assignment.strategy": "range"}
+    member = confluent_kafka.Consumer(wishes)
+    member.subscribe([topic])
+    stop = threading.Event()
+
+    def read() -> None:
+        while not stop.is_set():
+            message = member.poll(0.1)
+            if message is not None and message.error() is None:
+                noted.note(message.partition() or 0, message.offset() or 0)
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join(30)
+        member.close()
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_members_of_two_clients_go_on_where_the_rewind_says(kafka: Kafka, protocol: str) -> None:
+    if protocol == "consumer" and int(kafka.version.split(".")[0]) < 4:
+        pytest.skip("groups of the new protocol need Kafka 4.0")
+    topic, group = kafka.topic("rewind", partitions=PARTITIONS), kafka.unused_name("g")
+    places = [TopicPartition(topic, partition) for partition in range(PARTITIONS)]
+    with Producer(bootstrap_servers=kafka.bootstrap) as producer:
+        for number in range(RECORDS * PARTITIONS):
+            record = ProducerRecord(topic, b"%d" % number, partition=number % PARTITIONS)
+            producer.send(record)
+    options = {**OPTIONS, "group_protocol": protocol}
+    with (
+        others(kafka.bootstrap, topic, group, 1, **options) as noted,
+        librdkafka(kafka, topic, group, noted, protocol),
+        Consumer(bootstrap_servers=kafka.bootstrap, group_id=group, **options) as consumer,
+    ):
+        consumer.subscribe(topic)
+        give_up = time.monotonic() + PATIENCE
+        while time.monotonic() < give_up:
+            list(consumer.records(0.1))
+            at_the_end = all(
+                found is not None and found.offset == RECORDS for found in consumer.committed(places).values()
+            )
+            if at_the_end and len(consumer.assignment) == PARTITIONS // 3:
+                break
+        noted.watch()
+        targets = {where: 10 * where.partition for where in places}
+        found = consumer.rewind_offsets(targets, PATIENCE)
+        assert found == {where: OffsetAndMetadata(offset) for where, offset in targets.items()}
+        while len(noted.first) < PARTITIONS and time.monotonic() < give_up + PATIENCE:
+            for record in consumer.records(0.1):
+                noted.note(record.partition, record.offset)
+    assert noted.first == {where.partition: offset for where, offset in targets.items()}

@@ -323,6 +323,14 @@ class Admin:
 
         return transactions.describe_producers(self.cluster, wanted, self._start())
 
+    def abort_hanging(
+        self, hanging: Mapping[TopicPartition, ProducerDescription]
+    ) -> dict[TopicPartition, KcliError | None]:
+        """Ends open transactions that nobody else will end; see ``hanging.abort_hanging``."""
+        from kcli.core.admin import hanging as hanging_transactions
+
+        return hanging_transactions.abort_hanging(self.cluster, hanging, self._start())
+
     def close(self) -> None:
         """Closes the connections."""
         self.cluster.close()

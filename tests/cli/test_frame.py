@@ -345,7 +345,6 @@ def test_the_first_signal_stops_in_order_the_second_at_once(number: signal.Signa
         with subprocess.Popen(
             [sys.executable, "-c", STOPPED, way],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(),
-            preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # noqa: PLW1509 - no threads here; for nohup
         ) as process:  # fmt: skip
             assert process.stdout is not None
             assert process.stdout.readline() == "ready\n"

@@ -104,11 +104,14 @@ def test_json_is_one_document(kafka: Kafka, numbers: str) -> None:
 
 def test_json_is_closed_when_a_signal_ends_it(kafka: Kafka, numbers: str) -> None:
     with start("consume", numbers, "-o", "json", bootstrap=kafka.bootstrap) as process:
-        time.sleep(2)
+        assert process.stdout is not None
+        out = b""
+        while out.count(b'"offset"') < 300:
+            out += process.stdout.read1(65_536)
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=20)
+        rest, _ = process.communicate(timeout=20)
     assert process.returncode == 130
-    assert len(json.loads(out)["items"]) == 300
+    assert len(json.loads(out + rest)["items"]) == 300
 
 
 def test_a_table_has_headings_and_a_row_per_record(kafka: Kafka, numbers: str) -> None:

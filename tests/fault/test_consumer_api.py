@@ -1,0 +1,317 @@
+"""The consumer's Python API, on the fake cluster: what the documents promise, call by call."""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from kcli.core import Consumer
+from kcli.core.consumer.deserialization import DeserializationError
+from kcli.core.consumer.subscription import Span
+from kcli.core.errors import CommitFailedError, ConfigError, NoOffsetError
+from kcli.core.options import ConsumerOptions
+from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
+from kcli.core.types import OffsetAndMetadata, Record, TopicPartition
+from tests.fake.cluster import FakeCluster
+from tests.fault.producing import PATIENCE, numbers, quick, send
+
+P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
+OFFSET_METADATA_TOO_LARGE = 12
+
+
+@pytest.fixture
+def cluster() -> Iterator[FakeCluster]:
+    with FakeCluster(3, topics={"t": 2}) as made:
+        fill(made, "t", 2, 30)
+        yield made
+
+
+def fill(cluster: FakeCluster, topic: str, partitions: int, count: int) -> None:
+    with quick(cluster, batch_size=16_384) as producer:
+        for partition in range(partitions):
+            send(producer, topic, partition, *numbers(count))
+
+
+def reader(cluster: FakeCluster, **options: Any) -> Consumer:
+    wishes = {"group_id": "g", "auto_offset_reset": "earliest", "heartbeat_interval_ms": 100}
+    return Consumer(bootstrap_servers=cluster.bootstrap, **{**wishes, **options})
+
+
+def read(consumer: Consumer, count: int) -> list[Record]:
+    return read_until(consumer, lambda found: len(found) >= count)
+
+
+def read_until(consumer: Consumer, done: Callable[[list[Record]], Any]) -> list[Record]:
+    found: list[Record] = []
+    give_up = time.monotonic() + PATIENCE
+    while not done(found):
+        assert time.monotonic() < give_up, f"{len(found)} records"
+        found += consumer.records(0.1)
+    return found
+
+
+# --- what is read --------------------------------------------------------------------------------------
+
+
+def test_records_without_end_stop_at_the_stop_of_every_partition(cluster: FakeCluster) -> None:
+    with reader(cluster, group_id="") as consumer:
+        consumer.assign({P0: Span(5, 10), P1: Span(28, 30)})
+        found = [(record.partition, record.offset) for record in consumer]
+    assert sorted(found) == [*((0, offset) for offset in range(5, 10)), (1, 28), (1, 29)]
+
+
+def test_a_group_is_named_once_in_the_options(cluster: FakeCluster) -> None:
+    with reader(cluster, group_id="") as consumer:
+        for call in (
+            lambda: consumer.subscribe("t"),
+            consumer.commit,
+            lambda: consumer.committed([P0]),
+            lambda: consumer.group_metadata,
+        ):
+            consumer.assign({P0: Span(0)})
+            with pytest.raises(ConfigError, match=r"group\.id|has no group"):
+                call()
+
+
+def test_a_member_starts_its_partitions_at_given_offsets(cluster: FakeCluster) -> None:
+    with reader(cluster) as consumer:
+
+        def start(places: list[TopicPartition]) -> None:
+            for where in places:
+                consumer.seek(where, 25)
+
+        consumer.subscribe("t", on_assigned=start)
+        assert {record.offset for record in read(consumer, 10)} == set(range(25, 30))
+
+
+@pytest.mark.parametrize(("policy", "first"), [("earliest", 0), ("by_duration:PT1H", 0), ("latest", 30)])
+def test_without_a_committed_offset_the_policy_says_where_to_begin(
+    cluster: FakeCluster, policy: str, first: int
+) -> None:
+    with reader(cluster, auto_offset_reset=policy) as consumer:
+        consumer.assign([P0])
+        assert consumer.position(P0, PATIENCE) == first
+
+
+def test_without_a_policy_it_is_an_error_and_a_seek_goes_on(cluster: FakeCluster) -> None:
+    with reader(cluster, auto_offset_reset="none") as consumer:
+        consumer.assign([P0])
+        with pytest.raises(NoOffsetError, match="t-0"):
+            read(consumer, 1)
+        consumer.seek(P0, 29)
+        assert [record.offset for record in read(consumer, 1)] == [29]
+
+
+@pytest.mark.parametrize("policy", ["newest", "by_duration:soon", "by_duration:"])
+def test_a_policy_that_is_none_is_refused_at_once(policy: str) -> None:
+    with pytest.raises(ConfigError, match=r"auto\.offset\.reset"):
+        Consumer(bootstrap_servers="localhost:1", auto_offset_reset=policy)
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_new_partitions_reach_the_members_and_are_read_from_their_start(
+    cluster: FakeCluster, protocol: str
+) -> None:
+    with reader(
+        cluster, group_protocol=protocol, auto_offset_reset="earliest", metadata_max_age_ms=200
+    ) as consumer:
+        consumer.subscribe("t")
+        read(consumer, 60)
+        cluster.add_partitions("t", 3)
+        with quick(cluster) as producer:
+            send(producer, "t", 2, b"new")
+        found = read_until(consumer, lambda records: any(r.partition == 2 for r in records))
+        assert next(record for record in found if record.partition == 2).offset == 0
+
+
+# --- polls ---------------------------------------------------------------------------------------------
+
+
+def test_a_poll_hands_out_so_many_records_and_loses_none(cluster: FakeCluster) -> None:
+    with reader(cluster, max_poll_records=7) as consumer:
+        consumer.subscribe("t")
+        found: list[tuple[int, int]] = []
+        give_up = time.monotonic() + PATIENCE
+        while len(found) < 60:
+            assert time.monotonic() < give_up
+            polled = [
+                (fetched.where.partition, record.offset)
+                for fetched in consumer.poll(0.1)
+                for record in fetched.batch.records(*fetched.where)
+                if fetched.first <= record.offset < fetched.stop
+            ]
+            assert len(polled) <= 7
+            found += polled
+    assert sorted(found) == [(partition, offset) for partition in range(2) for offset in range(30)]
+
+
+def test_what_a_loop_did_not_take_is_read_again(cluster: FakeCluster) -> None:
+    with reader(cluster, group_id="") as consumer:
+        consumer.assign({P0: Span(0)})
+        for record in consumer:
+            if record.offset == 4:
+                break
+        assert consumer.position(P0) == 5
+        assert next(iter(consumer)).offset == 5
+
+
+def test_paused_partitions_keep_their_place(cluster: FakeCluster) -> None:
+    with reader(cluster, group_id="", max_poll_records=5) as consumer:
+        consumer.assign({P0: Span(0), P1: Span(0)})
+        first = read(consumer, 5)
+        paused = TopicPartition("t", first[-1].partition)
+        place = consumer.position(paused)
+        consumer.pause(paused)
+        rest = read(consumer, 30)
+        assert {record.partition for record in rest} == {1 - paused.partition}
+        consumer.resume(paused)
+        assert read(consumer, 1)[0].offset == place
+
+
+def test_objects_instead_of_bytes(cluster: FakeCluster) -> None:
+    def number(topic: str, data: bytes | None) -> int:
+        assert topic == "t"
+        return int(data or b"-1")
+
+    with reader(cluster, group_id="", value_deserializer=number) as consumer:
+        consumer.assign({P0: Span(0, 3)})
+        assert [record.value for record in consumer] == [0, 1, 2]
+
+
+def test_a_record_that_cannot_be_deserialized_is_named_and_passed(cluster: FakeCluster) -> None:
+    def picky(_topic: str, data: bytes | None) -> bytes | None:
+        if data == b"1":
+            raise ValueError("not that one")
+        return data
+
+    with reader(cluster, group_id="", value_deserializer=picky) as consumer:
+        consumer.assign({P0: Span(0, 3)})
+        found: list[Any] = []
+        with pytest.raises(DeserializationError, match=r"t-0, offset 1: .*not that one") as error:
+            found.extend(record.value for record in consumer)
+        assert error.value.record.value == b"1"
+        found.extend(record.value for record in consumer)
+    assert found[-1] == b"2"
+
+
+# --- commits ---------------------------------------------------------------------------------------------
+
+
+def test_offsets_are_committed_by_all_topic_partition_and_mapping(cluster: FakeCluster) -> None:
+    cluster.create_topic("u", 1)
+    fill(cluster, "u", 1, 5)
+    other = TopicPartition("u", 0)
+    with reader(cluster, enable_auto_commit=False) as consumer:
+        consumer.assign({P0: Span(0), P1: Span(0), other: Span(0)})
+        read(consumer, 65)
+        consumer.commit("u")
+        assert cluster.committed_offsets("g") == {other: 5}
+        consumer.commit(P0)
+        assert cluster.committed_offsets("g") == {other: 5, P0: 30}
+        consumer.commit()
+        assert cluster.committed_offsets("g") == {other: 5, P0: 30, P1: 30}
+        consumer.commit({P0: 7, P1: OffsetAndMetadata(8, "why")})
+        assert consumer.committed([P0, P1, other, TopicPartition("u", 9)]) == {
+            P0: OffsetAndMetadata(7),
+            P1: OffsetAndMetadata(8, "why"),
+            other: OffsetAndMetadata(5, "", 0),
+            TopicPartition("u", 9): None,
+        }
+
+
+def test_each_partition_of_a_commit_has_its_own_error(cluster: FakeCluster) -> None:
+    cluster.fail(OffsetCommitRequest, OFFSET_METADATA_TOO_LARGE, where=P1)
+    with reader(cluster) as consumer:
+        with pytest.raises(CommitFailedError, match="t-1") as error:
+            consumer.commit({P0: 1, P1: OffsetAndMetadata(1, "x" * 5_000)})
+        assert list(error.value.errors) == [P1]
+        assert "OFFSET_METADATA_TOO_LARGE" in str(error.value)
+    assert cluster.committed_offsets("g") == {P0: 1}
+
+
+def test_a_commit_after_every_record_keeps_its_order(cluster: FakeCluster) -> None:
+    with reader(cluster, enable_auto_commit=False) as consumer:
+        consumer.subscribe("t")
+        commits = []
+        for record in consumer:
+            commits.append(consumer.commit_async(TopicPartition(record.topic, record.partition)))
+            if len(commits) == 60:
+                break
+        consumer.commit({P0: 30, P1: 30})
+        assert all(commit.done and commit.error is None for commit in commits)
+    sent = [
+        (topic.name or "t", row.partition_index, row.committed_offset)
+        for seen in cluster.seen(OffsetCommitRequest)
+        for topic in seen.request.topics
+        for row in topic.partitions
+    ]
+    for partition in range(2):
+        offsets = [offset for _, number, offset in sent if number == partition]
+        assert offsets == sorted(offsets)
+    assert cluster.committed_offsets("g") == {P0: 30, P1: 30}
+
+
+def test_thousands_of_partitions_are_committed_in_one_request() -> None:
+    with FakeCluster(1, topics={"t": 3_000}) as cluster, reader(cluster) as consumer:
+        offsets = {TopicPartition("t", partition): partition for partition in range(3_000)}
+        consumer.commit(offsets)
+        assert len(cluster.seen(OffsetCommitRequest)) == 1
+        assert cluster.committed_offsets("g") == offsets
+
+
+def test_a_loop_that_fails_reads_its_records_again(cluster: FakeCluster) -> None:
+    def fails_at_the_third() -> None:
+        with reader(cluster, auto_commit_interval_ms=0) as consumer:
+            consumer.subscribe("t")
+            for number, _record in enumerate(consumer):
+                if number == 2:
+                    raise LookupError("mine")
+
+    with pytest.raises(LookupError):
+        fails_at_the_third()
+    assert sum(cluster.committed_offsets("g").values()) <= 3
+    with reader(cluster) as consumer:
+        consumer.subscribe("t")
+        read(consumer, 57)
+
+
+# --- the rest ----------------------------------------------------------------------------------------------
+
+
+def test_figures_tell_what_was_read(cluster: FakeCluster) -> None:
+    with reader(cluster) as consumer:
+        consumer.subscribe("t")
+        read(consumer, 60)
+        consumer.commit()
+        figures = consumer.metrics()
+    assert (figures.records, figures.partitions, figures.rebalances) == (60, 2, 1)
+    assert figures.commits >= 1
+    assert figures.fetches >= 1
+    assert figures.bytes_fetched > 60
+    assert figures.lag == {P0: 0, P1: 0}
+
+
+def test_defaults_are_those_of_today() -> None:
+    """KIP-62's, but for the session timeout, which KIP-735 made 45 s."""
+    options = ConsumerOptions()
+    assert (options.session_timeout_ms, options.heartbeat_interval_ms) == (45_000, 3_000)
+    assert (options.max_poll_interval_ms, options.max_poll_records) == (300_000, 500)
+    assert (options.enable_auto_commit, options.auto_commit_interval_ms) == (True, 5_000)
+    assert options.auto_offset_reset == "latest"
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_subscription_may_be_left_and_taken_up_again(cluster: FakeCluster, protocol: str) -> None:
+    with reader(cluster, group_protocol=protocol) as consumer:
+        consumer.subscribe("t")
+        read(consumer, 60)
+        consumer.unsubscribe()
+        assert consumer.assignment == frozenset()
+        assert cluster.group_state("g") == "Empty"
+        assert cluster.committed_offsets("g") == {P0: 30, P1: 30}
+        consumer.assign({P0: Span(29)})
+        assert [record.offset for record in read(consumer, 1)] == [29]
+        consumer.unsubscribe()
+        consumer.subscribe("t")
+        read_until(consumer, lambda _: len(consumer.assignment) == 2)

@@ -42,8 +42,8 @@ def test_ends(name):
 def test_reset():
     with (
         Peer(PEERS["reset at once"]) as peer,
+        pytest.raises(ConnectionError),  # while connecting already, or right behind it
         RawClient(peer.address) as client,
-        pytest.raises(ConnectionError),
     ):
         client.ask(ASK, 3)
 

@@ -4,6 +4,7 @@ Data is always UTF-8, whatever the locale. A reader that went away raises Broken
 both end the run at the rim (``commands/_exit.py``).
 """
 
+import errno
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -57,12 +58,21 @@ class Output:
         return self.kind or ("table" if self.isatty else "plain")
 
     def write(self, data: bytes | memoryview) -> None:
-        """Writes bytes as they are."""
-        self.binary.write(data)
+        """Writes bytes as they are, all of them.
+
+        With PYTHONUNBUFFERED the stream is the bare descriptor, which may take less than it is given: when a signal
+        comes while a pipe is full, for one.
+        """
+        below, rest = self.binary, memoryview(data)
+        while rest:
+            taken = below.write(rest)
+            if taken is None:
+                raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+            rest = rest[taken:]
 
     def text(self, text: str) -> None:
         """Writes text as UTF-8; lone surrogates, which no UTF-8 has, become escapes."""
-        self.binary.write(text.encode("utf-8", "backslashreplace"))
+        self.write(text.encode("utf-8", "backslashreplace"))
 
     def flush(self) -> None:
         """What was written is with the reader, or an error is raised."""

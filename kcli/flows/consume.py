@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from kcli.core.consumer.consumer import Consumer
-from kcli.core.consumer.fetcher import FetchedBatch
+from kcli.core.consumer.fetched import FetchedBatch
 from kcli.flows.stop import Stop
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kcli.core.consumer.consumer import Consumer
-from kcli.core.consumer.fetcher import FetchedBatch
+from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.consumer.subscription import Span
 from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicPartition

@@ -7,7 +7,7 @@ that came from a record is made visible first; elsewhere bytes stay as they are.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from kcli.core.consumer.fetcher import FetchedBatch
+from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.types import Record
 from kcli.output.record_json import record_dict, rfc3339
 from kcli.output.sanitise import visible, visible_line

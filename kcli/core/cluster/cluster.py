@@ -328,14 +328,14 @@ class Cluster:
         elif incomplete:
             self.maybe_refresh(now)
 
-    def gone(self, topic: str) -> NotFoundError | None:
+    def gone(self, topic: str, patience: float = TOPIC_PATIENCE) -> NotFoundError | None:
         """The error for a topic that brokers have not known for a while: it does not exist, or not any more."""
         since = self._missing_since.get(topic)
-        if since is None or self.loop.now() - since < TOPIC_PATIENCE:
+        if since is None or self.loop.now() - since < patience:
             return None
         return NotFoundError(
             f"topic {topic} does not exist",
-            why=f"brokers have not known it for {TOPIC_PATIENCE:g} s: it was deleted, or never there",
+            why=f"brokers have not known it for {patience:g} s: it was deleted, or never there",
             do="`kcli topics list` shows what there is",
         )
 

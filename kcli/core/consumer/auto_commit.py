@@ -34,7 +34,7 @@ class AutoCommit:
 
     def polled(self, now: float) -> None:
         """What was handed out up to now is done with; commits it when the interval is over."""
-        if self._group is None:
+        if self._group is None or not self._group.commits.possible:
             return
         if now < self._next or (self._pending is not None and not self._pending.done):
             return
@@ -89,7 +89,8 @@ class AutoCommit:
         return future
 
     def _settled(self, offsets: dict[TopicPartition, OffsetAndMetadata], done: Future[None]) -> None:
-        if done.error is None:
-            self.committed(offsets)
-        elif isinstance(done.error, CommitFailedError):
+        failed: Mapping[TopicPartition, KcliError] = {}
+        if isinstance(done.error, CommitFailedError):
+            failed = done.error.errors
             self._cluster.hooks.log("warning", "group", f"automatic commit: {done.error}")
+        self.committed({where: place for where, place in offsets.items() if where not in failed})

@@ -17,7 +17,8 @@ from kcli.core.cluster.metadata import ClusterView
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo, list_offsets
 from kcli.core.consumer.auto_commit import AutoCommit
 from kcli.core.consumer.deserialization import Deserializer, deserialized
-from kcli.core.consumer.fetcher import FetchedBatch, Fetcher, OutOfRangeError
+from kcli.core.consumer.fetched import FetchedBatch
+from kcli.core.consumer.fetcher import Fetcher, OutOfRangeError
 from kcli.core.consumer.handout import Handout
 from kcli.core.consumer.metrics import ConsumerMetrics
 from kcli.core.consumer.positions import Positions, to_commit
@@ -32,6 +33,7 @@ from kcli.core.options import ConsumerOptions, given
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, Record, TopicPartition
 
 _NEVER = float("inf")
+_PATTERN_PATIENCE = 2.0  # seconds that a topic may be missing before a pattern does without it
 _LEAVE_PATIENCE = 5.0  # seconds for the last commit and the farewell
 
 What = str | TopicPartition
@@ -188,7 +190,7 @@ class Consumer:
         while (state := self.state(where)).position == UNKNOWN:
             if self.cluster.loop.now() >= deadline:
                 raise TimedOutError(f"the position of {where} is not known", why=state.phase.value)
-            self._turn(deadline)
+            self._turn(deadline, polls=False)
         return self.state(where).position
 
     def state(self, where: TopicPartition) -> PartitionState:
@@ -333,6 +335,7 @@ class Consumer:
             self._leave(timeout, commit=commit)
         finally:
             self._handout.release()
+            self._fetcher.close()
             self.cluster.close()
 
     def metrics(self) -> ConsumerMetrics:
@@ -361,6 +364,9 @@ class Consumer:
         self._auto_commit.polled(loop.now())
         if self._handout.empty:
             self._handout.release()
+        self.cluster.poll(
+            0.0
+        )  # whatever there is to hand out at once: rebalances and commits must not wait for that
         while not self._woken:
             batches = self._take()
             if batches or self.done or loop.now() >= deadline:
@@ -384,19 +390,24 @@ class Consumer:
             batches = self._handout.take(self.options.max_poll_records)
         return batches
 
-    def _turn(self, deadline: float) -> None:
-        """One wait, at most to the deadline; then whatever it brought."""
+    def _turn(self, deadline: float, *, polls: bool = True) -> None:
+        """One wait, at most to the deadline; then whatever it brought.
+
+        ``polls=False``: the application is not done with what it has, so that nothing may be given up or committed.
+        """
         loop = self.cluster.loop
-        self._advance(loop.now())
+        self._advance(loop.now(), polls=polls)
         wakes = [self._fetcher.wake_at, self._positions.wake_at, deadline]
         if self._group is not None:
             wakes.append(self._group.wake_at)
         until = min(wakes)
         self.cluster.poll(None if until == _NEVER else max(0.0, until - loop.now()))
 
-    def _advance(self, now: float) -> None:
+    def _advance(self, now: float, *, polls: bool = True) -> None:
         group = self._group
-        if group is not None:
+        if group is not None and not polls:
+            group.commits.pump(now)
+        elif group is not None:
             self._match()
             group.polled(now)
             group.advance(now)
@@ -423,6 +434,7 @@ class Consumer:
             name
             for name, topic in view.topics.items()
             if topic.partitions and self._pattern.match(name) and not (hidden and topic.internal)
+            if self.cluster.gone(name, _PATTERN_PATIENCE) is None
         )
         self._must_have_group().subscribe(names)
 
@@ -454,13 +466,27 @@ class Consumer:
         if group is None:
             return
         deadline = self.cluster.loop.now() + timeout
-        if commit:
-            self._auto_commit.before_close(deadline)
         try:
-            if self._subscribed:
+            if commit:
+                self._end_join(group, timeout / 2)
+                self._auto_commit.before_close(deadline)
+            if self._subscribed and group.is_member:
                 self._rebalancing.revoked(self.assignment)
+            elif self._subscribed:
+                self._rebalancing.lost(self.assignment)
         finally:
             group.leave(max(0.0, deadline - self.cluster.loop.now()))
+
+    def _end_join(self, group: Group, timeout: float) -> None:
+        """Lets a join come to its end that keeps partitions (KIP-429): until it knows the generation that the group
+        may have come to meanwhile, no commit is taken, and others would read again what was handed out here.
+        """
+        loop = self.cluster.loop
+        end = loop.now() + timeout
+        with suppress(KcliError):
+            while self.assignment and group.commits.committer.joining and loop.now() < end:
+                group.advance(loop.now())
+                self.cluster.poll(max(0.0, min(group.wake_at, end) - loop.now()))
 
     def _out_of_range(self, error: OutOfRangeError) -> None:
         """By the reset policy where the consumer chose the beginning, and told; else an error with the bounds."""

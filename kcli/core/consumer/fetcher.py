@@ -1,55 +1,49 @@
-"""Keeps one fetch in flight per broker and asks for the next range before the last one is decoded.
+"""Keeps one fetch under way per broker and asks for the next range before the last one is decoded.
 
-An answer is cut into batches by their headers only; the next request goes out at once, from where those end.
-At most one answer per broker waits to be handed out, so memory is bounded by ``fetch.max.bytes`` per broker.
-Runs in the consumer's thread.
+An answer is cut into batches by their headers only; the next request goes out at once, from where those end. What
+waits to be handed out is bounded by ``fetch.buffer.bytes``. Only partitions with news are looked at: what is asked of
+a broker stands in its session (``fetch_session.py``). Runs in the consumer's thread.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from typing import Any
 
-from kcli.core.cluster.brokers import FETCH
+from kcli.core.cluster.brokers import CONTROL, FETCH
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.retry import judge, judge_code
-from kcli.core.cluster.troubles import Troubles
+from kcli.core.cluster.metadata import ClusterView
+from kcli.core.cluster.retry import Backoff, judge, judge_code
+from kcli.core.consumer.fetch_session import Ask, FetchSession
+from kcli.core.consumer.fetched import Arrived, cut
+from kcli.core.consumer.setbacks import Report, Setbacks
+from kcli.core.consumer.sources import Source, source_of
 from kcli.core.consumer.subscription import PartitionState, Phase, Subscription
-from kcli.core.consumer.transactions import visible_batches
-from kcli.core.error_codes import NONE, OFFSET_OUT_OF_RANGE, UNKNOWN_TOPIC_ID
-from kcli.core.errors import BrokerError, CorruptRecordsError, DataLossError, KcliError
+from kcli.core.error_codes import (
+    FETCH_SESSION_ID_NOT_FOUND,
+    FETCH_SESSION_TOPIC_ID_ERROR,
+    INCONSISTENT_TOPIC_ID,
+    INVALID_FETCH_SESSION_EPOCH,
+    NONE,
+    OFFSET_OUT_OF_RANGE,
+    UNKNOWN_TOPIC_ID,
+)
+from kcli.core.errors import BrokerError, DataLossError, KcliError
 from kcli.core.future import Future
 from kcli.core.options import ConsumerOptions
-from kcli.core.protocol.messages.fetch import (
-    FetchPartition,
-    FetchRequest,
-    FetchResponse,
-    FetchTopic,
-    PartitionData,
-)
+from kcli.core.protocol.messages.fetch import FetchRequest, FetchResponse, PartitionData
 from kcli.core.protocol.schema import NO_UUID
-from kcli.core.records.batch import split_batches
-from kcli.core.records.view import BatchView
-from kcli.core.types import Node, TopicPartition
+from kcli.core.types import TopicPartition
 
-_LAST_VERSION_BY_NAME = 12
-
-
-@dataclass(frozen=True, slots=True)
-class FetchedBatch:
-    """A batch, and the offsets of it that were asked for: from ``first`` up to, not including, ``stop``.
-
-    Valid until the consumer's next poll: its bytes are a view into the receive buffer.
-    """
-
-    where: TopicPartition
-    batch: BatchView
-    first: int
-    stop: int
-    then: int
-    """Where to go on once all of it was read: at ``stop``, or behind what is not shown there."""
+_SESSION_CODES = (
+    FETCH_SESSION_ID_NOT_FOUND,
+    INVALID_FETCH_SESSION_EPOCH,
+    FETCH_SESSION_TOPIC_ID_ERROR,
+)
+_TOPIC_ID_CODES = (UNKNOWN_TOPIC_ID, INCONSISTENT_TOPIC_ID)
+_FRUITLESS = 3  # answers in a row that came early and brought nothing, before a broker is asked less often
+_NEVER = float("inf")
 
 
 class OutOfRangeError(DataLossError):
@@ -61,24 +55,6 @@ class OutOfRangeError(DataLossError):
         self.offset = offset
 
 
-@dataclass(slots=True)
-class _Asked:
-    """What one fetch asked for: partition → (state's version, offset), and topics by id."""
-
-    node: Node
-    partitions: dict[TopicPartition, tuple[int, int]]
-    topic_ids: dict[bytes, str]
-
-
-@dataclass(slots=True)
-class Arrived:
-    """An answer that waits to be handed out."""
-
-    answer: FetchResponse
-    batches: list[tuple[TopicPartition, int, list[FetchedBatch], int]]
-    """Partition, version, batches, and the position behind them."""
-
-
 class Fetcher:
     """``pump`` sends what can be sent; ``take`` returns an answer that has come."""
 
@@ -86,222 +62,292 @@ class Fetcher:
         self._cluster = cluster
         self._options = options
         self._subscription = subscription
-        self._in_flight: dict[int, Future[Any]] = {}
-        self._arrived: deque[Arrived] = deque()
-        self._errors: deque[KcliError] = deque()
-        self._troubles = Troubles(cluster.hooks, "fetch")
-        self._turn = 0
+        self._changed = subscription.watch()
+        self._view: ClusterView | None = None
+        self._sources: dict[int, Source] = {}
+        self._read_from: dict[TopicPartition, Source] = {}
+        self._queue: deque[Arrived | Report] = deque()
+        self._setbacks = Setbacks(cluster, options, subscription, self._changed, self._queue.append)
         self.fetches = 0
         self.bytes_fetched = 0
-        self.wake_at = float("inf")
+        self.wake_at = _NEVER
 
     def take(self) -> Arrived | None:
-        """The oldest answer that has come, or None; raises an error that a broker has reported."""
-        if self._arrived:
-            return self._arrived.popleft()
-        if self._errors:
-            raise self._errors.popleft()
+        """The oldest answer that has come, or None; raises an error that a broker has reported, in its turn."""
+        while self._queue:
+            found = self._queue.popleft()
+            if isinstance(found, Arrived):
+                return found
+            if found.stands(self._subscription):
+                raise found.error
         return None
 
     def pump(self, now: float) -> None:
-        """Sends a fetch to every broker that has something to be asked and none in flight."""
-        self.wake_at = float("inf")
-        by_leader: dict[Node, list[tuple[TopicPartition, PartitionState]]] = {}
-        for where, state in self._subscription.items():
-            if state.paused or state.phase is not Phase.READING or state.fetched_all:
+        """Sends a fetch to every broker that has something to be asked, none under way, and room for the answer."""
+        self._look_at_news(now)
+        self.wake_at = self._setbacks.wake_at
+        busy = [source for source in self._sources.values() if source.session.wanted]
+        sent = False
+        for source in busy:
+            if source.in_flight:
                 continue
-            if state.not_before > now:
-                self.wake_at = min(self.wake_at, state.not_before)
+            if source.not_before > now:
+                self.wake_at = min(self.wake_at, source.not_before)
                 continue
-            leader = self._cluster.view.leader(where)
-            if leader is None:
-                self._stale(where, state, KcliError(f"{where} has no leader"), now)
-            else:
-                by_leader.setdefault(leader, []).append((where, state))
-        for leader, partitions in by_leader.items():
-            if leader.id in self._in_flight or len(self._arrived) >= len(by_leader):
-                continue
-            if not self._cluster.brokers.available(leader, FETCH, now):
-                self.wake_at = min(self.wake_at, self._cluster.brokers.retry_at(leader, FETCH))
-                self._cluster.request_refresh()
-                continue
-            self._send(leader, partitions, len(by_leader))
+            share = self._options.fetch_buffer_bytes // len(busy)
+            room = source.room(share, self._options.fetch_max_bytes)
+            if room and self._is_there(source, now):
+                self._send(source, room, now)
+                sent = True
+        if sent:  # the application may have the thread for a while: the broker works meanwhile
+            self._cluster.loop.flush()
 
-    # --- inside ------------------------------------------------------------------------------------
+    def close(self) -> None:
+        """Tells brokers that they may forget their sessions: they have room for a thousand. Waits for nothing."""
+        for source in self._sources.values():
+            node = self._cluster.view.nodes.get(source.node_id)
+            # behind a fetch that is under way it would not be read before the connection ends
+            purpose = CONTROL if source.in_flight else FETCH
+            if node is not None and source.session.id and self._cluster.brokers.offer(node, purpose):
+                self._cluster.send(source.session.farewell(), node.id, purpose=purpose)
+        self._cluster.loop.flush()
 
-    def _send(
-        self, leader: Node, partitions: list[tuple[TopicPartition, PartitionState]], leaders: int
-    ) -> None:
+    # --- whom to ask -------------------------------------------------------------------------------
+
+    def _look_at_news(self, now: float) -> None:
+        """Finds the source of every partition about which something has changed."""
+        view = self._cluster.view
+        if view is not self._view:
+            self._view = view
+            self._changed.update((where, None) for where, _ in self._subscription.items())
+        self._setbacks.wake(now)
+        while self._changed:
+            places = list(self._changed)
+            self._changed.clear()
+            for where in places:
+                self._place(where, now)
+
+    def _place(self, where: TopicPartition, now: float) -> None:
+        state = self._subscription.get(where)
+        source = None if state is None else self._source(state, now)
+        before = self._read_from.get(where)
+        if before is not None and before is not source:
+            before.session.drop(where)
+            del self._read_from[where]
+        if state is None:
+            self._setbacks.over(where)
+        elif source is not None:
+            partition = self._cluster.view.topics[where.topic].partition(where.partition)
+            epoch = partition.leader_epoch if partition else -1
+            ask = Ask(state.version, state.fetch_from, epoch, state.topic_id or NO_UUID)
+            source.session.want(where, ask)
+            self._read_from[where] = source
+
+    def _source(self, state: PartitionState, now: float) -> Source | None:
+        """The broker to ask, None when the partition is not to be read at present."""
+        view = self._cluster.view
+        topic = view.topics.get(state.where.topic)
+        if topic is not None and self._setbacks.is_another(topic, state):
+            return None
+        if state.phase is not Phase.READING or state.paused or state.fetched_all:
+            return None
+        if state.not_before > now:
+            return None
+        node_id = source_of(state, view, now)
+        partition = topic.partition(state.where.partition) if topic else None
+        if node_id is None or partition is None:
+            self._setbacks.without_leader(state, topic, now)
+            return None
+        if state.must_be_checked(partition.leader_epoch):
+            return None  # ``positions`` sees to it; what it finds is a change
+        return self._source_named(node_id)
+
+    def _source_named(self, node_id: int) -> Source:
+        if node_id not in self._sources:
+            self._sources[node_id] = Source(node_id, FetchSession(), Backoff.of_requests(self._options))
+        return self._sources[node_id]
+
+    def _is_there(self, source: Source, now: float) -> bool:
+        """Whether the broker can be sent something; if not, it is looked for, and its replicas are left."""
+        node = self._cluster.view.nodes.get(source.node_id)
+        if node is not None and self._cluster.brokers.available(node, FETCH, now):
+            return True
+        source.not_before = self._cluster.brokers.retry_at(node, FETCH) if node is not None else now + 1.0
+        self.wake_at = min(self.wake_at, source.not_before)
+        self._leave_replica(source, source.session.wanted)
+        self._cluster.request_refresh()
+        return False
+
+    # --- asking ------------------------------------------------------------------------------------
+
+    def _send(self, source: Source, room: int, now: float) -> None:
         options = self._options
-        asked = _Asked(leader, {}, {})
-        topics: dict[str, FetchTopic] = {}
-        self._turn += 1
-        turn = self._turn % len(partitions)  # another partition first each time: none is starved
-        for where, state in partitions[turn:] + partitions[:turn]:
-            view = self._cluster.view.topics[where.topic]
-            partition = view.partition(where.partition)
-            if state.topic_id is None and view.id != NO_UUID:
-                state.topic_id = view.id
-            topic_id = state.topic_id or NO_UUID
-            if where.topic not in topics:
-                asked.topic_ids[topic_id] = where.topic
-                topics[where.topic] = FetchTopic(topic=where.topic, topic_id=topic_id, partitions=[])
-            topics[where.topic].partitions.append(
-                FetchPartition(
-                    partition=where.partition,
-                    current_leader_epoch=partition.leader_epoch if partition else -1,
-                    fetch_offset=state.fetch_from,
-                    partition_max_bytes=options.max_partition_fetch_bytes,
-                )
-            )
-            asked.partitions[where] = (state.version, state.fetch_from)
         request = FetchRequest(
             max_wait_ms=options.fetch_max_wait_ms,
             min_bytes=options.fetch_min_bytes,
-            max_bytes=min(options.fetch_max_bytes, max(1, options.fetch_buffer_bytes // leaders)),
+            max_bytes=room,
             isolation_level=int(options.isolation_level == "read_committed"),
-            session_epoch=-1,
-            topics=list(topics.values()),
-            rack_id=options.client_rack,
+            topics=[],
+            rack_id=options.client_rack if now >= source.no_rack_until else "",
         )
-        if NO_UUID in asked.topic_ids:
-            request.cap_version(_LAST_VERSION_BY_NAME)
+        source.session.fill(request, options.max_partition_fetch_bytes)
         timeout = (options.request_timeout_ms + options.fetch_max_wait_ms) / 1000
-        future = self._cluster.send(request, leader.id, purpose=FETCH, timeout=timeout)
-        self._in_flight[leader.id] = future
-        future.on_done(lambda done: self._answered(asked, done))
+        source.in_flight, source.sent_at = True, now
+        future = self._cluster.send(request, source.node_id, purpose=FETCH, timeout=timeout)
+        future.on_done(lambda done: self._answered(source, done))
 
-    def _answered(self, asked: _Asked, future: Future[Any]) -> None:
-        del self._in_flight[asked.node.id]
+    def _answered(self, source: Source, future: Future[Any]) -> None:
+        source.in_flight = False
         now = self._cluster.loop.now()
-        if future.error is not None:
-            self._failed(asked, future.error, now)
-            return
-        answer: FetchResponse = future.value
-        if answer.error_code != NONE:
-            self._failed(asked, BrokerError(answer.error_code, f"fetch from {asked.node}"), now)
-            return
-        arrived = Arrived(answer, [])
-        self.fetches += 1
-        for topic in answer.responses:
-            name = topic.topic or asked.topic_ids.get(topic.topic_id, "")
-            for data in topic.partitions:
-                self._take_partition(TopicPartition(name, data.partition_index), data, asked, arrived, now)
-        if arrived.batches:
-            self._arrived.append(arrived)
+        error = future.error
+        if error is None and future.value.error_code != NONE:
+            error = BrokerError(future.value.error_code, f"fetch from broker {source.node_id}")
+        if error is not None:
+            self._failed(source, error, now)
         else:
-            answer.release()
+            source.session.answered(future.value.session_id)
+            self._take_answer(source, future.value, now)
         self.pump(now)
 
-    def _failed(self, asked: _Asked, error: BaseException, now: float) -> None:
-        if not isinstance(error, KcliError) or not judge(error).retriable:
-            self._errors.append(error if isinstance(error, KcliError) else KcliError(repr(error)))
+    def _failed(self, source: Source, error: BaseException, now: float) -> None:
+        """The whole fetch has failed: the session begins anew, and so does the search for the leaders."""
+        session = source.session
+        code = error.code if isinstance(error, BrokerError) else NONE
+        if code == FETCH_SESSION_ID_NOT_FOUND:
+            session.lost()
+        else:
+            session.reset()
+        at_once = code in _SESSION_CODES and not source.backoff.failures
+        source.failed(now)
+        if at_once:  # the broker made room for others, or was restarted: nothing is wrong
+            source.not_before = now
+            return
+        self._leave_replica(source, session.all_asked)
+        if not isinstance(error, KcliError):
+            raise error
+        if not judge(error).retriable:
+            self._queue.append(Report(error, {}))
             return
         self._cluster.hooks.log("debug", "fetch", f"{error}; trying again")
         self._cluster.request_refresh()
-        for where in asked.partitions:
+        for where in list(session.all_asked):
             state = self._subscription.get(where)
-            if state is not None:
-                state.not_before = now + self._options.retry_backoff_ms / 1000
-                self._troubles.met(where, error, now)
+            if state is None or self._read_from.get(where) is not source:
+                continue
+            if code in _TOPIC_ID_CODES:
+                self._setbacks.unknown_id(state, error, now)
+            else:
+                self._setbacks.met(state, error, now)
+
+    # --- what came ---------------------------------------------------------------------------------
+
+    def _take_answer(self, source: Source, answer: FetchResponse, now: float) -> None:
+        self.fetches += 1
+        arrived = Arrived(answer, source.give_back)
+        self._queue.append(arrived)  # in front of what is wrong behind its records
+        told: set[TopicPartition] = set()
+        for topic in answer.responses:
+            name = source.session.topic(topic.topic, topic.topic_id)
+            for data in topic.partitions:
+                where = TopicPartition(name, data.partition_index)
+                if where not in told:
+                    told.add(where)
+                    self._take_partition(where, data, source, arrived, now)
+        if arrived.parts:
+            source.held += arrived.size
+            source.fruitless = 0
+        else:
+            self._queue.remove(arrived)
+            answer.release()
+        if self._is_fruitless(source, arrived, now):
+            source.failed(now)
+        else:
+            source.worked()
+
+    def _is_fruitless(self, source: Source, arrived: Arrived, now: float) -> bool:
+        """Whether a broker answers at once, again and again, with nothing: it must not keep us busy."""
+        options = self._options
+        early = now - source.sent_at < options.fetch_max_wait_ms / 2_000 and options.fetch_min_bytes > 0
+        source.fruitless = source.fruitless + 1 if early and not arrived.parts and not self._changed else 0
+        return source.fruitless >= _FRUITLESS
 
     def _take_partition(
-        self, where: TopicPartition, data: PartitionData, asked: _Asked, arrived: Arrived, now: float
+        self, where: TopicPartition, data: PartitionData, source: Source, arrived: Arrived, now: float
     ) -> None:
-        state = self._subscription.get(where)
-        question = asked.partitions.pop(where, None)
-        if state is None or question != (state.version, state.fetch_from):
-            return  # an answer for an old position, twice the same, or nobody's
+        state, asked = self._subscription.get(where), source.session.asked(where)
+        if (
+            state is None
+            or asked is None
+            or (asked.version, asked.offset) != (state.version, state.fetch_from)
+        ):
+            return  # an answer for an old position, or nobody's
         if data.error_code != NONE:
-            self._partition_error(where, state, data.error_code, now)
+            self._partition_error(state, data, source, now)
             return
-        self._troubles.over(where)
-        batches, position = self._cut(where, state, data)
+        self._setbacks.over(where)
+        if data.preferred_read_replica >= 0:
+            self._redirected(state, data.preferred_read_replica, source, now)
+        found = cut(state, data, self._options)
+        self.bytes_fetched += found.bytes
         state.high_watermark, state.last_stable = data.high_watermark, data.last_stable_offset
-        if position > state.fetch_from:
-            state.fetch_from = position
-            arrived.batches.append((where, state.version, batches, position))
+        if found.position > state.fetch_from:
+            state.fetch_from, state.fetch_epoch = found.position, found.epoch
+            arrived.add(state, found)
+            self._changed[where] = None
+        elif found.needed:
+            what = f"{where}: a batch of {found.needed} bytes did not come whole"
+            self._setbacks.again(state, KcliError(what), now)
+        if found.damage is not None:
+            self._setbacks.fail(state, found.damage)
 
-    def _cut(
-        self, where: TopicPartition, state: PartitionState, data: PartitionData
-    ) -> tuple[list[FetchedBatch], int]:
-        """The batches of the answer from the position up to the stop, and the position behind them."""
-        records = data.records
-        if not isinstance(records, memoryview) or not len(records):
-            return [], state.fetch_from
-        self.bytes_fetched += len(records)
-        position, stop = state.fetch_from, state.stop
-        wanted = []
-        aborted = [(a.producer_id, a.first_offset) for a in data.aborted_transactions or ()]
-        committed_only = self._options.isolation_level == "read_committed"
-        whole = self._checked(where, state, split_batches(records))
-        for batch, visible in visible_batches(whole, aborted, committed_only=committed_only):
-            if stop is not None and position >= stop:
-                break
-            if batch.next_offset <= position:
-                continue
-            end = batch.next_offset if stop is None else min(stop, batch.next_offset)
-            if visible and batch.base_offset < end:
-                first = max(position, batch.base_offset)
-                wanted.append(FetchedBatch(where, batch, first, end, end))
-            position = batch.next_offset
-            state.fetch_epoch = batch.leader_epoch
-        if wanted:
-            wanted[-1] = replace(wanted[-1], then=position if stop is None else min(position, stop))
-        return wanted, position
+    def _redirected(self, state: PartitionState, replica: int, source: Source, now: float) -> None:
+        """The leader names a replica that is nearer (KIP-392); it gives no records itself as long as it knows one."""
+        leader = self._cluster.view.leader(state.where)
+        if leader is None or leader.id != source.node_id or not self._options.client_rack:
+            return
+        partition = self._cluster.view.topics[state.where.topic].partition(state.where.partition)
+        known = (
+            partition is not None and replica in partition.replicas and replica in self._cluster.view.nodes
+        )
+        if not known or replica == leader.id:
+            source.distrust(now)
+            self._cluster.request_refresh()
+            return
+        state.read_replica = replica
+        state.replica_until = now + self._options.metadata_max_age_ms / 1000
+        self._setbacks.look_again(state.where, state.replica_until)
+        self._changed[state.where] = None
 
-    def _checked(
-        self, where: TopicPartition, state: PartitionState, batches: Iterable[BatchView]
-    ) -> Iterable[BatchView]:
-        """The batches up to a damaged one, which is reported when those before it were handed out."""
-        check, limit = self._options.check_crcs, self._options.max_decompressed_batch_bytes
-        try:
-            for batch in batches:
-                batch.limit = limit
-                if check:
-                    batch.verify()
-                yield batch
-        except CorruptRecordsError as error:
-            state.phase = Phase.FAILED
-            self._errors.append(
-                CorruptRecordsError(
-                    f"{where}: {error.what}",
-                    why=error.why,
-                    do="the broker's copy of the log is damaged: restore it from a replica, or read behind it",
-                )
-            )
+    def _leave_replica(self, source: Source, places: Iterable[TopicPartition]) -> None:
+        """Those that were read from this broker because it is near are read from their leaders again."""
+        for where in list(places):
+            state = self._subscription.get(where)
+            if state is not None and state.read_replica == source.node_id:
+                self._back_to_leader(state)
 
-    def _partition_error(self, where: TopicPartition, state: PartitionState, code: int, now: float) -> None:
-        if code == OFFSET_OUT_OF_RANGE:
-            state.phase = Phase.FAILED
-            self._errors.append(OutOfRangeError(where, state.fetch_from))
-        elif code == UNKNOWN_TOPIC_ID and self._recreated(where, state):
-            state.phase = Phase.FAILED
-            self._errors.append(
-                DataLossError(
-                    f"topic {where.topic} was deleted and created anew while it was read",
-                    why="offsets of the old topic mean nothing in the new one",
-                    do="start again to read the new topic",
-                )
-            )
+    def _back_to_leader(self, state: PartitionState) -> None:
+        """It would name the same replica at once, and give nothing: it is asked as if we were nowhere."""
+        state.read_replica = -1
+        self._changed[state.where] = None
+        leader = self._cluster.view.leader(state.where)
+        if leader is not None:
+            self._source_named(leader.id).distrust(self._cluster.loop.now())
+
+    # --- what is wrong -----------------------------------------------------------------------------
+
+    def _partition_error(
+        self, state: PartitionState, data: PartitionData, source: Source, now: float
+    ) -> None:
+        code, error = data.error_code, BrokerError(data.error_code, f"fetch of {state.where}")
+        if state.read_replica == source.node_id:  # only the leader's word counts
+            self._cluster.hooks.log("debug", "fetch", f"{error}; back to the leader")
+            self._back_to_leader(state)
+        elif code == OFFSET_OUT_OF_RANGE:
+            self._setbacks.fail(state, OutOfRangeError(state.where, state.fetch_from))
+        elif code in _TOPIC_ID_CODES:
+            source.session.reset()
+            self._setbacks.unknown_id(state, error, now)
         elif judge_code(code).retriable:
-            self._stale(where, state, BrokerError(code, f"fetch of {where}"), now)
+            self._setbacks.again(state, error, now)
         else:
-            state.phase = Phase.FAILED
-            self._errors.append(BrokerError(code, f"fetch of {where}"))
-
-    def _recreated(self, where: TopicPartition, state: PartitionState) -> bool:
-        view = self._cluster.view.topics.get(where.topic)
-        return view is not None and state.topic_id not in (None, view.id)
-
-    def _stale(self, where: TopicPartition, state: PartitionState, error: KcliError, now: float) -> None:
-        """The leader is not where it was thought to be: look it up and come back."""
-        self._troubles.met(where, error, now)
-        state.not_before = now + self._options.retry_backoff_ms / 1000
-        self.wake_at = min(self.wake_at, state.not_before)
-        self._cluster.topics.add(where.topic)
-        self._cluster.request_refresh()
-        gone = self._cluster.gone(where.topic)
-        if gone is not None:
-            state.phase = Phase.FAILED
-            self._errors.append(gone)
+            self._setbacks.fail(state, error)

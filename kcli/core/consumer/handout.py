@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from kcli.core.consumer.fetcher import Arrived, FetchedBatch
+from kcli.core.consumer.fetched import Arrived, FetchedBatch
 from kcli.core.consumer.subscription import PartitionState, Subscription
 from kcli.core.types import Record, TopicPartition
 
@@ -23,6 +23,7 @@ class _Item:
     version: int
     batch: FetchedBatch | None
     then: int
+    epoch: int
 
 
 class Handout:
@@ -45,16 +46,16 @@ class Handout:
         """Goes on with an answer; the one before was released."""
         self.release()
         self._arrived = arrived
-        for where, version, found, position in arrived.batches:
-            self._items.extend(_Item(where, version, batch, batch.then) for batch in found)
-            if not found:
-                self._items.append(_Item(where, version, None, position))
+        for where, version, cut in arrived.parts:
+            self._items.extend(_Item(where, version, b, b.then, b.then_epoch) for b in cut.batches)
+            if not cut.batches:
+                self._items.append(_Item(where, version, None, cut.position, cut.epoch))
 
     def release(self) -> None:
         """Forgets what is left, and gives the bytes back: nothing that was handed out is valid any more."""
         self._items.clear()
         if self._arrived is not None:
-            self._arrived.answer.release()
+            self._arrived.release()
             self._arrived = None
 
     def take(self, limit: int) -> list[FetchedBatch]:
@@ -66,20 +67,20 @@ class Handout:
             if self._state(item, withheld) is None:
                 continue
             if item.batch is None:
-                self._moved(item.where, item.then, -1)
+                self._moved(item.where, item.then, item.epoch)
                 continue
             batch = item.batch
             if batch.stop - batch.first > limit and batch.batch.count > limit:
                 cut = batch.first + limit
                 self._items.appendleft(replace(item, batch=replace(batch, first=cut)))
-                batch = replace(batch, stop=cut, then=cut)
+                batch = replace(batch, stop=cut, then=cut, epoch=None)
             limit -= min(batch.stop - batch.first, batch.batch.count)
             taken.append(batch)
         return taken
 
     def handed_out(self, batch: FetchedBatch) -> None:
         """All of ``batch`` is the application's now."""
-        self._moved(batch.where, batch.then, batch.batch.leader_epoch)
+        self._moved(batch.where, batch.then, batch.then_epoch)
         self.records += min(batch.stop - batch.first, batch.batch.count)
 
     def one_by_one(self, batches: list[FetchedBatch]) -> Iterator[Record]:
@@ -101,7 +102,7 @@ class Handout:
                     self.records += 1
                     yield record
                 else:
-                    self._moved(fetched.where, fetched.then, fetched.batch.leader_epoch)
+                    self._moved(fetched.where, fetched.then, fetched.then_epoch)
                 fetched.batch.forget_payload()
                 batches.pop(0)
         finally:
@@ -113,11 +114,11 @@ class Handout:
     # --- inside ------------------------------------------------------------------------------------
 
     def _state(self, item: _Item, withheld: frozenset[TopicPartition]) -> PartitionState | None:
-        """The state of what may be handed out; a paused partition steps back, so that it is read again later."""
+        """The state of what may be handed out; what may not be now steps back, so that it is read again later."""
         state = self._subscription.get(item.where)
-        if state is None or state.version != item.version or item.where in withheld:
+        if state is None or state.version != item.version:
             return None
-        if state.paused:
+        if state.paused or item.where in withheld:
             self._subscription.step_back(item.where)
             return None
         return state
@@ -128,5 +129,4 @@ class Handout:
     def _moved(self, where: TopicPartition, position: int, epoch: int) -> None:
         state = self._subscription.get(where)
         if state is not None:
-            state.position = position
-            state.epoch = epoch if epoch >= 0 else state.epoch
+            state.position, state.epoch = position, epoch

@@ -15,6 +15,7 @@ from typing import Any
 
 from kcli.core import clock
 from kcli.core.cluster.cluster import Cluster
+from kcli.core.cluster.metadata import ClusterView
 from kcli.core.cluster.offsets import EARLIEST, LATEST, offsets_request
 from kcli.core.cluster.retry import Backoff, given_up, judge
 from kcli.core.cluster.troubles import Troubles
@@ -98,6 +99,8 @@ class Positions:
         self._options = options
         self._subscription = subscription
         self._group = group
+        self._changed = subscription.watch()
+        self._view: ClusterView | None = None
         self._policy = reset_policy(options.auto_offset_reset)
         self._backoff = Backoff.of_requests(options)
         self._troubles = Troubles(cluster.hooks, "fetch")
@@ -182,15 +185,21 @@ class Positions:
     def _look_for_cuts(self) -> None:
         """A new leader may lack what was read from the old one."""
         view = self._cluster.view
-        for where, state in self._subscription.in_phase(Phase.READING):
+        if view is not self._view:
+            self._view = view
+            self._changed.update((where, None) for where, _ in self._subscription.items())
+        places = list(self._changed)
+        self._changed.clear()
+        for where in places:
+            state = self._subscription.get(where)
             topic = view.topics.get(where.topic)
             partition = topic.partition(where.partition) if topic else None
-            if partition is None or partition.leader_epoch <= state.checked_epoch:
+            if state is None or partition is None or state.phase is not Phase.READING:
                 continue
-            if state.fetch_epoch < 0 or state.fetch_epoch == partition.leader_epoch:
-                state.checked_epoch = partition.leader_epoch
-            else:
+            if state.must_be_checked(partition.leader_epoch):
                 state.phase = Phase.VALIDATE
+            else:
+                state.checked_epoch = max(state.checked_epoch, partition.leader_epoch)
 
     def _ask_leaders(self, phase: Phase, waiting: Waiting, now: float) -> None:
         by_leader: dict[int, Waiting] = {}
@@ -200,7 +209,8 @@ class Positions:
                 self._cluster.topics.add(where.topic)
                 gone = self._cluster.gone(where.topic)
                 if gone is not None:
-                    self._fail(where, gone)
+                    if self._subscription.fail_topic(where.topic):  # one error for all of it
+                        self.errors.append(gone)
                 else:
                     self._again(where, state, KcliError(f"{where} has no leader"), now, always=True)
             else:
@@ -250,7 +260,7 @@ class Positions:
             elif row.offset >= 0:
                 self._over(where)
                 self._subscription.seek(where, row.offset)
-            elif state.reset_to == LATEST:
+            elif state.reset_to in (LATEST, EARLIEST):  # it may not have looked: that is no place to begin
                 wrong = KcliError(f"{where}: the broker answers with offset {row.offset}")
                 self._again(where, state, wrong, self._cluster.loop.now(), always=True)
             else:  # no record is that new

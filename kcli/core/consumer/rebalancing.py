@@ -49,7 +49,7 @@ class Rebalancing:
     def lost(self, places: Places) -> None:
         """Others may read them already: nothing can be committed."""
         self._forget(places)
-        if self._on_lost is not None:
+        if self._on_lost is not None and places:
             self._on_lost(sorted(places))
 
     def committing(self, places: Places) -> Future[None] | None:

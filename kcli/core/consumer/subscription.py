@@ -1,7 +1,7 @@
 """Which partitions are read, from where to where. State of the consumer's thread; no I/O."""
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -32,32 +32,78 @@ class Span:
     stop: int | None = None
 
 
-@dataclass(slots=True)
 class PartitionState:
     """One assigned partition. ``fetch_from`` runs ahead of ``position``, which is what was handed out.
 
     ``epoch`` is the leader epoch of the record before ``position``, ``fetch_epoch`` of the one before ``fetch_from``
     (−1: not known). ``checked_epoch`` is that of the leader at which the log was last known to have all up to
     ``fetch_from`` (KIP-320). ``by_policy``: the consumer chose where to begin, so it may choose again.
-    ``committed`` is what the group's committed offset was when it was last heard of.
+    ``committed`` is what the group's committed offset was when it was last heard of. ``topic_id`` is that of the
+    topic when it was first seen: offsets mean nothing in another topic of the same name. ``read_replica`` is a broker
+    that the leader has named to read from, until ``replica_until`` (KIP-392; −1: read from the leader).
     """
 
-    position: int
-    fetch_from: int
-    stop: int | None
-    version: int = 0
-    phase: Phase = Phase.READING
-    paused: bool = False
-    not_before: float = 0.0
-    topic_id: bytes | None = None
-    reset_to: int | None = None
-    epoch: int = -1
-    fetch_epoch: int = -1
-    checked_epoch: int = -1
-    by_policy: bool = False
-    committed: int = UNKNOWN
-    high_watermark: int = -1
-    last_stable: int = -1
+    __slots__ = (
+        "_changed",
+        "_paused",
+        "_phase",
+        "by_policy",
+        "checked_epoch",
+        "committed",
+        "epoch",
+        "fetch_epoch",
+        "fetch_from",
+        "high_watermark",
+        "last_stable",
+        "not_before",
+        "position",
+        "read_replica",
+        "replica_until",
+        "reset_to",
+        "stop",
+        "topic_id",
+        "version",
+        "where",
+    )
+
+    def __init__(
+        self, where: TopicPartition, span: Span, version: int, changed: "Callable[[PartitionState], None]"
+    ) -> None:
+        self.where = where
+        self.position = self.fetch_from = UNKNOWN if span.start is None else span.start
+        self.stop = span.stop
+        self.version = version
+        self.by_policy = span.start is None
+        self._phase = Phase.COMMITTED if span.start is None else Phase.READING
+        self._paused = False
+        self._changed = changed
+        self.not_before = 0.0
+        self.topic_id: bytes | None = None
+        self.reset_to: int | None = None
+        self.epoch = self.fetch_epoch = self.checked_epoch = -1
+        self.read_replica, self.replica_until = -1, 0.0
+        self.committed = UNKNOWN
+        self.high_watermark = self.last_stable = -1
+
+    @property
+    def phase(self) -> Phase:
+        """Whether it can be read, and what must be found out before."""
+        return self._phase
+
+    @phase.setter
+    def phase(self, phase: Phase) -> None:
+        self._phase = phase
+        self._changed(self)
+
+    @property
+    def paused(self) -> bool:
+        """Whether the application wants nothing of it for now."""
+        return self._paused
+
+    @paused.setter
+    def paused(self, paused: bool) -> None:
+        self._paused = paused
+        self._changed(self)
 
     @property
     def fetched_all(self) -> bool:
@@ -69,35 +115,60 @@ class PartitionState:
         """Whether everything up to the stop has been handed out."""
         return self.stop is not None and self.position >= self.stop
 
+    def must_be_checked(self, leader_epoch: int) -> bool:
+        """Whether a leader of this epoch may lack what was read before ``fetch_from`` (KIP-320)."""
+        known = self.fetch_epoch < 0 or self.fetch_epoch == leader_epoch
+        return leader_epoch > self.checked_epoch and not known
+
+
+Changes = dict[TopicPartition, None]
+"""Partitions in the order in which something changed about them; whoever watches takes them out."""
+
 
 class Subscription:
-    """The assigned partitions and their positions."""
+    """The assigned partitions and their positions.
+
+    Thousands of partitions may be assigned of which few have news: who acts on them ``watch``es for changes, and
+    ``in_phase`` looks at nobody else.
+    """
 
     def __init__(self) -> None:
         self._states: dict[TopicPartition, PartitionState] = {}
+        self._in_phase: dict[Phase, dict[TopicPartition, PartitionState]] = {phase: {} for phase in Phase}
         self._versions = itertools.count()
+        self._watched: list[Changes] = []
+        self._unfinished: PartitionState | None = None
 
     def _next_version(self) -> int:
         """Never the same again: an answer to an older question is known by it."""
         return next(self._versions)
 
+    def watch(self) -> Changes:
+        """A dict of its own, to which every partition is added that comes, goes or changes."""
+        changes: Changes = dict.fromkeys(self._states)
+        self._watched.append(changes)
+        return changes
+
     def assign(self, spans: Mapping[TopicPartition, Span]) -> None:
         """Reads exactly these partitions from now on; answers to older questions are dropped."""
-        self._states = {}
+        for where in list(self._states):
+            self.remove(where)
         for where, span in spans.items():
             self.add(where, span)
 
     def add(self, where: TopicPartition, span: Span) -> None:
         """Reads this partition too."""
-        start = UNKNOWN if span.start is None else span.start
-        phase = Phase.COMMITTED if span.start is None else Phase.READING
-        self._states[where] = PartitionState(
-            start, start, span.stop, self._next_version(), phase, by_policy=span.start is None
-        )
+        self.remove(where)
+        self._states[where] = PartitionState(where, span, self._next_version(), self._changed)
+        self._changed(self._states[where])
 
     def remove(self, where: TopicPartition) -> None:
         """Reads it no more: what was fetched of it is dropped."""
-        self._states.pop(where, None)
+        state = self._states.pop(where, None)
+        if state is not None:
+            for others in self._in_phase.values():
+                others.pop(where, None)
+            self._note(where)
 
     def seek(self, where: TopicPartition, offset: int, *, epoch: int = -1) -> None:
         """Goes on from ``offset``; what is in flight or buffered for the old position is dropped.
@@ -123,6 +194,27 @@ class Subscription:
         state = self._states[where]
         state.fetch_from, state.fetch_epoch = state.position, state.epoch
         state.version = self._next_version()
+        self._note(where)
+
+    def forget_position(self, where: TopicPartition) -> None:
+        """There is no place to go on from, nor to commit: what it was, was in a topic that is no more."""
+        state = self._states[where]
+        state.position = state.fetch_from = UNKNOWN
+        state.epoch = state.fetch_epoch = state.checked_epoch = -1
+        state.topic_id = None
+        state.version = self._next_version()
+        self._note(where)
+
+    def fail_topic(self, topic: str) -> list[PartitionState]:
+        """Reads nothing of the topic any more; those partitions of it that were read until now."""
+        states = [state for state in self.of_topic(topic) if state.phase is not Phase.FAILED]
+        for state in states:
+            state.phase = Phase.FAILED
+        return states
+
+    def of_topic(self, topic: str) -> list[PartitionState]:
+        """The assigned partitions of a topic."""
+        return [state for where, state in self._states.items() if where.topic == topic]
 
     def get(self, where: TopicPartition) -> PartitionState | None:
         """The state of an assigned partition."""
@@ -134,7 +226,7 @@ class Subscription:
 
     def in_phase(self, phase: Phase) -> list[tuple[TopicPartition, PartitionState]]:
         """Those that wait for the same thing."""
-        return [(where, state) for where, state in self._states.items() if state.phase is phase]
+        return list(self._in_phase[phase].items())
 
     @property
     def topic_ids(self) -> dict[str, bytes]:
@@ -144,4 +236,23 @@ class Subscription:
     @property
     def done(self) -> bool:
         """Whether every partition has reached its stop; not before there is one."""
-        return all(state.done for state in self._states.values())
+        last = self._unfinished  # most often it still is
+        if last is None or last.done or self._states.get(last.where) is not last:
+            self._unfinished = next((state for state in self._states.values() if not state.done), None)
+        return self._unfinished is None
+
+    # --- inside ------------------------------------------------------------------------------------
+
+    def _changed(self, state: PartitionState) -> None:
+        where = state.where
+        if self._states.get(where) is not state:
+            return  # it was taken away
+        if where not in self._in_phase[state.phase]:
+            for others in self._in_phase.values():
+                others.pop(where, None)
+            self._in_phase[state.phase][where] = state
+        self._note(where)
+
+    def _note(self, where: TopicPartition) -> None:
+        for changes in self._watched:
+            changes[where] = None

@@ -80,6 +80,13 @@ class Loop:
         """Completes a future at the end of this turn."""
         self._completed.append(completion)
 
+    def flush(self) -> None:
+        """Writes what is queued, without a turn: for an owner that will be busy with something else."""
+        now = self.now()
+        for channel in list(self._channels):
+            if channel.wants_write:
+                channel.flush(now)
+
     def add(self, channel: Channel) -> None:
         """Watches ``channel`` until it closes."""
         self._channels[channel] = _UNWATCHED

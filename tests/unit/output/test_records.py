@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kcli.core.consumer.fetcher import FetchedBatch
+from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.records.batch import RecordBatch
 from kcli.core.records.builder import BatchBuilder
 from kcli.core.types import Record, TopicPartition

@@ -1,6 +1,6 @@
 """Which partitions are read and from where; answers to older questions are told from new ones."""
 
-from kcli.core.consumer.subscription import Span, Subscription
+from kcli.core.consumer.subscription import UNKNOWN, Phase, Span, Subscription
 from kcli.core.types import TopicPartition
 
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -73,3 +73,65 @@ def test_without_a_stop_nothing_is_ever_done() -> None:
 
 def test_nothing_assigned_is_done() -> None:
     assert Subscription().done
+
+
+def test_who_watches_is_told_what_comes_goes_and_changes() -> None:
+    found = Subscription()
+    first = found.watch()
+    found.assign({P0: Span(1), P1: Span(2)})
+    second = found.watch()
+    assert list(first) == list(second) == [P0, P1]
+    for change in (
+        lambda: found.seek(P1, 3),
+        lambda: found.step_back(P1),
+        lambda: found.begin_anew(P1, -1),
+        lambda: found.forget_position(P1),
+        lambda: setattr(found.get(P1), "paused", True),
+        lambda: setattr(found.get(P1), "phase", Phase.FAILED),
+        lambda: found.add(P1, Span(7)),
+        lambda: found.remove(P1),
+    ):
+        first.clear()
+        change()
+        assert list(first) == [P1]
+    assert list(second) == [P0, P1]
+
+
+def test_a_state_that_was_taken_away_is_heard_of_no_more() -> None:
+    found = subscribed()
+    gone = found.get(P0)
+    assert gone is not None
+    found.remove(P0)
+    changes = found.watch()
+    changes.clear()
+    gone.phase = Phase.RESET
+    assert changes == {}
+    assert found.in_phase(Phase.RESET) == []
+
+
+def test_partitions_are_found_by_what_they_wait_for() -> None:
+    found = subscribed()
+    found.begin_anew(P0, -1)
+    assert [where for where, _ in found.in_phase(Phase.RESET)] == [P0]
+    assert [where for where, _ in found.in_phase(Phase.READING)] == [P1]
+    found.seek(P0, 1)
+    found.assign({P1: Span()})
+    assert found.in_phase(Phase.READING) == found.in_phase(Phase.RESET) == []
+    assert [where for where, _ in found.in_phase(Phase.COMMITTED)] == [P1]
+
+
+def test_a_topic_fails_as_a_whole_and_once() -> None:
+    found = subscribed()
+    assert [state.where for state in found.fail_topic("t")] == [P0, P1]
+    assert found.fail_topic("t") == []
+    assert found.fail_topic("other") == []
+
+
+def test_a_forgotten_position_is_neither_read_nor_committed() -> None:
+    found = subscribed()
+    before = version(found)
+    found.forget_position(P0)
+    state = found.get(P0)
+    assert state is not None
+    assert (state.position, state.fetch_from, state.topic_id) == (UNKNOWN, UNKNOWN, None)
+    assert state.version != before

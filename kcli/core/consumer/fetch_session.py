@@ -1,0 +1,178 @@
+"""What one broker is asked for, fetch by fetch (KIP-227). Pure: no I/O, no clock.
+
+A broker with a session remembers what it was asked for, so a request names changes only: what is new, what goes on
+from elsewhere, what is to be forgotten. Without one (before v7, or where the broker's cache is full) every fetch names
+everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from kcli.core.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
+from kcli.core.protocol.schema import NO_UUID
+from kcli.core.types import TopicPartition
+
+NO_SESSION = 0
+"""The id in answers of a broker that remembers nothing."""
+FULL = 0
+"""The epoch of a request that names everything and asks for a new session."""
+FINAL = -1
+"""The epoch of a request that ends a session."""
+LAST_EPOCH = 0x7FFF_FFFF
+"""It is followed by 1: 0 would be a new session."""
+
+_LAST_BY_NAME = 12
+
+
+class Ask(NamedTuple):
+    """What is asked of a partition. ``version`` is its state's: the answer is for that, and for no later position."""
+
+    version: int
+    offset: int
+    leader_epoch: int
+    topic_id: bytes = NO_UUID
+
+
+Asks = dict[TopicPartition, Ask]
+
+
+class FetchSession:
+    """``want`` and ``drop`` say what is to be read there; ``fill`` makes a request, ``answered`` or ``reset`` follow.
+
+    One request is under way at a time: ``asked`` is what its answer is an answer to.
+    """
+
+    def __init__(self) -> None:
+        self.id = NO_SESSION
+        self.epoch = FULL
+        self.wanted: Asks = {}
+        self._told: Asks = {}
+        self._news: dict[TopicPartition, None] = {}
+        self._names: dict[bytes, str] = {}
+        self._without_id: set[TopicPartition] = set()
+        self._by_id = True
+        self._turn = 0
+
+    def want(self, where: TopicPartition, ask: Ask) -> None:
+        """The partition is read here, from this offset on."""
+        if self.wanted.get(where) == ask:
+            return
+        self.wanted[where] = ask
+        self._news[where] = None
+        if ask.topic_id == NO_UUID:
+            self._without_id.add(where)
+        else:
+            self._without_id.discard(where)
+            self._names[ask.topic_id] = where.topic
+
+    def drop(self, where: TopicPartition) -> None:
+        """The partition is not read here: it is paused, failed, somebody else's, or led by another broker."""
+        if self.wanted.pop(where, None) is not None:
+            self._news[where] = None
+            self._without_id.discard(where)
+
+    def asked(self, where: TopicPartition) -> Ask | None:
+        """What the broker was told of a partition last; None for one that it was never asked for."""
+        return self._told.get(where)
+
+    @property
+    def all_asked(self) -> Iterable[TopicPartition]:
+        """What the broker was told to read."""
+        return self._told
+
+    def topic(self, name: str, topic_id: bytes) -> str:
+        """The topic that an answer means: by name before v13, by id since; "" for a foreign one."""
+        return name or self._names.get(topic_id, "")
+
+    def fill(self, request: FetchRequest, max_bytes: int) -> None:
+        """Puts into ``request`` what the broker does not know yet; ``max_bytes`` is the most of one partition."""
+        by_id = not self._without_id
+        asks, forgotten = self._changes(by_id)
+        request.session_id, request.session_epoch = self.id, self.epoch
+        request.topics = _topics(asks, max_bytes)
+        request.forgotten_topics_data = _forgotten(forgotten)
+        if not by_id:
+            request.cap_version(_LAST_BY_NAME)
+
+    def farewell(self) -> FetchRequest:
+        """Ends the session: nothing is asked for."""
+        return FetchRequest(max_wait_ms=0, min_bytes=0, session_id=self.id, session_epoch=FINAL, topics=[])
+
+    def answered(self, session_id: int) -> None:
+        """The request was answered, and the answer names this session (0: none, as below v7)."""
+        if session_id == NO_SESSION or (self.epoch != FULL and session_id != self.id):
+            self.lost()
+        else:
+            self.id = session_id
+            self.epoch = self.epoch + 1 if self.epoch < LAST_EPOCH else 1
+
+    def reset(self) -> None:
+        """The broker may know something else: the next fetch names everything, and ends the session it had."""
+        self.epoch = FULL
+
+    def lost(self) -> None:
+        """The broker has no session of that id (any more)."""
+        self.id, self.epoch = NO_SESSION, FULL
+
+    # --- inside ------------------------------------------------------------------------------------
+
+    def _changes(self, by_id: bool) -> tuple[Asks, Asks]:
+        """What to tell, and what to have forgotten."""
+        if self.epoch == FULL or by_id is not self._by_id:
+            return self._all(by_id), {}
+        asks: Asks = {}
+        forgotten: Asks = {}
+        for where in self._news:
+            ask, told = self.wanted.get(where), self._told.get(where)
+            if ask is not None and told is not None and ask.topic_id != told.topic_id:
+                return self._all(by_id), {}  # by name, a broker would add it and then forget it
+            if ask is None and told is not None:
+                forgotten[where] = told
+            elif ask is not None and ask != told:
+                asks[where] = ask
+        self._news.clear()
+        self._told.update(asks)
+        for where in forgotten:
+            del self._told[where]
+        return asks, forgotten
+
+    def _all(self, by_id: bool) -> Asks:
+        """Everything, in another order each time: without a session the first ones are served first."""
+        self.reset()
+        self._by_id = by_id
+        self._news.clear()
+        rows = list(self.wanted.items())
+        self._turn = (self._turn + 1) % max(1, len(rows))
+        self._told = dict(rows[self._turn :] + rows[: self._turn])
+        return self._told
+
+
+def _topics(asks: Asks, max_bytes: int) -> list[FetchTopic]:
+    topics: dict[tuple[str, bytes], FetchTopic] = {}
+    for where, ask in asks.items():
+        row = topics.get((where.topic, ask.topic_id))
+        if row is None:
+            row = FetchTopic(topic=where.topic, topic_id=ask.topic_id, partitions=[])
+            topics[where.topic, ask.topic_id] = row
+        row.partitions.append(
+            FetchPartition(
+                partition=where.partition,
+                current_leader_epoch=ask.leader_epoch,
+                fetch_offset=ask.offset,
+                partition_max_bytes=max_bytes,
+            )
+        )
+    return list(topics.values())
+
+
+def _forgotten(asks: Asks) -> list[ForgottenTopic]:
+    topics: dict[tuple[str, bytes], ForgottenTopic] = {}
+    for where, ask in asks.items():
+        row = topics.setdefault(
+            (where.topic, ask.topic_id),
+            ForgottenTopic(topic=where.topic, topic_id=ask.topic_id, partitions=[]),
+        )
+        row.partitions.append(where.partition)
+    return list(topics.values())

@@ -1,0 +1,182 @@
+"""What becomes of a partition that no broker gives: looked for, asked for again, or given up with an error.
+
+No requests of its own but for metadata. Runs in the consumer's thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from heapq import heappop, heappush
+
+from kcli.core.cluster.cluster import TOPIC_PATIENCE, Cluster
+from kcli.core.cluster.metadata import TopicView, topic_error
+from kcli.core.cluster.retry import given_up, judge_code
+from kcli.core.cluster.troubles import Troubles
+from kcli.core.consumer.subscription import Changes, PartitionState, Phase, Subscription
+from kcli.core.errors import DataLossError, KcliError, NotFoundError
+from kcli.core.options import ConsumerOptions
+from kcli.core.protocol.schema import NO_UUID
+from kcli.core.types import TopicPartition
+
+_NEVER = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """An error for the application, unless it has gone elsewhere with all of ``places`` since (by their versions)."""
+
+    error: KcliError
+    places: dict[TopicPartition, int]
+
+    def stands(self, subscription: Subscription) -> bool:
+        """Whether the application must hear of it. Without places it is about a broker, or all of them."""
+        states = [(subscription.get(where), version) for where, version in self.places.items()]
+        return not states or any(
+            state is not None and state.version == version and state.phase is Phase.FAILED
+            for state, version in states
+        )
+
+
+class Setbacks:
+    """``changed`` gets partitions to be looked at again, ``report`` the errors."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        options: ConsumerOptions,
+        subscription: Subscription,
+        changed: Changes,
+        report: Callable[[Report], None],
+    ) -> None:
+        self._cluster = cluster
+        self._subscription = subscription
+        self._changed = changed
+        self._report = report
+        self._pause = options.retry_backoff_ms / 1000
+        self._patience = options.default_api_timeout_ms / 1000
+        self._due: list[tuple[float, TopicPartition]] = []
+        self._since: dict[TopicPartition, float] = {}
+        self._doubts: dict[TopicPartition, int] = {}
+        self._troubles = Troubles(cluster.hooks, "fetch")
+
+    # --- time --------------------------------------------------------------------------------------
+
+    @property
+    def wake_at(self) -> float:
+        """When the next partition is due."""
+        return self._due[0][0] if self._due else _NEVER
+
+    def look_again(self, where: TopicPartition, at: float) -> None:
+        """The partition is due then."""
+        heappush(self._due, (at, where))
+
+    def wake(self, now: float) -> None:
+        """What is due is looked at again."""
+        while self._due and self._due[0][0] <= now:
+            self._changed[heappop(self._due)[1]] = None
+
+    # --- tried again -------------------------------------------------------------------------------
+
+    def over(self, where: TopicPartition) -> None:
+        """It is well again, or nobody asks for it any more."""
+        self._since.pop(where, None)
+        self._troubles.over(where)
+
+    def met(self, state: PartitionState, error: KcliError, now: float) -> None:
+        """Its broker has a problem: that is waited for with the broker."""
+        self._troubles.met(state.where, error, now)
+
+    def again(self, state: PartitionState, error: KcliError, now: float, *, patience: float = _NEVER) -> None:
+        """The broker did not give it: it is asked again after a pause, for so many seconds."""
+        state.not_before = now + self._pause
+        self.look_again(state.where, state.not_before)
+        self._changed[state.where] = None
+        self._look_up(state, error, now, patience)
+
+    def without_leader(self, state: PartitionState, topic: TopicView | None, now: float) -> None:
+        """There is nobody to ask; every metadata answer is news."""
+        where = state.where
+        if topic is None or not topic.partitions:
+            if topic is not None and topic.error and not judge_code(topic.error).retriable:
+                self.fail_topic(topic.name, topic_error(topic))
+            else:
+                self._look_up(state, KcliError(f"nothing is known of topic {where.topic} yet"), now)
+        elif topic.partition(where.partition) is None:
+            missing = NotFoundError(
+                f"topic {topic.name} has no partition {where.partition}, only {len(topic.partitions)}"
+            )
+            self._look_up(state, missing, now, TOPIC_PATIENCE)
+        else:
+            self._look_up(state, KcliError(f"{where} has no leader"), now)
+
+    def unknown_id(self, state: PartitionState, error: KcliError, now: float) -> None:
+        """A broker does not know the topic's id: it is another topic by now, or brokers do not agree yet."""
+        topic = self._cluster.view.topics.get(state.where.topic)
+        if topic is not None and topic.id != NO_UUID and state.topic_id not in (None, topic.id):
+            self._created_anew(topic.name)
+        else:
+            self.again(state, error, now, patience=self._patience)
+
+    def is_another(self, topic: TopicView, state: PartitionState) -> bool:
+        """Whether the topic's name belongs to another topic than the one that was begun with.
+
+        Brokers that lag tell old news: two metadata answers must say so. Nothing is read in between.
+        """
+        if topic.id == NO_UUID or state.topic_id in (None, topic.id):
+            if topic.id != NO_UUID:
+                state.topic_id = topic.id
+                self._doubts.pop(state.where, None)
+            return False
+        version = self._cluster.view.version
+        if version > self._doubts.setdefault(state.where, version):
+            self._created_anew(topic.name)
+        elif state.phase is not Phase.FAILED:
+            self._cluster.topics.add(topic.name)
+            self._cluster.request_refresh()
+        return True
+
+    # --- given up ----------------------------------------------------------------------------------
+
+    def fail(self, state: PartitionState, error: KcliError) -> None:
+        """No retry can help."""
+        state.phase = Phase.FAILED
+        self._tell(error, [state])
+
+    def fail_topic(self, topic: str, error: KcliError) -> None:
+        """One error for all of a topic; the others go on."""
+        if states := self._subscription.fail_topic(topic):
+            self._tell(error, states)
+
+    # --- inside ------------------------------------------------------------------------------------
+
+    def _look_up(self, state: PartitionState, error: KcliError, now: float, patience: float = _NEVER) -> None:
+        """The leader is not where it was thought to be, or there is none at present."""
+        where = state.where
+        lasts = now - self._since.setdefault(where, now)
+        gone = self._cluster.gone(where.topic)
+        if gone is not None:
+            self.fail_topic(where.topic, gone)
+        elif lasts >= patience:
+            known = isinstance(error, NotFoundError)
+            self.fail(state, error if known else given_up(f"fetch of {where}", error, lasts))
+        else:
+            self._troubles.met(where, error, now)
+            self._cluster.topics.add(where.topic)
+            self._cluster.request_refresh()
+
+    def _created_anew(self, topic: str) -> None:
+        """Positions in the old topic mean nothing in the new one: they are neither read on nor committed."""
+        error = DataLossError(
+            f"topic {topic} was deleted and created anew while it was read",
+            why="offsets of the old topic mean nothing in the new one",
+            do="start again to read the new topic, or seek",
+        )
+        for state in self._subscription.of_topic(topic):
+            self._subscription.forget_position(state.where)
+        self.fail_topic(topic, error)
+
+    def _tell(self, error: KcliError, states: Iterable[PartitionState]) -> None:
+        for state in states:
+            self.over(state.where)
+        self._report(Report(error, {state.where: state.version for state in states}))

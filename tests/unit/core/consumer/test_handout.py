@@ -1,0 +1,125 @@
+"""What was fetched is handed out once, in order, and only of partitions that may be read now."""
+
+from collections.abc import Callable
+
+from kcli.core.consumer.fetched import Arrived, cut
+from kcli.core.consumer.handout import Handout
+from kcli.core.consumer.subscription import Span, Subscription
+from kcli.core.options import ConsumerOptions
+from kcli.core.protocol.messages.fetch import FetchResponse, PartitionData
+from kcli.core.types import TopicPartition
+from tests.unit.core.consumer.test_transactions import batch, marker
+
+P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
+OPTIONS = ConsumerOptions(check_crcs=False)
+
+
+class Reader:
+    """A handout with its subscription; ``fetched`` plays the fetcher."""
+
+    def __init__(self, *places: TopicPartition) -> None:
+        self.subscription = Subscription()
+        self.subscription.assign({where: Span(0) for where in places})
+        self.withheld: frozenset[TopicPartition] = frozenset()
+        self.handout = Handout(self.subscription, lambda: self.withheld)
+        self.given_back = 0
+
+    def fetched(self, *places: TopicPartition, count: int = 10) -> int:
+        """An answer with ``count`` records of each; its size."""
+        arrived = Arrived(FetchResponse(responses=[]), self._count)
+        for where in places:
+            state = self.subscription.get(where)
+            assert state is not None
+            raw = memoryview(bytes(batch(state.fetch_from, count=count).raw))
+            row = PartitionData(partition_index=where.partition, error_code=0, high_watermark=0, records=raw)
+            found = cut(state, row, OPTIONS)
+            state.fetch_from = found.position
+            arrived.add(state, found)
+        self.handout.begin(arrived)
+        return arrived.size
+
+    def _count(self, size: int) -> None:
+        self.given_back += size
+
+    def take(self, limit: int = 1_000) -> list[tuple[TopicPartition, int, int]]:
+        batches = self.handout.take(limit)
+        for one in batches:
+            self.handout.handed_out(one)
+        return [(one.where, one.first, one.stop) for one in batches]
+
+    def place(self, where: TopicPartition) -> tuple[int, int]:
+        state = self.subscription.get(where)
+        assert state is not None
+        return state.position, state.fetch_from
+
+
+def test_all_is_handed_out_and_the_memory_given_back() -> None:
+    reader = Reader(P0, P1)
+    size = reader.fetched(P0, P1)
+    assert reader.take() == [(P0, 0, 10), (P1, 0, 10)]
+    assert reader.handout.empty
+    assert reader.given_back == 0
+    reader.handout.release()
+    reader.handout.release()
+    assert reader.given_back == size > 0
+
+
+def test_a_batch_is_cut_to_the_limit() -> None:
+    reader = Reader(P0)
+    reader.fetched(P0)
+    assert reader.take(4) == [(P0, 0, 4)]
+    assert reader.place(P0) == (4, 10)
+    assert reader.take(100) == [(P0, 4, 10)]
+
+
+def dropped(change: Callable[[Reader], object]) -> Reader:
+    reader = Reader(P0, P1)
+    reader.fetched(P0, P1)
+    change(reader)
+    assert reader.take() == [(P1, 0, 10)]
+    return reader
+
+
+def test_what_is_paused_is_read_again_later() -> None:
+    def pause(reader: Reader) -> None:
+        state = reader.subscription.get(P0)
+        assert state is not None
+        state.paused = True
+
+    assert dropped(pause).place(P0) == (0, 0)
+
+
+def test_what_is_being_given_up_is_read_again_if_it_is_kept_after_all() -> None:
+    """A rebalance that takes it away in vain must not leave a gap."""
+    reader = dropped(lambda reader: setattr(reader, "withheld", frozenset({P0})))
+    assert reader.place(P0) == (0, 0)
+
+
+def test_what_was_taken_away_or_sought_elsewhere_is_dropped() -> None:
+    dropped(lambda reader: reader.subscription.remove(P0))
+    assert dropped(lambda reader: reader.subscription.seek(P0, 3)).place(P0) == (3, 3)
+
+
+def test_taken_away_and_given_back_begins_where_it_now_is() -> None:
+    def again(reader: Reader) -> None:
+        reader.subscription.remove(P0)
+        reader.subscription.add(P0, Span(5))
+
+    assert dropped(again).place(P0) == (5, 5)
+
+
+def test_a_position_behind_what_is_not_shown_has_the_epoch_there() -> None:
+    """Else a check by the older epoch would find it cut (KIP-320)."""
+    reader = Reader(P0)
+    state = reader.subscription.get(P0)
+    assert state is not None
+    raw = bytearray(bytes(batch(0, 7).raw) + bytes(marker(1, 7, abort=False).raw))
+    at = len(batch(0, 7).raw) + 12
+    raw[at : at + 4] = (5).to_bytes(4, "big")  # the marker's leader epoch
+    arrived = Arrived(FetchResponse(responses=[]), lambda _size: None)
+    row = PartitionData(partition_index=0, error_code=0, high_watermark=2, records=memoryview(bytes(raw)))
+    found = cut(state, row, OPTIONS)
+    arrived.add(state, found)
+    reader.handout.begin(arrived)
+    assert reader.take() == [(P0, 0, 1)]
+    assert (state.position, state.epoch) == (2, 5)

@@ -20,8 +20,13 @@ from kcli.sandbox.sandbox import Sandbox
 from kcli.sandbox.settings import Settings
 
 EXTERNAL = "KCLI_TEST_BOOTSTRAP"
-TEST_PROPERTIES = {"group.min.session.timeout.ms": "1000"}
-"""Short sessions let a test lose a member quickly."""
+TEST_PROPERTIES = {
+    "group.min.session.timeout.ms": "1000",
+    "group.consumer.min.session.timeout.ms": "1000",
+    "group.consumer.min.heartbeat.interval.ms": "100",
+    "group.consumer.heartbeat.interval.ms": "300",
+}
+"""Short sessions let a test lose a member quickly; KIP-848 members hear of a change with their next heartbeat."""
 
 FAST_FAILOVER = {"broker.session.timeout.ms": "3000", "broker.heartbeat.interval.ms": "500"}
 """A killed node's partitions have new leaders after 3 s instead of 9 s."""

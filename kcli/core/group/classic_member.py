@@ -20,7 +20,7 @@ from kcli.core.error_codes import (
     REBALANCE_IN_PROGRESS,
     UNKNOWN_MEMBER_ID,
 )
-from kcli.core.errors import BrokerError, KcliError
+from kcli.core.errors import BrokerError, KcliError, MembershipError
 from kcli.core.future import Future
 from kcli.core.group.assignors.assignor import Assignor
 from kcli.core.group.assignors.joining import offers
@@ -43,10 +43,18 @@ Steps = Generator["Future[Any] | float", None, Any]
 _GRACE = 5.0  # seconds that a JoinGroup may take beyond the rebalance timeout: the answer has its way too
 _METADATA_PATIENCE = 10.0  # seconds for the leader to learn of a topic that only others subscribed to
 _METADATA_LOOK = 0.05
+_FIRST_WITH_INSTANCES = 5  # JoinGroup: an older coordinator would take a static member for any other
+
+
+class _OvertakenError(Exception):
+    """The join has lost its sense: the heartbeat thread has left the group meanwhile, or was told that it is fenced."""
 
 
 class ClassicMember(Member):
-    """See ``Member``. The rebalance timeout is ``max.poll.interval.ms``: who does not poll does not join either."""
+    """See ``Member``. The rebalance timeout is ``max.poll.interval.ms``: who does not poll does not join either.
+
+    While it joins, the heartbeat thread keeps it alive, and what the heartbeats are told is for the join to find out.
+    """
 
     def __init__(
         self,
@@ -62,24 +70,31 @@ class ClassicMember(Member):
         self._options = options
         self._assignors = {one.name: one for one in assignors}
         self._cooperative = rebalance_protocol(assignors) == "COOPERATIVE"
-        self._join_timeout = max(options.request_timeout_ms, options.max_poll_interval_ms) / 1000 + _GRACE
+        self._join_timeout = max(options.request_timeout_ms / 1000, membership.max_poll_interval) + _GRACE
         self._backoff = Backoff.of_requests(options)
         self._joined_for: frozenset[str] = frozenset()
         self._led: Mapping[str, int] | None = None
         self._last: tuple[Places, int] = (frozenset(), NO_GENERATION)
+        self._assigned: Places | None = None  # in this generation, and not yet taken
 
     def guard(self) -> Guard:
         """With its own assignors and subscription: it is a member like the others."""
         protocols = offers(list(self._assignors.values()), self.topics)
-        self._last = (frozenset(), NO_GENERATION)
+        self._last, self._assigned = (frozenset(), NO_GENERATION), None
         return ClassicGuard(
             self._cluster, self._link, self._membership, protocols, self._options.session_timeout_ms
         )
 
     def _due(self, now: float) -> Procedure | None:  # noqa: ARG002 - nothing here is a matter of time
         state = self._membership.state
-        if not self.topics or state in (MemberState.LEAVING, MemberState.GONE):
+        if state in (MemberState.LEAVING, MemberState.GONE):
             return None
+        assert state is not MemberState.JOINING, "a join has its procedure"
+        if state in (MemberState.OUT, MemberState.LATE) and not self.topics:
+            self._lose()
+            return None
+        if self._assigned is not None and self._is_member():
+            return self._adopt(self._assigned)
         if state is MemberState.STABLE:
             if self._joined_for != self.topics:
                 reason = "the subscription changed"
@@ -103,39 +118,54 @@ class ClassicMember(Member):
         with self._membership.lock:
             if not self._membership.happened(MemberEvent.JOIN):
                 return
-        self._joined_for, self._led = self.topics, None
+        self._joined_for, self._led, self._assigned = self.topics, None, None
         places: Places | None = None
-        while places is None:
-            node, joined = yield from self._join()
-            places = yield from self._sync(node, joined)
-        yield from self._took(node, places)
+        try:
+            while places is None:
+                node, joined = yield from self._join()
+                places = yield from self._sync(node, joined)
+        except _OvertakenError:
+            return
+        self._joined(node, places)
 
-    def _took(self, node: Node, places: Places) -> Procedure:
+    def _joined(self, node: Node, places: Places) -> None:
         member = self._membership
         with member.lock:
+            if not member.happened(MemberEvent.JOINED, f"generation {member.generation}"):
+                return
             member.seen = Seen(self._cluster.view, node)
-            member.happened(MemberEvent.JOINED, f"generation {member.generation}")
-            self._last = (places, member.generation)
+            self._assigned = places
+            if self.owned - places:  # cooperative: it finds its new owner in a second round (KIP-429)
+                member.happened(MemberEvent.REBALANCE, "partitions are given up")
         self._wake_heartbeat()
-        revoked = self.owned - places
-        yield from self._give_up(revoked)
-        self._take(places)
-        if revoked:  # cooperative: what was given up finds its new owner in a second round (KIP-429)
-            with member.lock:
-                member.happened(MemberEvent.REBALANCE, "partitions were given up")
+
+    def _adopt(self, places: Places) -> Procedure:
+        """Begun anew after a callback that raised: what is assigned must be read by somebody."""
+        yield from self._give_up(self.owned - places)
+        if not self._is_member():
+            return
+        self._assigned = None
+        generation, (last, before) = self._membership.generation, self._last
+        self._last = (places, generation)
+        self._take(places, last if generation == before + 1 else frozenset())
+
+    def _lose(self) -> None:
+        self._last = (frozenset(), NO_GENERATION)
+        super()._lose()
 
     # --- requests ------------------------------------------------------------------------------------
 
     def _join(self) -> Steps:
         """Joins until the coordinator has taken it; returns the coordinator and its answer."""
         member, options = self._membership, self._options
+        tries = 0
         while True:
             node = yield from self._coordinator()
             last, generation = self._last
             request = JoinGroupRequest(
                 group_id=member.group_id,
                 session_timeout_ms=options.session_timeout_ms,
-                rebalance_timeout_ms=options.max_poll_interval_ms,
+                rebalance_timeout_ms=int(member.max_poll_interval * 1000),
                 member_id=member.member_id,
                 group_instance_id=member.instance_id,
                 protocol_type=PROTOCOL_TYPE,
@@ -147,17 +177,25 @@ class ClassicMember(Member):
                     rack=options.client_rack or None,
                 ),
             )
-            answer, error = yield from self._ask(node, request)
+            if member.instance_id is not None:
+                request.require_version(_FIRST_WITH_INSTANCES)
+            answer, error = yield from self._ask(node, request, self._join_timeout)
             if error is None:
                 return node, answer
             code = error.code if isinstance(error, BrokerError) else NONE
             if code == MEMBER_ID_REQUIRED:
                 self._now_known_as(answer.member_id)
-            elif code == UNKNOWN_MEMBER_ID:
+            elif code in (UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION):
                 self._lose()
                 self._now_known_as("")
             else:
                 yield self._pause_or_raise(error)
+                continue
+            tries += 1
+            if (
+                tries > 1
+            ):  # once is how it should be; a coordinator that goes on like this must not be flooded
+                yield self._cluster.loop.now() + self._backoff.next()
 
     def _sync(self, node: Node, joined: JoinGroupResponse) -> Steps:
         """The assignment; None when the group has gone on to another generation meanwhile."""
@@ -175,14 +213,16 @@ class ClassicMember(Member):
             protocol_name=joined.protocol_name,
             assignments=rows,
         )
-        answer, error = yield from self._ask(node, request)
+        # A shorter patience than for JoinGroup, as in Java: who joins again meanwhile is told the same generation.
+        answer, error = yield from self._ask(node, request, self._options.request_timeout_ms / 1000)
         if error is None:
             self._backoff.reset()
-            return frozenset(decode_assignment(answer.assignment, joined.member_id).partitions)
+            given = decode_assignment(answer.assignment, joined.member_id).partitions
+            return frozenset(place for place in given if place.partition >= 0)
         code = error.code if isinstance(error, BrokerError) else NONE
-        if code in (UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION):
+        if code in (UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, MEMBER_ID_REQUIRED):
             self._lose()
-            self._now_known_as("" if code == UNKNOWN_MEMBER_ID else joined.member_id)
+            self._now_known_as(joined.member_id if code == ILLEGAL_GENERATION else "")
         elif code != REBALANCE_IN_PROGRESS:
             yield self._pause_or_raise(error)
         return None
@@ -196,32 +236,48 @@ class ClassicMember(Member):
         self._led = self._sizes(dict.fromkeys(members.topics, 0))
         if joined.skip_assignment:
             return []
-        assignor = self._assignors[joined.protocol_name or ""]
+        assignor = self._assignors.get(joined.protocol_name or "")
+        if assignor is None:
+            name = joined.protocol_name
+            raise MembershipError(
+                f"group {self._membership.group_id} chose the assignor {name!r}",
+                why="this member did not offer it",
+            )
         given = assignments(assignor, members.subscriptions, self._led)
         return [SyncGroupRequestAssignment(member_id=one, assignment=data) for one, data in given.items()]
 
     def _learn_topics(self, topics: frozenset[str]) -> Steps:
         cluster = self._cluster
-        cluster.topics |= topics
-        give_up = cluster.loop.now() + _METADATA_PATIENCE
+        if not cluster.all_known:
+            cluster.topics |= topics
+        give_up, before = cluster.loop.now() + _METADATA_PATIENCE, cluster.view.version
         while not topics <= cluster.view.topics.keys() and cluster.loop.now() < give_up:
+            if cluster.all_known and cluster.view.version != before:
+                return  # it was told of all that there are
             cluster.request_refresh()
             yield cluster.loop.now() + _METADATA_LOOK
 
-    def _sizes(self, topics: Mapping[str, int]) -> dict[str, int]:
-        views = self._cluster.view.topics
-        return {topic: len(views[topic].partitions) if topic in views else 0 for topic in topics}
+    def _sizes(self, before: Mapping[str, int]) -> dict[str, int]:
+        """A topic that is missing from metadata for a moment is as large as it was: that is no rebalance worth."""
+        views, sizes = self._cluster.view.topics, dict(before)
+        for topic in before:
+            if topic in views and views[topic].partitions:
+                sizes[topic] = len(views[topic].partitions)
+            elif self._cluster.gone(topic) is not None:
+                sizes[topic] = 0
+        return sizes
 
     def _coordinator(self) -> Steps:
         while (node := self._link.node(self._cluster.loop.now())) is None:
             yield self._link.looked_up() or self._link.wake_at
         return node
 
-    def _ask(self, node: Node, request: Request) -> Steps:
+    def _ask(self, node: Node, request: Request, timeout: float) -> Steps:
         """The answer, and the error in it or instead of it."""
-        timeout = self._join_timeout
+        self._check_joining()
         future = self._cluster.send(request, node.id, purpose=GROUP, timeout=timeout)
         yield future
+        self._check_joining()
         if future.error is not None:
             if not isinstance(future.error, KcliError):
                 raise future.error
@@ -251,6 +307,11 @@ class ClassicMember(Member):
             raise reason
         raise error
 
+    def _check_joining(self) -> None:
+        if self._membership.state is not MemberState.JOINING:
+            raise _OvertakenError
+
     def _now_known_as(self, member_id: str, generation: int = NO_GENERATION) -> None:
         with self._membership.lock:
+            self._check_joining()
             self._membership.member_id, self._membership.generation = member_id, generation

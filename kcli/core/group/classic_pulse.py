@@ -4,20 +4,20 @@ from typing import Any
 
 from kcli.core.cluster.retry import judge_code
 from kcli.core.error_codes import (
-    COORDINATOR_LOAD_IN_PROGRESS,
+    FENCED_INSTANCE_ID,
     ILLEGAL_GENERATION,
+    MEMBER_ID_REQUIRED,
     NONE,
     REBALANCE_IN_PROGRESS,
     UNKNOWN_MEMBER_ID,
 )
 from kcli.core.errors import BrokerError, KcliError
-from kcli.core.group.membership import MemberEvent, Membership, MemberState
+from kcli.core.group.membership import NO_GENERATION, MemberEvent, Membership, MemberState
 from kcli.core.group.reasons import came_too_late, refused
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.heartbeat import HeartbeatRequest
 from kcli.core.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
 
-_BEATING = frozenset({MemberState.STABLE, MemberState.REJOIN})
 _NEVER = float("inf")
 
 
@@ -28,14 +28,13 @@ class ClassicPulse:
         self._membership = membership
         self._interval, self._pause = interval, pause
         self._next = 0.0
-        self._to_leave: list[
-            str
-        ] = []  # ids under which the group still knows this member, though it has left
+        # Ids under which the group still knows this member, though it has left.
+        self._to_leave: list[str] = []
 
     def tick(self, now: float) -> float:
         """A poll that is late, and a wish to leave, become an id that is to leave the group."""
         member = self._membership
-        if member.state in _BEATING and now >= member.late_at:
+        if member.is_member and now >= member.late_at:
             member.happened(MemberEvent.LATE, came_too_late(member.group_id, member.max_poll_interval))
             self._forget_id()
         if member.state is MemberState.LEAVING:
@@ -45,7 +44,15 @@ class ClassicPulse:
                 return now
         if self._to_leave:
             return self._next
-        return min(self._next, member.late_at) if member.state in _BEATING else _NEVER
+        if not member.is_member:
+            return _NEVER
+        return min(self._next, member.late_at) if self._beats else member.late_at
+
+    @property
+    def _beats(self) -> bool:
+        """Also between JoinGroup and SyncGroup, where a leader may have to learn of topics first."""
+        member = self._membership
+        return member.is_member and member.member_id != "" and member.generation != NO_GENERATION
 
     def _forget_id(self) -> None:
         """A static member keeps its place: whoever comes under its instance id takes it (KIP-345)."""
@@ -66,7 +73,7 @@ class ClassicPulse:
                 member_id=gone,
                 members=[MemberIdentity(member_id=gone, reason=reason)],
             )
-        if member.state not in _BEATING:
+        if not self._beats:
             return None
         self._next = now + self._interval
         return HeartbeatRequest(
@@ -83,7 +90,7 @@ class ClassicPulse:
         if error is not None and judge_code(code).refresh == "coordinator":
             self._next = now
             return error
-        if code == COORDINATOR_LOAD_IN_PROGRESS:
+        if judge_code(code).retriable:  # it loads its groups still
             self._next = now + self._pause
             return None
         if isinstance(request, LeaveGroupRequest):
@@ -91,12 +98,9 @@ class ClassicPulse:
                 self._to_leave.remove(request.member_id)
             return None
         assert isinstance(request, HeartbeatRequest)
-        if (request.member_id, request.generation_id) != (
-            member.member_id,
-            member.generation,
-        ) or error is None:
-            return None
-        self._refused(error)
+        told = (request.member_id, request.generation_id)
+        if error is not None and member.is_member and told == (member.member_id, member.generation):
+            self._refused(error)
         return None
 
     def unheard(self, request: Request | None, now: float) -> None:  # noqa: ARG002 - whatever it was
@@ -105,9 +109,11 @@ class ClassicPulse:
 
     def _refused(self, error: BrokerError) -> None:
         member = self._membership
+        if member.state is MemberState.JOINING and error.code != FENCED_INSTANCE_ID:
+            return  # the generation that it was said of is over, or about to be: the join is told by itself
         if error.code == REBALANCE_IN_PROGRESS:
             member.happened(MemberEvent.REBALANCE, str(error))
-        elif error.code == UNKNOWN_MEMBER_ID:
+        elif error.code in (UNKNOWN_MEMBER_ID, MEMBER_ID_REQUIRED):
             member.happened(MemberEvent.LOST, str(error))
             member.member_id = ""
         elif error.code == ILLEGAL_GENERATION:

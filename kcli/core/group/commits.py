@@ -1,7 +1,8 @@
 """Commits of a consumer, one after the other: none overtakes another, so a committed offset never goes back.
 
-A commit belongs to the generation it was made in. When the member has joined again meanwhile, what it still owns is
-committed under the new one; what it owns no more is refused, as the coordinator would. Runs in the caller's thread.
+A commit belongs to the generation it was made in. When the member has joined again meanwhile, what it has owned all the
+time is committed under the new one. The rest is refused, as the coordinator would: others may have read on from there
+and committed, even if the partition has come back since. Runs in the caller's thread.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from kcli.core.error_codes import (
     FENCED_INSTANCE_ID,
     FENCED_MEMBER_EPOCH,
     ILLEGAL_GENERATION,
+    MEMBER_ID_REQUIRED,
     NONE,
     REBALANCE_IN_PROGRESS,
     STALE_MEMBER_EPOCH,
@@ -30,8 +32,16 @@ from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
 
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]
 
-_MEMBERSHIP_OVER = frozenset(
-    {ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, FENCED_MEMBER_EPOCH, STALE_MEMBER_EPOCH}
+_ABOUT_MEMBERSHIP = frozenset(
+    {
+        REBALANCE_IN_PROGRESS,
+        ILLEGAL_GENERATION,
+        UNKNOWN_MEMBER_ID,
+        MEMBER_ID_REQUIRED,
+        FENCED_INSTANCE_ID,
+        FENCED_MEMBER_EPOCH,
+        STALE_MEMBER_EPOCH,
+    }
 )
 _ASK_AGAIN = "poll to join the group again; the records will be read again by whoever owns their partitions"
 
@@ -51,9 +61,14 @@ class Committer:
         """
         return self._nobody
 
-    def owns(self, where: TopicPartition) -> bool:  # noqa: ARG002 - nobody shares them out
-        """Whether it may still commit for the partition."""
-        return True
+    @property
+    def joining(self) -> bool:
+        """Whether it is about to be told what it owns."""
+        return False
+
+    def tenure(self, where: TopicPartition) -> int | None:  # noqa: ARG002 - nobody shares them out
+        """The same number for as long as nobody else can have owned the partition; None if it is not owned."""
+        return 0
 
     def refused(self, error: BrokerError, made_as: GroupMetadata) -> bool:  # noqa: ARG002 - there is none
         """The coordinator does not take commits of ``made_as``; True if a rebalance may bring a generation that it
@@ -65,6 +80,7 @@ class Committer:
 @dataclass(slots=True)
 class _Commit:
     offsets: dict[TopicPartition, OffsetAndMetadata]
+    tenures: dict[TopicPartition, int | None]
     made_as: GroupMetadata | None
     deadline: float
     through_rebalance: bool
@@ -101,8 +117,14 @@ class Commits:
         """Whether nothing waits for the coordinator."""
         return not self._queue
 
+    @property
+    def possible(self) -> bool:
+        """Whether there is anybody to commit as."""
+        return self.committer.metadata() is not None
+
     def submit(self, offsets: Offsets, deadline: float, *, through_rebalance: bool) -> Future[None]:
-        """A future that is done when all of ``offsets`` are committed, or failed with CommitFailedError.
+        """A future that is done when all of ``offsets`` are committed, or failed with CommitFailedError; at the latest
+        at ``deadline``.
 
         ``through_rebalance``: a rebalance that is under way is waited for; else it fails the commit, since whoever
         waits for it does not poll, and only polling ends a rebalance.
@@ -110,6 +132,7 @@ class Commits:
         options, now = self._cluster.options, self._cluster.loop.now()
         commit = _Commit(
             dict(offsets),
+            {where: self.committer.tenure(where) for where in offsets},
             self.committer.metadata(),
             deadline,
             through_rebalance,
@@ -124,22 +147,23 @@ class Commits:
     def pump(self, now: float) -> None:
         """Settles what was answered and sends what comes next."""
         self.wake_at = float("inf")
-        if self._asked is not None:
-            commit, future, ids = self._asked
-            if not future.done:
-                return
-            self._asked = None
+        if self._asked is not None and self._asked[1].done:
+            (commit, future, ids), self._asked = self._asked, None
             self._answered(commit, future, ids, now)
+        for commit in [commit for commit in self._queue if now >= commit.deadline]:
+            self._give_up(commit, now)
         while self._queue and self._asked is None:
-            commit = self._queue[0]
-            if now >= commit.deadline:
-                self._give_up(commit, now)
-            elif now < self._not_before:
-                self.wake_at = min(self._not_before, commit.deadline)
-                return
-            elif not self._send(commit, now):
-                self.wake_at = min(self.wake_at, commit.deadline)
-                return
+            if now < self._not_before:
+                self.wake_at = self._not_before
+                break
+            if not self._send(self._queue[0], now):
+                break
+        self.wake_at = min(self.wake_at, *(commit.deadline for commit in self._queue), float("inf"))
+
+    def abandon(self, error: KcliError) -> None:
+        """Fails all that is not answered yet: the membership in which it was made is at its end."""
+        while self._queue:
+            self._fail_all(self._queue[0], error)
 
     # --- inside ------------------------------------------------------------------------------------
 
@@ -156,12 +180,12 @@ class Commits:
         """False when it cannot be sent at the moment."""
         present = self.committer.metadata()
         if present is None:
-            if not commit.through_rebalance or commit.made_as is None:
-                self._fail_all(commit, KcliError("this consumer is not a member of the group at the moment"))
-                return True
-            self.wake_at = now + self._cluster.options.retry_backoff_ms / 1000
-            return False
+            self._fail_all(commit, KcliError("this consumer is not a member of the group at the moment"))
+            return True
         if commit.made_as != present:
+            if self.committer.joining:
+                self.wake_at = now + self._cluster.options.retry_backoff_ms / 1000
+                return False
             self._carry_over(commit, present)
             if not commit.offsets:
                 self._settle(commit)
@@ -180,11 +204,12 @@ class Commits:
         return True
 
     def _carry_over(self, commit: _Commit, present: GroupMetadata) -> None:
-        """What is owned in the new generation too is committed there; the rest belongs to others now."""
-        for where in [where for where in commit.offsets if not self.committer.owns(where)]:
-            error = KcliError(f"{where} was taken away before it was committed")
-            commit.errors[where] = error
-            del commit.offsets[where]
+        """What is owned in the new generation too is committed there; the rest belongs to others now, or did."""
+        for where in list(commit.offsets):
+            tenure = self.committer.tenure(where)
+            if tenure is None or tenure != commit.tenures[where]:
+                commit.errors[where] = KcliError(f"{where} was taken away before it was committed")
+                del commit.offsets[where]
         commit.made_as = present
 
     def _answered(self, commit: _Commit, future: Future[Any], ids: Mapping[str, bytes], now: float) -> None:
@@ -195,21 +220,16 @@ class Commits:
         codes: dict[TopicPartition, int] = {}
         for where, told in read_commit(future.value, ids):
             codes.setdefault(where, told)
+        again = self._about_membership(commit, set(codes.values()))
+        if commit.future.done:  # its deadline came before its answer
+            return
         for where in list(commit.offsets):
             code = codes.get(where)
             if code == NONE:
                 del commit.offsets[where]
                 continue
             failure = _failure(where, code)
-            if isinstance(failure, BrokerError) and failure.code in (
-                REBALANCE_IN_PROGRESS,
-                *_MEMBERSHIP_OVER,
-            ):
-                assert commit.made_as is not None
-                if self.committer.refused(failure, commit.made_as) and commit.through_rebalance:
-                    commit.last_error = failure
-                    continue
-            elif judge(failure).retriable:
+            if again.get(code, judge(failure).retriable):
                 commit.last_error = failure
                 continue
             commit.errors[where] = failure
@@ -222,11 +242,23 @@ class Commits:
         self._link.refuted(commit.last_error, now)
         self._not_before = now + commit.backoff.next()
 
+    def _about_membership(self, commit: _Commit, codes: set[int]) -> dict[int | None, bool]:
+        """Those codes that say something of the membership, each told once; and whether it is worth another try."""
+        again: dict[int | None, bool] = {}
+        for code in codes & _ABOUT_MEMBERSHIP:
+            assert commit.made_as is not None
+            error = BrokerError(code, f"commit of group {self.committer.group_id}")
+            may_pass = self.committer.refused(error, commit.made_as)
+            # Member epochs go on without the caller; generations only by his polls.
+            again[code] = may_pass and (commit.through_rebalance or self.committer.by_epoch)
+        return again
+
     def _unanswered(self, commit: _Commit, error: BaseException, now: float) -> None:
         if not isinstance(error, KcliError):
             raise error
         if not is_coordinator_error(error):
-            self._fail_all(commit, error)
+            if not commit.future.done:
+                self._fail_all(commit, error)
             return
         commit.last_error = error
         self._link.refuted(error, now)
@@ -235,8 +267,10 @@ class Commits:
     def _give_up(self, commit: _Commit, now: float) -> None:
         error = commit.last_error or self._link.error
         what = "committing offsets"
-        if error is None:
-            failure: KcliError = TimedOutError(f"{what}: no answer in {now - commit.started:.1f} s")
+        if self._asked is not None and self._asked[0] is commit:
+            failure: KcliError = OutcomeUnknownError(f"{what}: no answer in {now - commit.started:.1f} s")
+        elif error is None:
+            failure = TimedOutError(f"{what}: no answer in {now - commit.started:.1f} s")
         else:
             failure = given_up(what, error, now - commit.started)
         self._fail_all(commit, failure)

@@ -46,16 +46,22 @@ class ConsumerMember(Member):
 
     def _due(self, now: float) -> Procedure | None:
         state = self._membership.state
-        if state in (MemberState.OUT, MemberState.LATE):
-            return self._enter() if self.topics else None
         if state in (MemberState.LEAVING, MemberState.GONE):
             return None
+        if state in (MemberState.OUT, MemberState.LATE):
+            if self.topics:
+                return self._enter()
+            self._lose()
+            return None
+        topics = sorted(self.topics)
         with self._membership.lock:
-            if self._pulse.topics != sorted(self.topics):
-                self._pulse.topics = sorted(self.topics)
+            changed = self._pulse.topics != topics
+            if changed:
+                self._pulse.topics = topics
                 self._pulse.changed()
-                self._wake_heartbeat()
             target = self._pulse.target
+        if changed:
+            self._wake_heartbeat()
         if target is None or target == self._acknowledged:
             return None
         places = self._named(target)
@@ -74,9 +80,7 @@ class ConsumerMember(Member):
         self._acknowledged = None
         with self._membership.lock:
             self._membership.seen = Seen(self._cluster.view, node)
-            self._pulse.topics = sorted(self.topics)
-            self._pulse.owned, self._pulse.target = {}, None
-            self._pulse.changed()
+            self._pulse.begin(sorted(self.topics), self._cluster.loop.now())
             self._membership.happened(MemberEvent.JOIN)
         self._wake_heartbeat()
 
@@ -85,12 +89,12 @@ class ConsumerMember(Member):
         yield from self._give_up(self.owned - places)
         if not self._is_member():
             return
-        self._take(places)
         self._acknowledged = target
         with self._membership.lock:
             self._pulse.owned = target
             self._pulse.changed()
         self._wake_heartbeat()
+        self._take(places)
 
     def _named(self, target: Partitions) -> Places | None:
         """The partitions by name; None while metadata does not know all their topics."""

@@ -9,9 +9,10 @@ from typing import Any
 
 from kcli.core.cluster.retry import judge_code
 from kcli.core.error_codes import (
-    COORDINATOR_LOAD_IN_PROGRESS,
     FENCED_MEMBER_EPOCH,
+    ILLEGAL_GENERATION,
     NONE,
+    STALE_MEMBER_EPOCH,
     UNKNOWN_MEMBER_ID,
 )
 from kcli.core.errors import BrokerError, KcliError
@@ -27,10 +28,11 @@ from kcli.core.protocol.messages.consumer_group_heartbeat import (
 Partitions = dict[bytes, list[int]]
 """Topic id → partitions, in order."""
 
-_BEATING = frozenset({MemberState.JOINING, MemberState.STABLE, MemberState.REJOIN})
 _NEVER = float("inf")
+_SENT_AWAY = frozenset({UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, STALE_MEMBER_EPOCH, ILLEGAL_GENERATION})
 _JOIN, _LEAVE, _LEAVE_FOR_A_WHILE = 0, -1, -2
 _SHORTEST_INTERVAL = 0.1  # seconds; an interval of 0 would be a flood (reliability case G13)
+_LONGEST_PAUSE = 1.0  # seconds between two tries to join
 
 
 class ConsumerPulse:
@@ -42,7 +44,9 @@ class ConsumerPulse:
         self._rack, self._assignor = rack or None, assignor or None
         self._interval = 5.0
         self._next = 0.0
+        self._known = False  # the coordinator may know this member
         self._owes_leave = False
+        self._lost = 0  # times in a row, without a heartbeat that was accepted after joining
         self._said: tuple[list[str], Partitions] | None = None  # in this membership, and heard
         self.topics: list[str] = []
         self.owned: Partitions = {}
@@ -53,10 +57,16 @@ class ConsumerPulse:
         """``topics`` or ``owned`` changed: the coordinator hears of it at once."""
         self._next = 0.0
 
+    def begin(self, topics: list[str], now: float) -> None:
+        """Joins anew; one that was just sent away does so after a pause."""
+        self.topics, self.owned, self.target = topics, {}, None
+        pause = self._pause * 2.0 ** min(self._lost - 1, 8) if self._lost else 0.0
+        self._next = now + min(pause, _LONGEST_PAUSE)
+
     def tick(self, now: float) -> float:
         """A poll that is late, and a wish to leave, become a heartbeat that leaves."""
         member = self._membership
-        if member.state in _BEATING and now >= member.late_at:
+        if member.is_member and now >= member.late_at:
             self._owe_leave()
             member.happened(MemberEvent.LATE, came_too_late(member.group_id, member.max_poll_interval))
         if member.state is MemberState.LEAVING:
@@ -66,11 +76,12 @@ class ConsumerPulse:
                 return now
         if self._owes_leave:
             return self._next
-        return min(self._next, member.late_at) if member.state in _BEATING else _NEVER
+        return min(self._next, member.late_at) if member.is_member else _NEVER
 
     def _owe_leave(self) -> None:
-        if self._membership.generation > 0:
-            self._membership.generation = NO_GENERATION
+        """Also when it is not known yet whether the join came through."""
+        self._membership.generation = NO_GENERATION
+        if self._known and not self._owes_leave:
             self._owes_leave, self._next = True, 0.0
 
     def request(self, now: float) -> Request | None:
@@ -79,11 +90,11 @@ class ConsumerPulse:
         if self._owes_leave:
             epoch = _LEAVE if member.instance_id is None else _LEAVE_FOR_A_WHILE
             return self._beat(epoch)
-        if member.state not in _BEATING:
+        if not member.is_member:
             return None
         self._next = now + self._interval
         if member.state is MemberState.JOINING:
-            self._said = None
+            self._said, self._known = None, True
             request = self._beat(_JOIN)
             request.topic_partitions = []
         else:
@@ -108,14 +119,16 @@ class ConsumerPulse:
         if code != NONE and judge_code(code).refresh == "coordinator":
             self._next = now
             return BrokerError(code, f"heartbeat of group {member.group_id}")
-        if code == COORDINATOR_LOAD_IN_PROGRESS:
+        if judge_code(code).retriable:  # it loads its groups still
             self._next = now + self._pause
         elif request.member_epoch < 0:
-            self._owes_leave = False
-        elif request.member_epoch != max(member.generation, 0) or member.state not in _BEATING:
+            self._owes_leave = self._known = False
+        elif self._owes_leave or request.member_epoch != max(member.generation, 0) or not member.is_member:
             pass
         elif code != NONE:
             self._refused(BrokerError(code, f"group {member.group_id}", message=answer.error_message or ""))
+        elif answer.member_epoch <= 0:
+            self._sent_away("the coordinator says that this member has left")
         else:
             self._accepted(request, answer, now)
         return None
@@ -150,15 +163,21 @@ class ConsumerPulse:
         member.generation = answer.member_epoch
         if member.state is MemberState.JOINING:
             member.happened(MemberEvent.JOINED, f"epoch {member.generation}")
+        else:
+            self._lost = 0
         if answer.assignment is not None:
             rows = answer.assignment.topic_partitions
             self.target = {row.topic_id: sorted(row.partitions) for row in rows}
 
     def _refused(self, error: BrokerError) -> None:
         member = self._membership
-        if error.code in (UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH):
-            self.target, self.owned = None, {}
-            member.happened(MemberEvent.LOST, str(error))
+        if error.code in _SENT_AWAY:
+            self._sent_away(str(error))
         else:
             reason = refused(member.group_id, error, member.instance_id)
             member.happened(MemberEvent.FENCE, str(error), error=reason)
+
+    def _sent_away(self, why: str) -> None:
+        self._lost += 1
+        self.target, self.owned = None, {}
+        self._membership.happened(MemberEvent.LOST, why)

@@ -54,9 +54,11 @@ class CoordinatorLink:
         known = self._coordinators.known(KeyType.GROUP, self._group_id)
         if known is not None:
             node = self._cluster.view.nodes.get(known)
-            if node is None:  # metadata has not named it yet
+            if node is None:  # it has died while nobody asked it anything, or metadata has not named it yet
                 self._cluster.request_refresh()
-                self._not_before = now + self._cluster.options.retry_backoff_ms / 1000
+                self._coordinators.forget(KeyType.GROUP, self._group_id)
+                self._not_before = now + self._backoff.next()
+                self.error = ConnectError(f"the coordinator, node {known}, is not among the brokers")
             return node
         if self._lookup is None and now >= self._not_before:
             self._lookup = self._coordinators.find(KeyType.GROUP, self._group_id)
@@ -79,10 +81,13 @@ class CoordinatorLink:
         """Takes an error of a request to the coordinator; True if another broker, or nobody, is it now."""
         if not is_coordinator_error(error):
             return False
-        self._coordinators.forget(KeyType.GROUP, self._group_id)
-        self._not_before = now + self._backoff.next()
         if isinstance(error, KcliError):
             self.error = error
+        known = self._coordinators.known(KeyType.GROUP, self._group_id)
+        if known is None and self._lookup is None and now < self._not_before:
+            return True  # several requests were on their way to it: that is one failure
+        self._coordinators.forget(KeyType.GROUP, self._group_id)
+        self._not_before = now + self._backoff.next()
         return True
 
     def confirmed(self) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from kcli.core.cluster.cluster import Cluster
@@ -14,11 +15,12 @@ from kcli.core.error_codes import (
     FENCED_INSTANCE_ID,
     FENCED_MEMBER_EPOCH,
     ILLEGAL_GENERATION,
+    MEMBER_ID_REQUIRED,
     REBALANCE_IN_PROGRESS,
     STALE_MEMBER_EPOCH,
     UNKNOWN_MEMBER_ID,
 )
-from kcli.core.errors import BrokerError, KcliError
+from kcli.core.errors import BrokerError, ConnectError, KcliError
 from kcli.core.future import Future
 from kcli.core.group.assignors.assignor import Assignor
 from kcli.core.group.assignors.registry import choose
@@ -37,7 +39,6 @@ from kcli.core.group.reasons import refused
 from kcli.core.options import ConsumerOptions
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
 
-_MEMBERS = (MemberState.JOINING, MemberState.STABLE, MemberState.REJOIN)
 _NEVER = float("inf")
 
 
@@ -57,14 +58,11 @@ class Group:
         self._listener = listener
         self._assignors = choose(assignors)
         self._link = CoordinatorLink(cluster, options.group_id)
-        self._membership = Membership(
-            options.group_id, options.group_instance_id or None, options.max_poll_interval_ms / 1000
-        )
-        self._membership.cell.reporting(self._report)
+        self._membership = self._new_membership()
         self._member: Member | None = None
         self._heartbeat: HeartbeatThread | None = None
+        self._pulse: Pulse
         self.commits = Commits(cluster, self._link, Committer(options.group_id), topic_ids)
-        self.rebalances = 0
         self._news: deque[tuple[str, str]] = deque()
 
     # --- membership ------------------------------------------------------------------------------------
@@ -72,8 +70,19 @@ class Group:
     def subscribe(self, topics: frozenset[str]) -> None:
         """Becomes a member at the next ``advance``, or changes what it is a member for."""
         if self._member is None:
+            self._membership = self._new_membership()
             self._member = self._new_member()
         self._member.topics = topics
+
+    @property
+    def is_member(self) -> bool:
+        """Whether what it owns is still its own, as far as it knows."""
+        return self._membership.is_member
+
+    @property
+    def rebalances(self) -> int:
+        """How often it was told what it owns."""
+        return self._member.rebalances if self._member is not None else 0
 
     @property
     def owned(self) -> Places:
@@ -94,8 +103,11 @@ class Group:
     @property
     def wake_at(self) -> float:
         """When ``advance`` is due, unless the loop has something to tell before."""
-        member = self._member.wake_at if self._member is not None else _NEVER
-        return min(member, self.commits.wake_at)
+        if self._member is None:
+            return self.commits.wake_at
+        # Who waits in a poll is alive: it must say so before the heartbeat thread thinks otherwise.
+        alive = self._membership.polled_at + self._membership.max_poll_interval / 2
+        return min(self._member.wake_at, self.commits.wake_at, alive)
 
     @property
     def metadata(self) -> GroupMetadata:
@@ -110,9 +122,7 @@ class Group:
 
     def advance(self, now: float) -> None:
         """Goes on with whatever is under way. Raises why it cannot be a member, and what callbacks raise."""
-        heartbeat = self._heartbeat
-        if heartbeat is not None and heartbeat.defect is not None:
-            raise heartbeat.defect
+        self._check_heartbeat()
         self.commits.pump(now)
         if self._member is not None:
             try:
@@ -124,6 +134,8 @@ class Group:
         """Leaves for good within ``timeout`` seconds; whoever cannot be told finds out by the session timeout."""
         if self._member is None or self._heartbeat is None:
             return
+        self.commits.abandon(KcliError("the consumer has left the group"))
+        self.commits.committer = Committer(self._options.group_id)
         self._member.stop()
         with self._membership.lock:
             self._membership.leave_by = self._cluster.loop.now() + timeout
@@ -188,10 +200,19 @@ class Group:
             if where in asked and where not in found:
                 found[where] = BrokerError(code, f"committed offset of {where}") if code else offset
         for where in asked - found.keys():  # never taken for "nothing is committed" (reliability case G8)
-            found[where] = KcliError(f"{what}: the answer left {where} out")
+            found[where] = ConnectError(f"{what}: the answer left {where} out")
         return found
 
     # --- inside ------------------------------------------------------------------------------------------
+
+    def _new_membership(self) -> Membership:
+        options = self._options
+        patience = options.max_poll_interval_ms
+        if options.group_protocol == "classic":  # KIP-62: the longer one counts
+            patience = max(patience, options.session_timeout_ms)
+        membership = Membership(options.group_id, options.group_instance_id or None, patience / 1000)
+        membership.cell.reporting(self._report)
+        return membership
 
     def _new_member(self) -> Member:
         options, membership = self._options, self._membership
@@ -215,14 +236,30 @@ class Group:
                 self._wake_heartbeat,
                 self._assignors,
             )
+        self.commits.abandon(KcliError("the consumer joins a group"))
         self.commits.committer = MemberCommitter(
-            membership, lambda: member.owned, by_epoch=options.group_protocol == "consumer"
+            membership, member, by_epoch=options.group_protocol == "consumer"
         )
+        self._pulse = pulse
+        self._start_heartbeat()
+        return member
+
+    def _start_heartbeat(self) -> None:
+        hooks = self._cluster.hooks
         self._heartbeat = HeartbeatThread(
-            options, membership, pulse, self._cluster.hooks, self._heartbeat_changed
+            self._options, self._membership, self._pulse, hooks, self._heartbeat_changed
         )
         self._heartbeat.start()
-        return member
+
+    def _check_heartbeat(self) -> None:
+        """Raises what has ended the heartbeat thread, once; the next poll begins anew."""
+        ended = self._heartbeat
+        if ended is None or ended.defect is None:
+            return
+        with self._membership.lock:
+            self._membership.happened(MemberEvent.LOST, f"no heartbeats any more: {ended.defect}")
+        self._start_heartbeat()
+        raise ended.defect
 
     def _wake_heartbeat(self) -> None:
         if self._heartbeat is not None:
@@ -233,13 +270,12 @@ class Group:
         level = "warning" if new in (MemberState.LATE, MemberState.FENCED) else "info"
         text = why if new is MemberState.LATE else f"group {group}: {old.value} → {new.value}: {why}"
         self._news.append((level, text))  # told when the lock is free again
-        if new is MemberState.JOINING:
-            self.rebalances += 1
 
     def _tell(self) -> None:
-        while self._news:
-            level, text = self._news.popleft()
-            self._cluster.hooks.log(level, "group", text)
+        with suppress(IndexError):  # both threads tell: empty is known only after the attempt
+            while True:
+                level, text = self._news.popleft()
+                self._cluster.hooks.log(level, "group", text)
 
     def _heartbeat_changed(self) -> None:
         self._tell()
@@ -249,21 +285,26 @@ class Group:
 class MemberCommitter(Committer):
     """Commits are those of the membership, as it is when they are sent."""
 
-    def __init__(self, membership: Membership, owned: Callable[[], Places], *, by_epoch: bool) -> None:
+    def __init__(self, membership: Membership, member: Member, *, by_epoch: bool) -> None:
         super().__init__(membership.group_id)
         self.by_epoch = by_epoch
         self._membership = membership
-        self._owned = owned
+        self._member = member
 
     def metadata(self) -> GroupMetadata | None:
         """None while it is not a member."""
         with self._membership.lock:
-            member = self._membership.state in _MEMBERS and self._membership.generation >= 0
+            member = self._membership.is_member and self._membership.generation >= 0
             return self._membership.metadata if member else None
 
-    def owns(self, where: TopicPartition) -> bool:
-        """Whether the partition is still assigned to it."""
-        return where in self._owned()
+    @property
+    def joining(self) -> bool:
+        """Then it does not know yet what it owns."""
+        return self._membership.state is MemberState.JOINING
+
+    def tenure(self, where: TopicPartition) -> int | None:
+        """See ``Member.tenure``."""
+        return self._member.tenure(where)
 
     def refused(self, error: BrokerError, made_as: GroupMetadata) -> bool:
         """What the coordinator says about the membership is news for the heartbeats too."""
@@ -271,14 +312,16 @@ class MemberCommitter(Committer):
         with member.lock:
             if made_as.generation_id != member.generation or made_as.member_id != member.member_id:
                 return True  # it has moved on meanwhile
+            if member.state is MemberState.JOINING and error.code != FENCED_INSTANCE_ID:
+                return True  # it is about to move on
             if error.code == REBALANCE_IN_PROGRESS:
                 member.happened(MemberEvent.REBALANCE, str(error))
                 return True
             if error.code == STALE_MEMBER_EPOCH:
                 return True
-            if error.code in (UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, FENCED_MEMBER_EPOCH):
+            if error.code in (UNKNOWN_MEMBER_ID, MEMBER_ID_REQUIRED, ILLEGAL_GENERATION, FENCED_MEMBER_EPOCH):
                 member.happened(MemberEvent.LOST, str(error))
-                if error.code == UNKNOWN_MEMBER_ID and not self.by_epoch:
+                if error.code in (UNKNOWN_MEMBER_ID, MEMBER_ID_REQUIRED) and not self.by_epoch:
                     member.member_id = ""
             elif error.code == FENCED_INSTANCE_ID:
                 reason = refused(member.group_id, error, member.instance_id)

@@ -88,7 +88,10 @@ class HeartbeatThread:
         loop.adopt()
         try:
             while not self._must_end and self._membership.state is not MemberState.GONE:
+                before = self._membership.state
                 until = self._turn(loop.now())
+                if self._membership.state is not before:
+                    self._changed()
                 loop.poll(min(_LONGEST_WAIT, max(0.0, until - loop.now())))
         except BaseException as error:  # noqa: BLE001 - raised by the caller's next poll
             self.defect = error

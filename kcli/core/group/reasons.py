@@ -7,8 +7,9 @@ from kcli.core.error_codes import (
     INVALID_SESSION_TIMEOUT,
     UNRELEASED_INSTANCE_ID,
     UNSUPPORTED_ASSIGNOR,
+    UNSUPPORTED_VERSION,
 )
-from kcli.core.errors import BrokerError, KcliError, MembershipError
+from kcli.core.errors import BrokerError, KcliError, MembershipError, UnsupportedError
 
 _REMEDIES = {
     GROUP_MAX_SIZE_REACHED: "the brokers' group.max.size allows no more: stop another member, or raise it",
@@ -23,6 +24,14 @@ _REMEDIES = {
 
 def refused(group_id: str, error: BrokerError, instance_id: str | None = None) -> KcliError:
     """The coordinator does not want this member; MembershipError where it says so, else its own error."""
+    if (
+        error.code == UNSUPPORTED_VERSION
+    ):  # 3.7 to 3.9 know the requests of KIP-848, and refuse them as they are set up
+        return UnsupportedError(
+            f"cannot join group {group_id}: the brokers have switched its protocol off (KIP-848)",
+            why=error.why,
+            do="group.protocol=classic works with all brokers; group.protocol=consumer is on from Kafka 4.0",
+        )
     if error.code == FENCED_INSTANCE_ID:
         return MembershipError(
             f"group {group_id}: another member has taken over group.instance.id {instance_id}",

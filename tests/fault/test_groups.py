@@ -1,0 +1,1325 @@
+"""Members of groups and the faults around them, in both protocols (cases G2 to G14, O1, O3, O4, O6)."""
+
+import re
+import subprocess
+import sys
+import threading
+import time
+from typing import Any
+
+import pytest
+
+from kcli.core import Consumer
+from kcli.core.cluster.offsets import EARLIEST
+from kcli.core.errors import (
+    BrokerError,
+    CommitFailedError,
+    ConfigError,
+    KcliError,
+    MembershipError,
+    TimedOutError,
+    UnsupportedError,
+)
+from kcli.core.group.consumer_protocol import Subscription, decode_assignment, encode_subscription
+from kcli.core.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from kcli.core.protocol.messages.find_coordinator import FindCoordinatorRequest
+from kcli.core.protocol.messages.heartbeat import HeartbeatRequest
+from kcli.core.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from kcli.core.protocol.messages.leave_group import LeaveGroupRequest
+from kcli.core.protocol.messages.list_offsets import ListOffsetsRequest
+from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
+from kcli.core.protocol.messages.offset_fetch import OffsetFetchRequest
+from kcli.core.protocol.messages.sync_group import SyncGroupRequest
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+from tests.command import environment
+from tests.fake.cluster import FakeCluster
+from tests.fake.codes import Code
+from tests.fake.raw_client import RawClient
+from tests.fake.script import FOREVER
+from tests.fault.consuming import GROUP, PATIENCE, Member, fill, member, offsets, options, settle, tp, turns
+
+BOTH = pytest.mark.parametrize("protocol", ["classic", "consumer"])
+BEATS = (HeartbeatRequest, ConsumerGroupHeartbeatRequest)
+
+
+def cluster_of(partitions: int = 2, nodes: int = 1, **settings: Any) -> FakeCluster:
+    return FakeCluster(nodes, topics={"t": partitions}, **settings)
+
+
+# --- what a group is for -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("strategy", ["range", "roundrobin", "sticky", "cooperative-sticky", "848"])
+def test_members_share_partitions_and_take_over_from_who_leaves(strategy: str) -> None:
+    wishes: dict[str, Any] = {"group_protocol": "consumer"}
+    if strategy != "848":
+        wishes = {"partition_assignment_strategy": strategy}
+    with cluster_of(4) as cluster:
+        fill(cluster, 4)
+        with member(cluster, **wishes) as a, member(cluster, **wishes) as b:
+            settle(a, b, partitions=4)
+            assert len(a.places) == len(b.places) == 2
+            turns(lambda: len(a.read) + len(b.read) >= 40, a, b)
+            assert sorted({*a.values, *b.values}) == sorted(
+                f"{p}:{o}".encode() for p in range(4) for o in range(10)
+            )
+            given = a.places
+            a.consumer.close()
+            assert a.told("revoked")[-1] == given
+            settle(b, partitions=4)
+            assert list(cluster.group_members(GROUP)) == [b.consumer.group_metadata.member_id]
+
+
+@BOTH
+def test_a_member_that_dies_is_missed_after_its_session(protocol: str) -> None:
+    with cluster_of(2, groups={"consumer_session_timeout": 0.5}) as cluster:
+        wishes = {"group_protocol": protocol, "session_timeout_ms": 500}
+        with member(cluster, **wishes) as a, member(cluster, **wishes) as b:
+            settle(a, b, partitions=2)
+            dead = a.consumer.group_metadata.member_id
+            began = time.monotonic()
+            cluster.drop(BEATS, "skip", times=FOREVER, when=lambda request: request.member_id == dead)
+            settle(b, partitions=2)
+            assert 0.3 < time.monotonic() - began < 3
+            cluster.heal()
+
+
+@BOTH
+def test_a_commit_inside_on_revoked_is_what_the_next_owner_begins_at(protocol: str) -> None:
+    with cluster_of(2) as cluster:
+        fill(cluster, 2)
+        with (
+            member(cluster, group_protocol=protocol) as a,
+            member(cluster, None, group_protocol=protocol) as b,
+        ):
+
+            def during(what: str, _places: list[TopicPartition]) -> None:
+                if what == "revoked":
+                    a.consumer.commit(timeout=PATIENCE)
+
+            a.during = during  # type: ignore[method-assign]
+            turns(lambda: len(a.read) == 20, a)
+            b.subscribe("t")
+            settle(a, b, partitions=2)
+            for where in b.places:
+                assert b.consumer.position(where, PATIENCE) == 10
+            assert b.read == []
+            assert set(offsets(cluster).values()) == {10}
+
+
+@BOTH
+def test_a_seek_inside_on_assigned_decides_where_reading_begins(protocol: str) -> None:
+    with cluster_of(2) as cluster:
+        fill(cluster, 2)
+        with member(cluster, group_protocol=protocol) as a:
+
+            def during(what: str, places: list[TopicPartition]) -> None:
+                for where in places if what == "assigned" else ():
+                    a.consumer.seek(where, 7)
+
+            a.during = during  # type: ignore[method-assign]
+            turns(lambda: len(a.read) >= 6, a)
+            assert sorted(a.values) == [f"{p}:{o}".encode() for p in range(2) for o in (7, 8, 9)]
+
+
+@BOTH
+@pytest.mark.parametrize("which", ["assigned", "revoked"])
+def test_after_a_callback_that_raises_every_partition_is_read_by_somebody(protocol: str, which: str) -> None:
+    with cluster_of(4) as cluster:
+        fill(cluster, 4)
+        wishes = {"group_protocol": protocol, "partition_assignment_strategy": "cooperative-sticky"}
+        with member(cluster, **wishes) as a, member(cluster, **wishes) as b:
+            left = {"a": 2, "b": 2}
+
+            def raising(name: str) -> Any:
+                def during(what: str, _places: list[TopicPartition]) -> None:
+                    if what == which and left[name]:
+                        left[name] -= 1
+                        raise ZeroDivisionError(name)
+
+                return during
+
+            a.during, b.during = raising("a"), raising("b")  # type: ignore[method-assign]
+            raised = 0
+            end = time.monotonic() + PATIENCE
+            while not (len(a.places) == len(b.places) == 2 and not a.places & b.places):
+                assert time.monotonic() < end
+                for one in (a, b):
+                    try:
+                        one.poll()
+                    except ZeroDivisionError:
+                        raised += 1
+            assert raised
+            left.update(a=0, b=0)
+            settle(a, b, partitions=4)
+            turns(lambda: {*a.values, *b.values} >= {f"{p}:9".encode() for p in range(4)}, a, b)
+
+
+@BOTH
+def test_unsubscribe_leaves_and_subscribe_joins_again(protocol: str) -> None:
+    with cluster_of(2) as cluster, member(cluster, group_protocol=protocol) as a:
+        settle(a, partitions=2)
+        a.consumer.unsubscribe()
+        assert cluster.group_members(GROUP) == {}
+        assert a.places == frozenset()
+        assert a.poll(0.05) == []
+        a.subscribe("t")
+        settle(a, partitions=2)
+        a.consumer.unsubscribe()
+        a.consumer.assign([tp(0)])
+        a.consumer.commit({tp(0): 3}, timeout=PATIENCE)
+        assert offsets(cluster) == {tp(0): 3}
+
+
+@BOTH
+def test_a_changed_subscription_changes_the_assignment(protocol: str) -> None:
+    with (
+        FakeCluster(1, topics={"t": 2, "u": 1, "v": 1}) as cluster,
+        member(cluster, ["t", "u"], group_protocol=protocol) as a,
+    ):
+        settle(a, partitions=3)
+        a.subscribe(["u", "v"])
+        turns(lambda: a.places == {tp(0, "u"), tp(0, "v")}, a)
+        assert frozenset({tp(0), tp(1)}) <= frozenset().union(*a.told("revoked"))
+        with pytest.raises(ConfigError, match="subscribed"):
+            a.consumer.assign([tp(0)])
+
+
+@BOTH
+def test_a_pattern_follows_topics_that_come_and_go(protocol: str) -> None:
+    with (
+        FakeCluster(1, topics={"log-a": 1, "other": 1}) as cluster,
+        member(cluster, re.compile("log-"), group_protocol=protocol) as a,
+    ):
+        turns(lambda: a.places == {tp(0, "log-a")}, a)
+        cluster.create_topic("log-b", 2)
+        turns(lambda: a.places == {tp(0, "log-a"), tp(0, "log-b"), tp(1, "log-b")}, a)
+        cluster.delete_topic("log-a")
+        turns(lambda: a.places == {tp(0, "log-b"), tp(1, "log-b")}, a)
+        cluster.delete_topic("log-b")
+        turns(lambda: not a.places, a)
+        assert len(cluster.group_members(GROUP)) == 1
+        cluster.create_topic("log-c", 1)
+        turns(lambda: a.places == {tp(0, "log-c")}, a)
+
+
+@BOTH
+def test_commits_of_everything_a_topic_a_partition_or_given_offsets(protocol: str) -> None:
+    with FakeCluster(1, topics={"t": 2, "u": 1}) as cluster:
+        fill(cluster, 2)
+        fill(cluster, 1, topic="u")
+        with member(cluster, ["t", "u"], group_protocol=protocol) as a:
+            turns(lambda: len(a.read) == 30, a)
+            a.consumer.commit("u", timeout=PATIENCE)
+            assert offsets(cluster) == {tp(0, "u"): 10}
+            a.consumer.commit(tp(1), timeout=PATIENCE)
+            assert offsets(cluster) == {tp(0, "u"): 10, tp(1): 10}
+            future = a.consumer.commit_async({tp(1): OffsetAndMetadata(4, "note", 0)})
+            turns(lambda: future.done, a)
+            assert future.error is None
+            assert a.consumer.committed([tp(1)], PATIENCE) == {tp(1): OffsetAndMetadata(4, "note", 0)}
+            a.consumer.commit(timeout=PATIENCE)
+            assert offsets(cluster) == {tp(0, "u"): 10, tp(0): 10, tp(1): 10}
+            sent: Any = cluster.seen(OffsetCommitRequest)[-1].request
+            epochs = {p.committed_leader_epoch for topic in sent.topics for p in topic.partitions}
+            assert epochs == {0}
+            with pytest.raises(CommitFailedError) as failed:
+                a.consumer.commit({tp(0): OffsetAndMetadata(1, "x" * 5000)}, timeout=PATIENCE)
+            assert "METADATA_TOO_LARGE" in str(failed.value.errors[tp(0)])
+
+
+@BOTH
+def test_automatic_commits_cover_what_the_poll_before_handed_out(protocol: str) -> None:
+    with cluster_of(1) as cluster:
+        fill(cluster, 1)
+        wishes = {"group_protocol": protocol, "enable_auto_commit": True, "auto_commit_interval_ms": 0}
+        with member(cluster, max_poll_records=1, **wishes) as a:
+            for count in range(1, 6):
+                turns(lambda count=count: len(a.read) == count, a)
+                assert offsets(cluster).get(tp(0), 0) < count, "what the last poll gave is not done with"
+            turns(lambda: offsets(cluster).get(tp(0), 0) >= 4, a)
+            handed = len(a.read)
+            a.consumer.close()
+            assert offsets(cluster) == {tp(0): handed}
+
+
+def test_a_with_block_that_ends_by_an_error_commits_nothing_more() -> None:
+    with cluster_of(1) as cluster:
+        fill(cluster, 1)
+
+        def fails() -> None:
+            with Consumer(**options(cluster, enable_auto_commit=True)) as consumer:
+                consumer.subscribe("t")
+                while not list(consumer.records(0.1)):
+                    pass
+                raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            fails()
+        assert offsets(cluster) == {}
+        assert cluster.group_members(GROUP) == {}
+
+
+@BOTH
+def test_a_position_asked_for_gives_nothing_up(protocol: str) -> None:
+    """What the last poll handed out may be in work still: only the next poll says that it is done with."""
+    with cluster_of(2) as cluster:
+        fill(cluster, 2)
+        wishes = {"group_protocol": protocol, "enable_auto_commit": True, "auto_commit_interval_ms": 100_000}
+        with member(cluster, **wishes) as a:
+            turns(lambda: len(a.read) == 20, a)
+            cluster.force_rebalance(GROUP)
+            time.sleep(0.3)
+            before = len(a.events)
+            commits = len(cluster.seen(OffsetCommitRequest))
+            a.consumer.seek(tp(0), EARLIEST)
+            assert a.consumer.position(tp(0), PATIENCE) == 0
+            assert len(a.events) == before
+            assert len(cluster.seen(OffsetCommitRequest)) == commits
+
+
+# --- G2, G3: liveness ----------------------------------------------------------------------------------
+
+
+@BOTH
+@pytest.mark.parametrize("auto", [False, True])
+def test_g2_a_late_poll_leaves_says_so_and_joins_again(protocol: str, auto: bool) -> None:
+    """G2: others take over at once and go on; what was read before is not committed over theirs."""
+    wishes = {"group_protocol": protocol, "session_timeout_ms": 400}
+    with cluster_of(1) as cluster:
+        fill(cluster, 1)
+        late = {"max_poll_interval_ms": 400, "max_poll_records": 3}
+        with (
+            member(cluster, enable_auto_commit=auto, auto_commit_interval_ms=0, **wishes, **late) as a,
+            member(cluster, **wishes) as b,
+        ):
+            turns(lambda: len(a.read) == 3, a)
+            began = time.monotonic()
+            cluster.wait_until(lambda: not cluster.group_members(GROUP))
+            assert 0.2 < time.monotonic() - began < 2
+            assert [text for text in a.heard.said("warning") if "max.poll.interval.ms" in text]
+            if protocol == "classic":
+                assert cluster.seen(LeaveGroupRequest), "it left, nobody had to miss it"
+            turns(lambda: len(b.read) == 10, b)
+            b.consumer.commit(timeout=PATIENCE)
+            sent = len(cluster.seen(OffsetCommitRequest))
+            with pytest.raises(CommitFailedError, match="not a member"):
+                a.consumer.commit(timeout=PATIENCE)
+            turns(lambda: a.told("lost"), a, b)
+            assert len(cluster.seen(OffsetCommitRequest)) == sent, "a zombie commits"
+            assert offsets(cluster) == {tp(0): 10}
+            b.consumer.close()
+            settle(a, partitions=1)
+            turns(lambda: a.consumer.position(tp(0), PATIENCE) == 10, a)
+            assert a.told("lost") == [{tp(0)}]
+            assert len(a.read) == 3
+
+
+@BOTH
+def test_g2_who_waits_in_a_poll_is_not_late(protocol: str) -> None:
+    """G2: a poll may be longer than max.poll.interval.ms, also of a member that has nothing to read."""
+    wishes = {"group_protocol": protocol, "session_timeout_ms": 300, "max_poll_interval_ms": 300}
+    with (
+        cluster_of(1, groups={"consumer_heartbeat_interval": 5.0}) as cluster,
+        member(cluster, heartbeat_interval_ms=5_000, **wishes) as a,
+    ):
+        settle(a, partitions=1)
+        assert a.consumer.poll(1.2) == []
+        assert a.events == [("assigned", {tp(0)})]
+        assert [text for text in a.heard.said("warning") if "max.poll" in text] == []
+
+
+def test_g2_the_session_timeout_counts_when_it_is_the_longer_one() -> None:
+    """G2: as KIP-62 has it, for those who set session.timeout.ms high for slow processing."""
+    with cluster_of(1) as cluster, member(cluster, session_timeout_ms=1_500, max_poll_interval_ms=200) as a:
+        settle(a, partitions=1)
+        time.sleep(0.6)
+        assert len(cluster.group_members(GROUP)) == 1
+        asked: Any = cluster.seen(JoinGroupRequest)[-1].request
+        assert (asked.session_timeout_ms, asked.rebalance_timeout_ms) == (1_500, 1_500)
+        cluster.wait_until(lambda: not cluster.group_members(GROUP))
+
+
+@BOTH
+def test_g3_who_blocks_for_three_sessions_stays_a_member(protocol: str) -> None:
+    """G3: processing, or C code that lets the interpreter's lock go (sleep, hashing, compression of large data)."""
+    with (
+        cluster_of(1, groups={"consumer_session_timeout": 0.5}) as cluster,
+        member(cluster, group_protocol=protocol, session_timeout_ms=500) as a,
+    ):
+        settle(a, partitions=1)
+        generation = cluster.group_generation(GROUP)
+        time.sleep(1.5)
+        a.poll(0.1)
+        assert a.events == [("assigned", {tp(0)})]
+        assert cluster.group_generation(GROUP) == generation
+        a.consumer.commit({tp(0): 0}, timeout=PATIENCE)
+
+
+_HOLDS_THE_LOCK = """
+import sys, time
+from kcli.core import Consumer
+from kcli.core.errors import CommitFailedError
+from kcli.core.types import TopicPartition
+servers, protocol = sys.argv[1:]
+lost = []
+consumer = Consumer(bootstrap_servers=servers, group_id="g", group_protocol=protocol, session_timeout_ms=500,
+                    heartbeat_interval_ms=50, enable_auto_commit=False, retry_backoff_ms=20)
+consumer.subscribe("t", on_lost=lost.append)
+while not consumer.assignment:
+    consumer.poll(0.05)
+began = time.perf_counter()
+sum(range(3_000_000))
+rate = 3_000_000 / (time.perf_counter() - began)
+print("holding", flush=True)
+sum(range(int(rate * 2.0)))  # one call into C, during which no other thread of Python runs
+print("held", flush=True)
+refused = False
+try:
+    consumer.commit({TopicPartition("t", 0): 1}, timeout=5)
+except CommitFailedError:
+    refused = True
+while not (lost and consumer.assignment):
+    consumer.poll(0.05)
+consumer.commit({TopicPartition("t", 0): 2}, timeout=5)
+consumer.close()
+print("refused" if refused else "accepted", flush=True)
+"""
+
+
+@BOTH
+def test_g3_while_c_code_holds_the_interpreters_lock_the_member_is_lost_and_told(protocol: str) -> None:
+    """G3: no thread of the process can heartbeat then. The loss is stated: lost callback, commit refused, joined again.
+
+    Measured: one C call of 2 s with a session of 0.5 s is always a loss; the member is back within one poll.
+    """
+    with cluster_of(1, groups={"consumer_session_timeout": 0.5}) as cluster:
+        child = subprocess.Popen(
+            [sys.executable, "-c", _HOLDS_THE_LOCK, cluster.bootstrap, protocol],
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment(),
+        )
+        assert child.stdout is not None
+        assert child.stdout.readline() == "holding\n"
+        cluster.wait_until(lambda: not cluster.group_members(GROUP))
+        assert child.stdout.readline() == "held\n"
+        out, _ = child.communicate(timeout=PATIENCE)
+        assert out == "refused\n"
+        assert offsets(cluster) == {tp(0): 2}
+
+
+# --- G5: what coordinators say -------------------------------------------------------------------------
+
+REBALANCE, ILLEGAL, UNKNOWN, FENCED, ID_REQUIRED = (
+    Code.REBALANCE_IN_PROGRESS,
+    Code.ILLEGAL_GENERATION,
+    Code.UNKNOWN_MEMBER_ID,
+    Code.FENCED_INSTANCE_ID,
+    Code.MEMBER_ID_REQUIRED,
+)
+FIVE = pytest.mark.parametrize(
+    "code", [REBALANCE, ILLEGAL, UNKNOWN, FENCED, ID_REQUIRED], ids=lambda c: c.name
+)
+
+
+def raised_by_polls(a: Member) -> KcliError:
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        try:
+            a.poll()
+        except KcliError as error:
+            return error
+    raise AssertionError("no poll has raised anything")
+
+
+def check_fenced(cluster: FakeCluster, a: Member) -> None:
+    error = raised_by_polls(a)
+    assert isinstance(error, MembershipError)
+    assert error.exit_code == 7
+    before = len(cluster.seen(OffsetCommitRequest))
+    with pytest.raises(CommitFailedError):
+        a.consumer.commit({tp(0): 5}, timeout=PATIENCE)
+    assert len(cluster.seen(OffsetCommitRequest)) == before, "a fenced member commits"
+
+
+@FIVE
+@pytest.mark.parametrize("api", [JoinGroupRequest, SyncGroupRequest], ids=lambda a: a.api_name)
+def test_g5_classic_joins(api: Any, code: Code) -> None:
+    """G5: asked again until the member is in; fenced is for good."""
+    with cluster_of(2) as cluster, member(cluster, group_instance_id="i") as a:
+        rule = cluster.fail(api, code)
+        if code == FENCED:
+            assert isinstance(raised_by_polls(a), MembershipError)
+            return
+        settle(a, partitions=2)
+        assert rule.count == 1
+        assert a.events == [("assigned", {tp(0), tp(1)})]
+        a.consumer.commit({tp(0): 1}, timeout=PATIENCE)
+
+
+@FIVE
+def test_g5_classic_heartbeats(code: Code) -> None:
+    """G5: a rebalance gives partitions up in order; a member that is none any more has lost them."""
+    with cluster_of(2) as cluster, member(cluster, session_timeout_ms=1_000) as a:
+        settle(a, partitions=2)
+        rule = cluster.fail(HeartbeatRequest, code)
+        if code == FENCED:
+            check_fenced(cluster, a)
+            return
+        rule.wait()
+        turns(lambda: len(a.told("assigned")) == 2, a)
+        settle(a, partitions=2)
+        gone = "revoked" if code == REBALANCE else "lost"
+        assert [what for what, _ in a.events] == ["assigned", gone, "assigned"]
+        a.consumer.commit({tp(0): 1}, timeout=PATIENCE)
+
+
+@FIVE
+@pytest.mark.parametrize("sync", [True, False], ids=["sync", "async"])
+def test_g5_classic_commits(code: Code, sync: bool) -> None:
+    """G5: a commit of a member that is none any more fails, and is not made later under another generation."""
+    with cluster_of(2) as cluster, member(cluster, session_timeout_ms=1_000) as a:
+        settle(a, partitions=2)
+        cluster.fail(OffsetCommitRequest, code)
+        if sync:
+            with pytest.raises(CommitFailedError) as failed:
+                a.consumer.commit({tp(0): 5, tp(1): 6}, timeout=PATIENCE)
+            assert set(failed.value.errors) == {tp(0), tp(1)}
+        else:
+            future = a.consumer.commit_async({tp(0): 5, tp(1): 6})
+            while not future.done:
+                try:
+                    a.poll()
+                except MembershipError:
+                    assert code == FENCED
+            assert (future.error is None) == (code == REBALANCE)
+        assert offsets(cluster) == ({tp(0): 5, tp(1): 6} if code == REBALANCE and not sync else {})
+        if code == FENCED:
+            check_fenced(cluster, a)
+            return
+        turns(lambda: len(a.told("assigned")) == 2, a)
+        settle(a, partitions=2)
+        assert a.events[1][0] == ("revoked" if code == REBALANCE else "lost")
+        a.consumer.commit({tp(0): 7}, timeout=PATIENCE)
+        assert offsets(cluster)[tp(0)] == 7
+
+
+@FIVE
+def test_g5_classic_leaves(code: Code) -> None:
+    """G5: a failed leave is no error."""
+    with cluster_of(2) as cluster, member(cluster) as a:
+        settle(a, partitions=2)
+        cluster.fail(LeaveGroupRequest, code)
+        began = time.monotonic()
+        a.consumer.close()
+        assert time.monotonic() - began < 2
+
+
+@pytest.mark.parametrize("then", ["skip", "answer"])
+def test_g5_a_heartbeat_of_the_old_generation_costs_no_second_rebalance(then: str) -> None:
+    """G5: its answer comes while the member joins, or even when it has joined."""
+    with cluster_of(2) as cluster, member(cluster) as a, member(cluster, None) as b:
+        settle(a, partitions=2)
+        held = cluster.hold(HeartbeatRequest, at="answer" if then == "answer" else "request")
+        held.wait()
+        joining = cluster.hold(JoinGroupRequest, at="answer", when=lambda r: bool(r.member_id))
+        b.subscribe("t")
+        a.during = lambda *_: None  # type: ignore[method-assign]
+        cluster.fail(OffsetCommitRequest, REBALANCE)
+        future = a.consumer.commit_async({tp(0): 0})
+        turns(lambda: joining.count, a, b)
+        held.release()
+        time.sleep(0.1)
+        joining.release()
+        settle(a, b, partitions=2)
+        turns(lambda: future.done, a, b)
+        generation = cluster.group_generation(GROUP)
+        for _ in range(20):
+            a.poll()
+            b.poll()
+        assert cluster.group_generation(GROUP) == generation <= 3
+
+
+THREE = pytest.mark.parametrize(
+    "code",
+    [Code.UNKNOWN_MEMBER_ID, Code.FENCED_MEMBER_EPOCH, Code.STALE_MEMBER_EPOCH, Code.FENCED_INSTANCE_ID],
+    ids=lambda c: c.name,
+)
+
+
+@THREE
+@pytest.mark.parametrize("joined", [False, True], ids=["join", "heartbeat"])
+def test_g5_g13_heartbeats_of_the_new_protocol(code: Code, joined: bool) -> None:
+    """G5, G13: the member abandons its partitions and joins anew with epoch 0; fenced by another instance is for good."""
+    with cluster_of(2) as cluster, member(cluster, group_protocol="consumer") as a:
+        if joined:
+            settle(a, partitions=2)
+        rule = cluster.fail(ConsumerGroupHeartbeatRequest, code)
+        if code == FENCED:
+            check_fenced(cluster, a)
+            return
+        turns(lambda: rule.count, a)
+        if joined:
+            turns(lambda: a.told("lost"), a)
+        settle(a, partitions=2)
+        a.consumer.commit({tp(0): 1}, timeout=PATIENCE)
+        assert offsets(cluster) == {tp(0): 1}
+
+
+@THREE
+def test_g5_g13_commits_of_the_new_protocol(code: Code) -> None:
+    """G5, G13: a stale epoch is about to be a new one, and the commit is made under that."""
+    with cluster_of(2) as cluster, member(cluster, group_protocol="consumer") as a:
+        settle(a, partitions=2)
+        cluster.fail(OffsetCommitRequest, code)
+        if code == Code.STALE_MEMBER_EPOCH:
+            a.consumer.commit({tp(0): 5}, timeout=PATIENCE)
+            assert offsets(cluster) == {tp(0): 5}
+            return
+        with pytest.raises(CommitFailedError):
+            a.consumer.commit({tp(0): 5}, timeout=PATIENCE)
+        assert offsets(cluster) == {}
+        if code == FENCED:
+            check_fenced(cluster, a)
+            return
+        turns(lambda: a.told("lost"), a)
+        settle(a, partitions=2)
+        a.consumer.commit({tp(0): 6}, timeout=PATIENCE)
+        assert offsets(cluster) == {tp(0): 6}
+
+
+@THREE
+def test_g5_leaves_of_the_new_protocol(code: Code) -> None:
+    """G5: a failed leave is no error."""
+    with cluster_of(2) as cluster, member(cluster, group_protocol="consumer") as a:
+        settle(a, partitions=2)
+        cluster.fail(ConsumerGroupHeartbeatRequest, code, when=lambda request: request.member_epoch < 0)
+        began = time.monotonic()
+        a.consumer.close()
+        assert time.monotonic() - began < 2
+
+
+# --- G6: coordinators that move, or are not ready ------------------------------------------------------
+
+CLASSIC_STEPS = [
+    FindCoordinatorRequest,
+    JoinGroupRequest,
+    SyncGroupRequest,
+    HeartbeatRequest,
+    OffsetFetchRequest,
+    OffsetCommitRequest,
+    LeaveGroupRequest,
+]
+NEW_STEPS = [
+    FindCoordinatorRequest,
+    ConsumerGroupHeartbeatRequest,
+    OffsetFetchRequest,
+    OffsetCommitRequest,
+]
+STEPS = [("classic", step) for step in CLASSIC_STEPS] + [("consumer", step) for step in NEW_STEPS]
+AT_EACH_STEP = pytest.mark.parametrize(
+    ("protocol", "step"), STEPS, ids=[f"{protocol}-{step.api_name}" for protocol, step in STEPS]
+)
+
+
+def journey(cluster: FakeCluster, protocol: str) -> None:
+    """A member's life: joins, reads all, commits, heartbeats, leaves."""
+    with member(cluster, group_protocol=protocol) as a:
+        settle(a, partitions=2)
+        turns(lambda: len(a.read) >= 20, a)
+        a.consumer.commit(timeout=PATIENCE)
+        beats = len(cluster.seen(BEATS))
+        cluster.wait_for(BEATS, beats + 3)
+        a.poll()
+        settle(a, partitions=2)
+        began = time.monotonic()
+        a.consumer.close()
+        assert time.monotonic() - began < 3
+        assert sorted(set(a.values)) == sorted(f"{p}:{o}".encode() for p in range(2) for o in range(10))
+    assert offsets(cluster) == {tp(0): 10, tp(1): 10}
+    cluster.wait_until(lambda: cluster.group_members(GROUP) == {})
+
+
+@AT_EACH_STEP
+@pytest.mark.parametrize(
+    "code",
+    [Code.NOT_COORDINATOR, Code.COORDINATOR_LOAD_IN_PROGRESS, Code.COORDINATOR_NOT_AVAILABLE],
+    ids=lambda c: c.name,
+)
+def test_g6_the_coordinator_says_that_it_is_none_or_not_ready(protocol: str, step: Any, code: Code) -> None:
+    """G6: three times in a row, at each step; nothing is lost, nobody has to be told."""
+    with cluster_of(2, nodes=2) as cluster:
+        fill(cluster, 2)
+        cluster.fail(step, code, code, code)
+        journey(cluster, protocol)
+
+
+@AT_EACH_STEP
+@pytest.mark.parametrize("how", ["moves", "dies", "is away"])
+def test_g6_the_coordinator_changes_at_each_step(protocol: str, step: Any, how: str) -> None:
+    """G6: found again with backoff; when there is one again, everything goes on."""
+    with cluster_of(2, nodes=3) as cluster:
+        fill(cluster, 2)
+        for partition in range(2):
+            cluster.move_leader("t", partition, 3)
+        cluster.move_coordinator("group", GROUP, 1)
+        happened = threading.Event()
+
+        def change(_request: Any) -> None:
+            if happened.is_set():
+                return
+            happened.set()
+            cluster.move_coordinator("group", GROUP, -1 if how == "is away" else 2)
+            if how == "dies":
+                cluster.reset_connections(1)
+
+        def come_back() -> None:
+            happened.wait(PATIENCE)
+            time.sleep(0.3)
+            cluster.move_coordinator("group", GROUP, 2)
+
+        cluster.intercept(step, change)
+        healer = threading.Thread(target=come_back)
+        healer.start()
+        try:
+            journey(cluster, protocol)
+        finally:
+            happened.set()
+            healer.join()
+
+
+def test_g6_a_heartbeat_thread_that_was_told_something_final_says_so_and_begins_anew() -> None:
+    """G6: no permission for the group is raised by poll, and is not the end when it was granted later."""
+    with cluster_of(2) as cluster, member(cluster) as a:
+        settle(a, partitions=2)
+        cluster.fail(HeartbeatRequest, Code.NOT_COORDINATOR)
+        cluster.fail(FindCoordinatorRequest, Code.GROUP_AUTHORIZATION_FAILED)
+        error = raised_by_polls(a)
+        assert isinstance(error, BrokerError)
+        assert error.exit_code == 4
+        turns(lambda: len(a.told("assigned")) == 2, a)
+        assert a.told("lost") == [{tp(0), tp(1)}]
+        settle(a, partitions=2)
+        generation = cluster.group_generation(GROUP)
+        beats = len(cluster.seen(HeartbeatRequest))
+        cluster.wait_for(HeartbeatRequest, beats + 3)
+        assert cluster.group_generation(GROUP) == generation
+
+
+# --- G7, G9: others in the group -----------------------------------------------------------------------
+
+
+class Stranger:
+    """Another member, by hand: joins with any bytes, and shows what it was assigned."""
+
+    def __init__(self, cluster: FakeCluster, metadata: bytes, protocol: str = "range") -> None:
+        self.client = RawClient(cluster.address(1), timeout=PATIENCE)
+        self.protocol, self.metadata = protocol, metadata
+        self.member_id = self.client.ask(self._join(""), 5).member_id
+
+    def _join(self, member_id: str) -> JoinGroupRequest:
+        return JoinGroupRequest(
+            group_id=GROUP,
+            session_timeout_ms=10_000,
+            rebalance_timeout_ms=10_000,
+            member_id=member_id,
+            protocol_type="consumer",
+            protocols=[JoinGroupRequestProtocol(name=self.protocol, metadata=self.metadata)],
+        )
+
+    def join(self) -> None:
+        """The answer comes when all have joined."""
+        self.client.send(self._join(self.member_id), 5)
+
+    def assigned(self, others: Member) -> list[TopicPartition]:
+        """In the generation in which all came to rest."""
+        while True:
+            joined = self._received(others)
+            assert joined.error_code == 0
+            sync = SyncGroupRequest(
+                group_id=GROUP, generation_id=joined.generation_id, member_id=self.member_id
+            )
+            self.client.send(sync, 3)
+            answer = self._received(others)
+            if answer.error_code != Code.REBALANCE_IN_PROGRESS:
+                assert answer.error_code == 0
+                return list(decode_assignment(answer.assignment, "stranger").partitions)
+            self.join()
+
+    def _received(self, others: Member) -> Any:
+        while self.client.is_silent(0.02):
+            others.poll()
+        return self.client.receive()
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        b"",
+        b"\0",
+        b"\xff" * 40,
+        b"\0\3\x7f\xff\xff\xff",
+        encode_subscription(Subscription(("t", "no-such-topic", "t"))),
+        encode_subscription(
+            Subscription(("t",), tuple(TopicPartition("t", p) for p in (-1, 0, 1, 2, 3, 99)), 1)
+        ),
+        encode_subscription(Subscription(("t",), (tp(0), tp(0), tp(1)), 2**31 - 1, user_data=b"\xff\xff")),
+    ],
+    ids=["nothing", "short", "noise", "bomb", "unknown-topic", "claims-all", "false-generation"],
+)
+@pytest.mark.parametrize("strategy", ["range", "sticky", "cooperative-sticky"])
+def test_g7_a_leader_serves_whatever_members_come(metadata: bytes, strategy: str) -> None:
+    """G7: bytes that are no subscription, false claims, negative partitions: nothing assigned twice, no crash."""
+    with cluster_of(4) as cluster:
+        fill(cluster, 4)
+        with member(cluster, partition_assignment_strategy=strategy) as a:
+            settle(a, partitions=4)
+            stranger = Stranger(cluster, metadata, strategy)
+            stranger.join()
+            theirs = stranger.assigned(a)
+            turns(lambda: len(a.told("assigned")) >= 2, a)
+            assert len(theirs) == len(set(theirs))
+            assert not a.places & set(theirs)
+            assert all(where in {tp(p) for p in range(4)} for where in theirs)
+            stranger.client.close()
+            a.consumer.commit(timeout=PATIENCE)
+
+
+def test_g9_new_partitions_cost_one_rebalance_even_when_members_see_them_at_different_times() -> None:
+    """G9: the leader's metadata counts."""
+    with (
+        cluster_of(2) as cluster,
+        member(cluster, metadata_max_age_ms=100) as a,
+        member(cluster, metadata_max_age_ms=1_000) as b,
+    ):
+        settle(a, b, partitions=2)
+        generation = cluster.group_generation(GROUP)
+        cluster.add_partitions("t", 4)
+        settle(a, b, partitions=4)
+        end = time.monotonic() + 1.5
+        turns(lambda: time.monotonic() > end, a, b)
+        assert cluster.group_generation(GROUP) <= generation + 2
+        settle(a, b, partitions=4)
+
+
+def test_g9_a_topic_that_metadata_omits_for_a_moment_is_no_reason_for_a_rebalance() -> None:
+    """G9: as when brokers come back one after the other."""
+    with cluster_of(2) as cluster, member(cluster, metadata_max_age_ms=50) as a:
+        settle(a, partitions=2)
+        generation = cluster.group_generation(GROUP)
+        lie = cluster.lie(lambda answer: answer.topics.clear())
+        turns(lambda: lie.count >= 5, a)
+        cluster.heal()
+        for _ in range(20):
+            a.poll()
+        assert cluster.group_generation(GROUP) == generation
+        assert a.places == {tp(0), tp(1)}
+
+
+# --- G8, O6: committed offsets -------------------------------------------------------------------------
+
+
+def omit(_request: Any, answer: Any) -> None:
+    for group in answer.groups:
+        for topic in group.topics:
+            topic.partitions = [row for row in topic.partitions if row.partition_index != 0]
+
+
+@BOTH
+@pytest.mark.parametrize("how", ["omitted", "unstable", "lost", "loading"])
+def test_g8_o6_a_committed_offset_that_cannot_be_had_is_asked_for_again(protocol: str, how: str) -> None:
+    """G8, O6: it is not taken for "nothing is committed"."""
+    with cluster_of(1) as cluster:
+        fill(cluster, 1)
+        with member(cluster, group_protocol=protocol) as a:
+            settle(a, partitions=1)
+            a.consumer.commit({tp(0): 5}, timeout=PATIENCE)
+        resets = len(cluster.seen(ListOffsetsRequest))
+        begin_failing(cluster, how, times=4)
+        with member(cluster, group_protocol=protocol, request_timeout_ms=200) as a:
+            turns(lambda: len(a.read) == 5, a)
+            assert a.values == [f"0:{o}".encode() for o in range(5, 10)]
+            assert len(cluster.seen(OffsetFetchRequest)) > 4
+        assert len(cluster.seen(ListOffsetsRequest)) == resets
+
+
+def begin_failing(cluster: FakeCluster, how: str, times: float) -> None:
+    if how == "omitted":
+        cluster.replace(OffsetFetchRequest, omit, times=times)
+    elif how == "lost":
+        cluster.drop(OffsetFetchRequest, "silence", times=times)
+    elif how == "loading":
+        cluster.fail(OffsetFetchRequest, Code.COORDINATOR_LOAD_IN_PROGRESS, times=times)
+    else:
+        cluster.fail(OffsetFetchRequest, Code.UNSTABLE_OFFSET_COMMIT, where=tp(0), times=times)
+
+
+@BOTH
+@pytest.mark.parametrize("how", ["omitted", "unstable", "lost"])
+def test_g8_an_offset_that_stays_away_is_an_error_that_names_the_partition(protocol: str, how: str) -> None:
+    """G8: at the deadline of an operation; a seek goes on."""
+    with cluster_of(1) as cluster:
+        fill(cluster, 1)
+        begin_failing(cluster, how, times=FOREVER)
+        wishes = {"default_api_timeout_ms": 700, "request_timeout_ms": 200}
+        with member(cluster, group_protocol=protocol, **wishes) as a:
+            began = time.monotonic()
+            error = raised_by_polls(a)
+            assert 0.6 < time.monotonic() - began < 5
+            assert (
+                "t-0" in str(error) or "t:0" in str(error) or "t/0" in str(error) or "partition" in str(error)
+            )
+            assert isinstance(error, TimedOutError) or error.exit_code == 3
+            assert a.read == []
+            assert cluster.seen(ListOffsetsRequest) == []
+            with pytest.raises(KcliError):
+                a.consumer.committed([tp(0)], 0.5)
+            a.consumer.seek(tp(0), 8)
+            turns(lambda: len(a.read) == 2, a)
+
+
+# --- G11: closing --------------------------------------------------------------------------------------
+
+
+@BOTH
+@pytest.mark.parametrize("auto", [False, True])
+def test_g11_close_while_rebalancing(protocol: str, auto: bool) -> None:
+    """G11: the others are waiting; whoever closes is out at once, and they go on."""
+    with cluster_of(4) as cluster:
+        fill(cluster, 4)
+        with (
+            member(cluster, group_protocol=protocol, enable_auto_commit=auto) as a,
+            member(cluster, None, group_protocol=protocol) as b,
+        ):
+            settle(a, partitions=4)
+            turns(lambda: len(a.read) == 40, a)
+            b.subscribe("t")
+            join = JoinGroupRequest if protocol == "classic" else ConsumerGroupHeartbeatRequest
+            before = len(cluster.seen(join))
+            turns(lambda: len(cluster.seen(join)) > before + 1, b)
+            began = time.monotonic()
+            b.consumer.close(2.0)
+            assert time.monotonic() - began < 2.5
+            a.poll()
+            began = time.monotonic()
+            a.consumer.close(2.0)
+            assert time.monotonic() - began < 2.5
+            cluster.wait_until(lambda: cluster.group_members(GROUP) == {})
+            assert set(offsets(cluster).values()) == ({10} if auto else set())
+
+
+@BOTH
+@pytest.mark.parametrize("how", ["refused", "silent"])
+@pytest.mark.parametrize("when", ["new", "joined", "rejoining"])
+def test_g11_close_with_all_brokers_down(protocol: str, how: str, when: str) -> None:
+    """G11: within its timeout, whether brokers refuse connections or just say nothing."""
+    with cluster_of(2, nodes=2) as cluster:
+        fill(cluster, 2)
+        with member(cluster, group_protocol=protocol, enable_auto_commit=True) as a:
+            if when != "new":
+                settle(a, partitions=2)
+                turns(lambda: len(a.read) == 20, a)
+            for node in cluster.node_ids:
+                cluster.stop(node) if how == "refused" else cluster.pause(node)
+            if when == "rejoining":
+                group = a.consumer._group
+                assert group is not None
+                group.subscribe(frozenset({"t", "u"}))
+            for _ in range(5):
+                a.poll(0.02)
+            began = time.monotonic()
+            a.consumer.close(1.0)
+            assert time.monotonic() - began < 1.5
+            assert "kcli-heartbeat" not in {thread.name for thread in threading.enumerate()}
+            for node in cluster.node_ids:
+                if how == "silent":
+                    cluster.resume(node)
+
+
+@BOTH
+def test_g11_polls_keep_their_timeout_with_all_brokers_down(protocol: str) -> None:
+    """G11: whatever the member is about to do."""
+    with cluster_of(2) as cluster, member(cluster, group_protocol=protocol) as a:
+        settle(a, partitions=2)
+        cluster.stop(1)
+        for _ in range(20):
+            began = time.monotonic()
+            a.poll(0.05)
+            assert time.monotonic() - began < 0.5
+        cluster.start(1)
+        settle(a, partitions=2)
+        turns(lambda: a.consumer._group is not None and a.consumer._group.commits.idle, a)
+        a.consumer.commit({tp(0): 1}, timeout=PATIENCE)
+
+
+# --- G12: cooperative rebalances -----------------------------------------------------------------------
+
+
+@BOTH
+def test_g12_buffered_records_of_revoked_partitions_are_dropped(protocol: str) -> None:
+    """G12: what was fetched and not handed out is the next owner's; the kept partitions go on without a break."""
+    with cluster_of(4) as cluster:
+        fill(cluster, 4, 250)
+        wishes = {
+            "group_protocol": protocol,
+            "partition_assignment_strategy": "cooperative-sticky",
+            "enable_auto_commit": True,
+            "max_poll_records": 1,
+        }
+        with member(cluster, **wishes) as a, member(cluster, None, **wishes) as b:
+            settle(a, partitions=4)
+            turns(lambda: len(a.read) >= 8, a)
+            after: list[TopicPartition] = []
+            gone: set[TopicPartition] = set()
+
+            def during(what: str, places: list[TopicPartition]) -> None:
+                if what == "revoked":
+                    gone.update(places)
+
+            a.during = during  # type: ignore[method-assign]
+            b.subscribe("t")
+            end = time.monotonic() + PATIENCE
+            while len(a.read) + len(b.read) < 1000:
+                assert time.monotonic() < end
+                for record in a.poll():
+                    assert tp(record.partition) not in gone
+                    after.append(tp(record.partition))
+                b.poll()
+            assert gone
+            assert len(gone) < 4, "cooperative: only what moves is given up"
+            assert len(a.read) + len(b.read) == 1000
+            assert len({*a.values, *b.values}) == 1000, "nothing twice, nothing lost"
+
+
+# --- G13, G14: refusals --------------------------------------------------------------------------------
+
+
+def test_g13_an_assignor_that_the_coordinator_does_not_have() -> None:
+    """G13: said with the remedy."""
+    with (
+        cluster_of(2) as cluster,
+        member(cluster, group_protocol="consumer", group_remote_assignor="nonsense") as a,
+    ):
+        error = raised_by_polls(a)
+        assert isinstance(error, MembershipError)
+        assert error.exit_code == 7
+        assert "group.consumer.assignors" in error.do
+        assert len(cluster.seen(ConsumerGroupHeartbeatRequest)) == 1
+
+
+def test_g13_an_answer_with_epoch_minus_one_is_no_epoch() -> None:
+    """G13: the member was sent away; it joins anew, and never says -1, which would mean that it leaves."""
+    with cluster_of(2) as cluster, member(cluster, group_protocol="consumer") as a:
+        settle(a, partitions=2)
+
+        def sent_away(_request: Any, answer: Any) -> None:
+            answer.member_epoch, answer.assignment = -1, None
+
+        cluster.replace(ConsumerGroupHeartbeatRequest, sent_away, times=1)
+        turns(lambda: a.told("lost"), a)
+        settle(a, partitions=2)
+        assert [s for s in cluster.seen(ConsumerGroupHeartbeatRequest) if s.request.member_epoch < 0] == []
+
+
+@pytest.mark.parametrize("fault", ["epoch -1", "fenced", "unknown"])
+def test_g13_a_coordinator_that_never_accepts_is_not_flooded(fault: str) -> None:
+    """G13: bounded in time, whatever it answers to a join."""
+    with cluster_of(2) as cluster, member(cluster, group_protocol="consumer") as a:
+        if fault == "epoch -1":
+
+            def sent_away(_request: Any, answer: Any) -> None:
+                answer.member_epoch, answer.assignment = -1, None
+
+            cluster.replace(ConsumerGroupHeartbeatRequest, sent_away)
+        else:
+            code = Code.FENCED_MEMBER_EPOCH if fault == "fenced" else Code.UNKNOWN_MEMBER_ID
+            cluster.fail(ConsumerGroupHeartbeatRequest, code, times=FOREVER)
+        end = time.monotonic() + 1.5
+        turns(lambda: time.monotonic() > end, a)
+        assert 3 <= len(cluster.seen(ConsumerGroupHeartbeatRequest)) <= 30
+        cluster.heal()
+        settle(a, partitions=2)
+
+
+@pytest.mark.parametrize("code", [ID_REQUIRED, UNKNOWN, ILLEGAL, REBALANCE], ids=lambda c: c.name)
+def test_g5_a_classic_coordinator_that_never_accepts_is_not_flooded(code: Code) -> None:
+    """G5: bounded in time, whatever it answers to a join."""
+    with cluster_of(2) as cluster, member(cluster) as a:
+        cluster.fail(JoinGroupRequest, code, times=FOREVER)
+        end = time.monotonic() + 1.5
+        turns(lambda: time.monotonic() > end, a)
+        assert 3 <= len(cluster.seen(JoinGroupRequest)) <= 60
+        cluster.heal()
+        settle(a, partitions=2)
+
+
+def test_g13_a_heartbeat_interval_of_zero_is_no_flood() -> None:
+    """G13: at most ten a second."""
+    with (
+        cluster_of(2, groups={"consumer_heartbeat_interval": 0.0}) as cluster,
+        member(cluster, group_protocol="consumer") as a,
+    ):
+        settle(a, partitions=2)
+        before = len(cluster.seen(ConsumerGroupHeartbeatRequest))
+        time.sleep(1.0)
+        assert len(cluster.seen(ConsumerGroupHeartbeatRequest)) - before <= 14
+
+
+def test_g13_brokers_without_the_new_protocol_are_named_and_nothing_else_is_tried() -> None:
+    """G13: falls back only if asked."""
+    with cluster_of(2) as cluster:
+        cluster.hide(ConsumerGroupHeartbeatRequest)
+        with member(cluster, group_protocol="consumer") as a:
+            error = raised_by_polls(a)
+            assert isinstance(error, UnsupportedError)
+            assert "ConsumerGroupHeartbeat" in str(error)
+            assert cluster.seen(JoinGroupRequest) == []
+
+
+@BOTH
+def test_g14_a_full_group(protocol: str) -> None:
+    """G14: says so, with the remedy and exit code 7; there is room again when somebody leaves."""
+    with (
+        cluster_of(2, groups={"max_size": 1}) as cluster,
+        member(cluster, group_protocol=protocol) as a,
+        member(cluster, None, group_protocol=protocol) as b,
+    ):
+        settle(a, partitions=2)
+        b.subscribe("t")
+        error = raised_by_polls(b)
+        assert isinstance(error, MembershipError)
+        assert error.exit_code == 7
+        assert "group.max.size" in error.do
+
+
+def test_g14_a_group_of_another_protocol_type() -> None:
+    """G14: the group of a Connect cluster, say."""
+    with cluster_of(2) as cluster, RawClient(cluster.address(1)) as stranger:
+        join = JoinGroupRequest(
+            group_id=GROUP,
+            session_timeout_ms=10_000,
+            rebalance_timeout_ms=10_000,
+            protocol_type="connect",
+            protocols=[JoinGroupRequestProtocol(name="compatible", metadata=b"x")],
+        )
+        join.member_id = stranger.ask(join, 5).member_id
+        assert stranger.ask(join, 5).error_code == 0
+        with member(cluster) as a:
+            error = raised_by_polls(a)
+            assert isinstance(error, MembershipError)
+            assert error.exit_code == 7
+            assert "another group.id" in error.do
+
+
+@BOTH
+def test_g14_a_live_group_of_the_other_protocol(protocol: str) -> None:
+    """G14: classic members and members of KIP-848 in one group."""
+    other = "consumer" if protocol == "classic" else "classic"
+    with cluster_of(2) as cluster, member(cluster, group_protocol=other) as a:
+        settle(a, partitions=2)
+        with member(cluster, group_protocol=protocol) as b:
+            error = raised_by_polls(b)
+            assert error.exit_code in (1, 7)
+            assert GROUP in str(error)
+
+
+# --- static members ------------------------------------------------------------------------------------
+
+
+@BOTH
+def test_a_static_member_is_back_within_its_session_without_a_rebalance(protocol: str) -> None:
+    with cluster_of(4) as cluster, member(cluster, group_protocol=protocol, group_instance_id="one") as a:
+        with member(cluster, group_protocol=protocol, group_instance_id="two") as b:
+            settle(a, b, partitions=4)
+            before, generation = b.places, cluster.group_generation(GROUP)
+        for _ in range(5):
+            a.poll()
+        with member(cluster, group_protocol=protocol, group_instance_id="two") as b:
+            turns(lambda: b.places == before, a, b)
+            assert cluster.group_generation(GROUP) == generation
+            assert len(a.told("assigned")) <= 2
+
+
+@BOTH
+def test_g5_two_members_with_one_instance_id(protocol: str) -> None:
+    """G5: of two classic members the second takes over and the first is fenced; KIP-848 refuses the second."""
+    with cluster_of(2) as cluster, member(cluster, group_protocol=protocol, group_instance_id="one") as a:
+        settle(a, partitions=2)
+        with member(cluster, None, group_protocol=protocol, group_instance_id="one") as b:
+            b.subscribe("t")
+            if protocol == "classic":
+                turns(lambda: b.places == {tp(0), tp(1)}, b)
+                error = raised_by_polls(a)
+                assert a.told("lost") == [{tp(0), tp(1)}]
+            else:
+                error = raised_by_polls(b)
+            assert isinstance(error, MembershipError)
+            assert error.exit_code == 7
+            assert "instance" in str(error) + error.do
+
+
+# --- O1 to O4: commits ---------------------------------------------------------------------------------
+
+
+@BOTH
+@pytest.mark.parametrize("then", ["reset", "silence"])
+def test_o1_a_commit_whose_answer_is_lost_is_made_again(protocol: str, then: str) -> None:
+    """O1: it has landed, so it is no failure."""
+    with cluster_of(2) as cluster, member(cluster, group_protocol=protocol, request_timeout_ms=300) as a:
+        settle(a, partitions=2)
+        cluster.swallow(OffsetCommitRequest, then)
+        a.consumer.commit({tp(0): 5}, timeout=PATIENCE)
+        assert offsets(cluster) == {tp(0): 5}
+        assert len(cluster.seen(OffsetCommitRequest)) == 2
+        settle(a, partitions=2)
+
+
+@BOTH
+def test_o1_at_its_deadline_a_commit_says_that_it_may_have_been_made(protocol: str) -> None:
+    """O1: and whatever is committed next does not overtake it."""
+    with cluster_of(2) as cluster, member(cluster, group_protocol=protocol) as a:
+        settle(a, partitions=2)
+        held = cluster.hold(OffsetCommitRequest, at="answer")
+        began = time.monotonic()
+        with pytest.raises(CommitFailedError) as failed:
+            a.consumer.commit({tp(0): 5}, timeout=0.3)
+        assert 0.2 < time.monotonic() - began < 1
+        assert "no answer" in str(failed.value)
+        future = a.consumer.commit_async({tp(0): 6})
+        for _ in range(10):
+            a.poll()
+        assert len(cluster.seen(OffsetCommitRequest)) == 1
+        held.release()
+        turns(lambda: future.done, a)
+        assert future.error is None
+        assert offsets(cluster) == {tp(0): 6}
+
+
+@BOTH
+def test_o3_commits_never_overtake_one_another(protocol: str) -> None:
+    """O3: the first is held, then refused for a while, then its answer is lost; the offset goes up only."""
+    with cluster_of(2, nodes=2) as cluster, member(cluster, group_protocol=protocol) as a:
+        settle(a, partitions=2)
+        held = cluster.hold(OffsetCommitRequest)
+        cluster.fail(OffsetCommitRequest, Code.COORDINATOR_LOAD_IN_PROGRESS, after=2)
+        cluster.swallow(OffsetCommitRequest, "reset", nth=5)
+        futures = [a.consumer.commit_async({tp(0): n}) for n in range(1, 9)]
+        turns(lambda: held.count, a)
+        held.release()
+        seen: list[int] = []
+        turns(lambda: seen.append(offsets(cluster).get(tp(0), 0)) or futures[-1].done, a)
+        assert [future.error for future in futures] == [None] * 8
+        assert seen == sorted(seen)
+        applied = [
+            s.request.topics[0].partitions[0].committed_offset for s in cluster.seen(OffsetCommitRequest)
+        ]
+        assert applied == sorted(applied)
+        assert offsets(cluster) == {tp(0): 8}
+
+
+@BOTH
+def test_o3_a_deadline_counts_for_commits_that_wait_behind_others(protocol: str) -> None:
+    """O3: nobody waits longer than was said because the one before may take longer."""
+    with cluster_of(2) as cluster, member(cluster, group_protocol=protocol) as a:
+        settle(a, partitions=2)
+        held = cluster.hold(OffsetCommitRequest)
+        first = a.consumer.commit_async({tp(0): 1})
+        began = time.monotonic()
+        with pytest.raises(CommitFailedError):
+            a.consumer.commit({tp(0): 2}, timeout=0.3)
+        assert time.monotonic() - began < 1
+        held.release()
+        turns(lambda: first.done, a)
+        assert offsets(cluster) == {tp(0): 1}
+
+
+@BOTH
+def test_o3_a_commit_of_a_lost_membership_is_not_made_in_the_next(protocol: str) -> None:
+    """O3: somebody else has owned the partition in between, and committed more."""
+    wishes = {"group_protocol": protocol, "session_timeout_ms": 300}
+    with (
+        cluster_of(1) as cluster,
+        member(cluster, max_poll_interval_ms=300, **wishes) as a,
+        member(cluster, **wishes) as b,
+    ):
+        settle(a, partitions=1)
+        lost = cluster.drop(OffsetCommitRequest, "reset")
+        old = a.consumer.commit_async({tp(0): 1})
+        turns(lambda: lost.count, a)
+        cluster.wait_until(lambda: not cluster.group_members(GROUP))
+        turns(lambda: b.places == {tp(0)}, b)
+        b.consumer.commit({tp(0): 9}, timeout=PATIENCE)
+        b.consumer.close()
+        turns(lambda: old.done and a.places == {tp(0)}, a)
+        assert isinstance(old.error, CommitFailedError)
+        for _ in range(10):
+            a.poll()
+        assert offsets(cluster) == {tp(0): 9}
+
+
+def test_o3_a_commit_that_a_rebalance_delays_is_made_for_what_is_still_owned() -> None:
+    """O3: under the new generation; what others own now is refused."""
+    with cluster_of(2) as cluster, member(cluster) as a, member(cluster, None) as b:
+        settle(a, partitions=2)
+        cluster.fail(OffsetCommitRequest, Code.COORDINATOR_LOAD_IN_PROGRESS, times=FOREVER)
+        future = a.consumer.commit_async({tp(0): 4, tp(1): 5})
+        b.subscribe("t")
+        settle(a, b, partitions=2)
+        cluster.heal()
+        turns(lambda: future.done, a, b)
+        (kept,), (given,) = a.places, b.places
+        assert isinstance(future.error, CommitFailedError)
+        assert set(future.error.errors) == {given}
+        assert offsets(cluster) == {kept: 4 if kept == tp(0) else 5}
+
+
+@BOTH
+def test_o4_one_partition_that_is_refused_leaves_the_others_committed(protocol: str) -> None:
+    """O4: each has its own error."""
+    with cluster_of(3) as cluster, member(cluster, group_protocol=protocol) as a:
+        settle(a, partitions=3)
+        cluster.fail(OffsetCommitRequest, Code.TOPIC_AUTHORIZATION_FAILED, where=tp(1))
+        with pytest.raises(CommitFailedError) as failed:
+            a.consumer.commit({tp(0): 1, tp(1): 2, tp(2): 3}, timeout=PATIENCE)
+        assert set(failed.value.errors) == {tp(1)}
+        assert "t" in str(failed.value)
+        assert offsets(cluster) == {tp(0): 1, tp(2): 3}
+        assert a.consumer.metrics().commits_failed == 1
+
+
+# --- old brokers ---------------------------------------------------------------------------------------
+
+
+def test_a_group_of_brokers_from_before_kip_62() -> None:
+    """JoinGroup 0: the session timeout bounds a rebalance too; no member id is asked for first."""
+    with cluster_of(4) as cluster:
+        fill(cluster, 4)
+        cluster.cap_versions(
+            {
+                JoinGroupRequest: 0,
+                SyncGroupRequest: 0,
+                HeartbeatRequest: 0,
+                LeaveGroupRequest: 0,
+                OffsetCommitRequest: 2,
+                OffsetFetchRequest: 1,
+                FindCoordinatorRequest: 0,
+            }
+        )
+        with member(cluster) as a, member(cluster) as b:
+            settle(a, b, partitions=4)
+            turns(lambda: len(a.read) + len(b.read) >= 40, a, b)
+            a.consumer.commit(timeout=PATIENCE)
+            a.consumer.close()
+            settle(b, partitions=4)
+            assert {s.version for s in cluster.seen(JoinGroupRequest)} == {0}
+            assert {s.version for s in cluster.seen(OffsetCommitRequest)} == {2}
+
+
+def test_a_static_member_needs_brokers_that_know_of_it() -> None:
+    """Kafka 2.3 and later; nothing is joined under a name that would be ignored."""
+    with cluster_of(2) as cluster:
+        cluster.cap_versions({JoinGroupRequest: 4})
+        with member(cluster, group_instance_id="one") as a:
+            error = raised_by_polls(a)
+            assert isinstance(error, UnsupportedError)

@@ -1,0 +1,75 @@
+import java.time.Duration;
+import java.util.Collection;
+import java.util.List;
+import java.util.Properties;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.WakeupException;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+
+/**
+ * The Java client as a member of a group: {@code GroupMember TOPIC KEY=VALUE…}. Tells on standard output what it
+ * owns ({@code owned 0 2}) and what it has read ({@code read PARTITION OFFSET}); leaves when standard input ends.
+ */
+public final class GroupMember {
+    private static volatile boolean leaving = false;
+
+    public static void main(String[] args) {
+        Properties properties = new Properties();
+        for (int i = 1; i < args.length; i++) {
+            int sign = args[i].indexOf('=');
+            properties.put(args[i].substring(0, sign), args[i].substring(sign + 1));
+        }
+        ByteArrayDeserializer bytes = new ByteArrayDeserializer();
+        try (KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(properties, bytes, bytes)) {
+            Thread watcher = new Thread(() -> {
+                try {
+                    while (System.in.read() >= 0) { }
+                } catch (java.io.IOException ended) {
+                    // as good as the end
+                }
+                leaving = true;
+                consumer.wakeup();
+            });
+            watcher.setDaemon(true);
+            watcher.start();
+            consumer.subscribe(List.of(args[0]), new Telling());
+            while (!leaving) {
+                for (ConsumerRecord<byte[], byte[]> record : consumer.poll(Duration.ofMillis(100))) {
+                    say("read " + record.partition() + " " + record.offset());
+                }
+            }
+        } catch (WakeupException leave) {
+            // closed by the block
+        }
+    }
+
+    private static synchronized void say(String line) {
+        System.out.println(line);
+        System.out.flush();
+    }
+
+    private static final class Telling implements ConsumerRebalanceListener {
+        private final TreeSet<Integer> owned = new TreeSet<>();
+
+        @Override
+        public void onPartitionsAssigned(Collection<TopicPartition> partitions) {
+            partitions.forEach(one -> owned.add(one.partition()));
+            tell();
+        }
+
+        @Override
+        public void onPartitionsRevoked(Collection<TopicPartition> partitions) {
+            partitions.forEach(one -> owned.remove(one.partition()));
+            tell();
+        }
+
+        private void tell() {
+            say(("owned " + owned.stream().map(String::valueOf).collect(Collectors.joining(" "))).trim());
+        }
+    }
+}

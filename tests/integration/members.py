@@ -1,0 +1,290 @@
+"""Members of a group, of several clients, that say what they own and what they read. Not a test.
+
+kcli, confluent-kafka and kafka-python run in a thread each, the Java client in a process. All commit automatically.
+"""
+
+import subprocess
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+import pytest
+
+from kcli.core import Consumer
+from kcli.sandbox.artifacts import classpath
+from kcli.sandbox.config import DEFAULT_VERSION
+from kcli.sandbox.java import find_java
+from tests.kafka import Kafka
+
+HEARTBEAT_MS, SESSION_MS = 300, 10_000
+AUTO_COMMIT_MS = 200
+PATIENCE = 30.0
+_LOOK = 0.02
+_POLL = 0.1
+
+Place = tuple[int, int]
+"""Partition and offset."""
+
+
+class Member(ABC):
+    """Joins when it is made. ``owned`` are partitions, ``read`` places in order; ``leave`` once."""
+
+    name = ""
+
+    def __init__(self, kafka: Kafka, group: str, topic: str, protocol: str, assignor: str) -> None:
+        self.kafka, self.group, self.topic = kafka, group, topic
+        self.protocol, self.assignor = protocol, assignor
+        self.owned: frozenset[int] = frozenset()
+        self.read: list[Place] = []
+        self.error: BaseException | None = None
+
+    @abstractmethod
+    def leave(self) -> None:
+        """Commits, leaves, and returns when that is done."""
+
+    def __repr__(self) -> str:
+        return f"{self.name} {sorted(self.owned)} {self.error or ''}"
+
+    def _properties(self) -> dict[str, Any]:
+        """In the words that Java and librdkafka share."""
+        found: dict[str, Any] = {
+            "bootstrap.servers": self.kafka.bootstrap,
+            "group.id": self.group,
+            "auto.offset.reset": "earliest",
+            "auto.commit.interval.ms": AUTO_COMMIT_MS,
+            "metadata.max.age.ms": 1_000,
+        }
+        if self.protocol == "consumer":
+            return {**found, "group.protocol": "consumer"}
+        return {**found, "session.timeout.ms": SESSION_MS, "heartbeat.interval.ms": HEARTBEAT_MS}
+
+
+class Threaded(Member):
+    """A client of this process: made, polled and closed in a thread of its own."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"member-{self.name}", daemon=True)
+        self._thread.start()
+
+    def leave(self) -> None:
+        self._over.set()
+        self._thread.join(PATIENCE)
+        assert not self._thread.is_alive(), f"{self} does not end"
+        if self.error is not None:
+            raise self.error
+
+    def _run(self) -> None:
+        try:
+            self._open()
+            try:
+                while not self._over.is_set():
+                    self._step()
+            finally:
+                self._close()
+                self.owned = frozenset()
+        except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+            self.error = error
+
+    @abstractmethod
+    def _open(self) -> None: ...
+
+    @abstractmethod
+    def _step(self) -> None: ...
+
+    @abstractmethod
+    def _close(self) -> None: ...
+
+
+class Kcli(Threaded):
+    """``changes``: what it was given and gave up, in order."""
+
+    name = "kcli"
+
+    def __init__(self, *args: Any) -> None:
+        self.changes: list[tuple[str, int]] = []
+        super().__init__(*args)
+
+    def _open(self) -> None:
+        self._consumer = Consumer(
+            bootstrap_servers=self.kafka.bootstrap,
+            group_id=self.group,
+            group_protocol=self.protocol,
+            partition_assignment_strategy=self.assignor or "range",
+            auto_offset_reset="earliest",
+            auto_commit_interval_ms=AUTO_COMMIT_MS,
+            session_timeout_ms=SESSION_MS,
+            heartbeat_interval_ms=HEARTBEAT_MS,
+            metadata_max_age_ms=1_000,
+        )
+        self._consumer.subscribe(
+            self.topic,
+            on_assigned=lambda places: self.changes.append(("assigned", len(places))),
+            on_revoked=lambda places: self.changes.append(("revoked", len(places))),
+            on_lost=lambda places: self.changes.append(("lost", len(places))),
+        )
+
+    def _step(self) -> None:
+        self.read += [(record.partition, record.offset) for record in self._consumer.records(_POLL)]
+        self.owned = frozenset(where.partition for where in self._consumer.assignment)
+
+    def _close(self) -> None:
+        self._consumer.close()
+
+
+class Confluent(Threaded):
+    name = "confluent"
+
+    def _open(self) -> None:
+        from confluent_kafka import Consumer as Theirs
+
+        wishes = self._properties()
+        if self.protocol == "classic":
+            wishes["partition.assignment.strategy"] = self.assignor
+        self._consumer = Theirs(wishes)
+        self._consumer.subscribe([self.topic])
+
+    def _step(self) -> None:
+        for message in self._consumer.consume(500, _POLL):
+            if message.error() is not None:
+                raise RuntimeError(str(message.error()))
+            self.read.append((message.partition() or 0, message.offset() or 0))
+        self.owned = frozenset(where.partition for where in self._consumer.assignment())
+
+    def _close(self) -> None:
+        self._consumer.close()
+
+
+class KafkaPython(Threaded):
+    name = "kafka-python"
+
+    def _open(self) -> None:
+        from kafka import KafkaConsumer
+        from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
+        from kafka.coordinator.assignors.range import RangePartitionAssignor
+        from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
+
+        theirs = {
+            "range": RangePartitionAssignor,
+            "roundrobin": RoundRobinPartitionAssignor,
+            "cooperative-sticky": CooperativeStickyAssignor,
+        }
+        self._consumer = KafkaConsumer(
+            self.topic,
+            bootstrap_servers=self.kafka.bootstrap,
+            group_id=self.group,
+            partition_assignment_strategy=[theirs[self.assignor]],
+            auto_offset_reset="earliest",
+            auto_commit_interval_ms=AUTO_COMMIT_MS,
+            session_timeout_ms=SESSION_MS,
+            heartbeat_interval_ms=HEARTBEAT_MS,
+            metadata_max_age_ms=1_000,
+        )
+
+    def _step(self) -> None:
+        for records in self._consumer.poll(int(_POLL * 1000)).values():
+            self.read += [(record.partition, record.offset) for record in records]
+        self.owned = frozenset(where.partition for where in self._consumer.assignment())
+
+    def _close(self) -> None:
+        self._consumer.close()
+
+
+_JAVA_ASSIGNORS = {
+    "range": "RangeAssignor",
+    "roundrobin": "RoundRobinAssignor",
+    "cooperative-sticky": "CooperativeStickyAssignor",
+}
+_QUICK = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Xmx128m")
+
+
+class Java(Member):
+    """``GroupMember.java``, with the clients of the broker's version."""
+
+    name = "java"
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        folder, jars = compiled(self.kafka.version)
+        wishes = self._properties()
+        if self.protocol == "classic":
+            kind = _JAVA_ASSIGNORS[self.assignor]
+            wishes["partition.assignment.strategy"] = f"org.apache.kafka.clients.consumer.{kind}"
+        self._process = subprocess.Popen(
+            [
+                *(find_java().path, *_QUICK, "-cp", f"{folder}:{jars}", "GroupMember", self.topic),
+                *(f"{key}={value}" for key, value in wishes.items()),
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self._errors: list[str] = []
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        self._readers = [
+            threading.Thread(target=self._listen, args=(self._process.stdout,), daemon=True),
+            threading.Thread(target=self._errors.extend, args=(self._process.stderr,), daemon=True),
+        ]
+        for reader in self._readers:
+            reader.start()
+
+    def leave(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        try:
+            code = self._process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            raise
+        for reader in self._readers:
+            reader.join()
+        assert code == 0, "".join(self._errors)
+        self.owned = frozenset()
+
+    def _listen(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            what, *numbers = line.split()
+            if what == "owned":
+                self.owned = frozenset(map(int, numbers))
+            else:
+                self.read.append((int(numbers[0]), int(numbers[1])))
+
+
+@cache
+def compiled(version: str) -> tuple[str, str]:
+    """The folder of the class, and the jars that it needs. Skips where Java cannot compile."""
+    jars = ":".join(map(str, classpath(DEFAULT_VERSION if version == "unknown" else version)))
+    folder = mkdtemp(prefix="kcli-tests-java-")
+    source = Path(__file__).with_name("GroupMember.java")
+    compiler = (find_java().path, "-m", "jdk.compiler/com.sun.tools.javac.Main")
+    done = subprocess.run(
+        [*compiler, "--release", "11", "-proc:none", "-cp", jars, "-d", folder, str(source)],
+        capture_output=True,
+        text=True,
+    )
+    if "jdk.compiler not found" in done.stderr:
+        pytest.skip("this Java has no compiler")
+    assert done.returncode == 0, done.stderr
+    return folder, jars
+
+
+CLIENTS: dict[str, type[Member]] = {one.name: one for one in (Kcli, Confluent, KafkaPython, Java)}
+
+
+def wait_until(true: Callable[[], bool], members: Iterable[Member], what: str) -> None:
+    """Returns when it is true; fails with what the members own, or with what ended one of them."""
+    end = time.monotonic() + PATIENCE
+    while not true():
+        for member in members:
+            if member.error is not None:
+                raise member.error
+        assert time.monotonic() < end, f"{what}: {list(members)}"
+        time.sleep(_LOOK)

@@ -1,0 +1,338 @@
+"""Commits in one queue, on a clock of their own and with brokers that answer by script: no socket, no sleep."""
+
+from typing import Any
+
+import pytest
+
+from kcli.core.cluster.metadata import apply_answer
+from kcli.core.errors import BrokerError, CommitFailedError, ConnectError, KcliError, OutcomeUnknownError
+from kcli.core.future import Future
+from kcli.core.group.commits import Commits, Committer
+from kcli.core.group.coordinator_link import CoordinatorLink, Seen
+from kcli.core.protocol.api import Request
+from kcli.core.protocol.messages.find_coordinator import Coordinator, FindCoordinatorResponse
+from kcli.core.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+from kcli.core.types import GroupMetadata, Node, OffsetAndMetadata, TopicPartition
+from tests.fake.codes import Code
+from tests.unit.core.cluster.scripted import answer, cluster_on
+
+A, B = TopicPartition("t", 0), TopicPartition("t", 1)
+
+
+class Membership(Committer):
+    """Says what the test says."""
+
+    def __init__(self) -> None:
+        super().__init__("g")
+        self.who: GroupMetadata | None = GroupMetadata("g", 3, "m")
+        self.tenures: dict[TopicPartition, int] = {A: 1, B: 1}
+        self.is_joining = self.may_pass = False
+        self.refusals: list[int] = []
+
+    def metadata(self) -> GroupMetadata | None:
+        return self.who
+
+    @property
+    def joining(self) -> bool:
+        return self.is_joining
+
+    def tenure(self, where: TopicPartition) -> int | None:
+        return self.tenures.get(where)
+
+    def refused(self, error: BrokerError, made_as: GroupMetadata) -> bool:
+        self.refusals.append(error.code)
+        return self.may_pass
+
+
+class World:
+    """``say``: the codes of the next answers, one for all partitions or by partition; afterwards all is well."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.say: list[Any] = []
+        self.cluster, self.brokers, self.clock = cluster_on(
+            monkeypatch, self._script, retry_backoff_ms=100, retry_backoff_max_ms=100
+        )
+        self.link = CoordinatorLink(self.cluster, "g")
+        self.link.learn(Seen(self.cluster.view, Node(1, "b1", 9092)))
+        self.cluster.view = self._view()
+        self.membership = Membership()
+        self.commits = Commits(self.cluster, self.link, self.membership, dict)
+
+    def _view(self) -> Any:
+        return apply_answer(self.cluster.view, answer(), [])
+
+    def _script(self, _node: Node, request: Request) -> Any:
+        if not isinstance(request, OffsetCommitRequest):
+            return answer() if type(request).__name__.startswith("Metadata") else None
+        said = self.say.pop(0) if self.say else "NONE"
+        if said is None or isinstance(said, BaseException):
+            return said
+        rows = [
+            OffsetCommitResponsePartition(
+                partition_index=p.partition_index,
+                error_code=Code[said if isinstance(said, str) else said[p.partition_index]],
+            )
+            for topic in request.topics
+            for p in topic.partitions
+            if isinstance(said, str) or p.partition_index in said
+        ]
+        return OffsetCommitResponse(topics=[OffsetCommitResponseTopic(name="t", partitions=rows)])
+
+    def submit(
+        self, offset: int, *places: TopicPartition, within: float = 10.0, waits: bool = True
+    ) -> Future[None]:
+        offsets = {where: OffsetAndMetadata(offset) for where in places or (A,)}
+        deadline = self.cluster.loop.now() + within
+        return self.commits.submit(offsets, deadline, through_rebalance=waits)
+
+    def run(self, seconds: float = 1.0) -> None:
+        loop = self.cluster.loop
+        end = loop.now() + seconds
+        while loop.now() < end:
+            self.commits.pump(loop.now())
+            self.cluster.poll(min(0.005, end - loop.now()))
+        self.commits.pump(loop.now())
+
+    @property
+    def sent(self) -> list[tuple[int, dict[int, int]]]:
+        """Generation, and offsets by partition."""
+        asked: list[Any] = [request for _, _, request in self.brokers.asked(OffsetCommitRequest)]
+        return [
+            (
+                r.generation_id_or_member_epoch,
+                {p.partition_index: p.committed_offset for topic in r.topics for p in topic.partitions},
+            )
+            for r in asked
+        ]
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch) -> World:
+    return World(monkeypatch)
+
+
+def failed(future: Future[None]) -> dict[TopicPartition, KcliError]:
+    assert isinstance(future.error, CommitFailedError)
+    return future.error.errors
+
+
+def test_o3_one_after_the_other(world: World) -> None:
+    """O3: the next is sent when the one before has its answer, however often that was asked for."""
+    world.say = ["COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_LOAD_IN_PROGRESS"]
+    futures = [world.submit(n) for n in (1, 2, 3)]
+    world.run()
+    assert [future.error for future in futures] == [None] * 3
+    assert [offsets[0] for _, offsets in world.sent] == [1, 1, 1, 2, 3]
+    assert world.commits.idle
+    assert (world.commits.done, world.commits.failed) == (3, 0)
+
+
+def test_o4_each_partition_has_its_own_error_and_only_what_may_pass_is_asked_again(world: World) -> None:
+    """O4: one is refused for good, one for the moment."""
+    world.say = [{0: "TOPIC_AUTHORIZATION_FAILED", 1: "COORDINATOR_LOAD_IN_PROGRESS"}]
+    future = world.submit(5, A, B)
+    world.run()
+    assert set(failed(future)) == {A}
+    assert [offsets for _, offsets in world.sent] == [{0: 5, 1: 5}, {1: 5}]
+    assert world.commits.failed == 1
+
+
+def test_o1_a_partition_that_the_answer_leaves_out_is_asked_again(world: World) -> None:
+    """O1: it may have been committed, and once more does no harm."""
+    world.say = [{0: "NONE"}]
+    future = world.submit(5, A, B)
+    world.cluster.loop.at(0.0, lambda: None)
+    world.run(0.05)
+    assert not future.done
+    assert world.sent == [(3, {0: 5, 1: 5})]
+
+
+def test_a_deadline_also_counts_behind_others(world: World) -> None:
+    world.say = [None]
+    first, second = world.submit(1), world.submit(2, within=0.5)
+    world.run(0.6)
+    assert not first.done
+    assert set(failed(second)) == {A}
+    assert len(world.sent) == 1
+
+
+def test_o1_at_its_deadline_a_commit_on_its_way_is_unknown_and_not_overtaken(world: World) -> None:
+    """O1: the next one waits for its answer."""
+    world.brokers.delay = 1.0
+    first, second = world.submit(1, within=0.5), world.submit(2)
+    world.run(0.9)
+    assert isinstance(failed(first)[A], OutcomeUnknownError)
+    assert len(world.sent) == 1
+    world.run(2.0)
+    assert second.done
+    assert second.error is None
+    assert [offsets[0] for _, offsets in world.sent] == [1, 2]
+
+
+def test_what_is_still_owned_is_committed_in_the_next_generation(world: World) -> None:
+    world.say = ["COORDINATOR_LOAD_IN_PROGRESS"]
+    future = world.submit(5, A, B)
+    world.run(0.05)
+    world.membership.who = GroupMetadata("g", 4, "m")
+    del world.membership.tenures[B]
+    world.run()
+    assert set(failed(future)) == {B}
+    assert world.sent[-1] == (4, {0: 5})
+
+
+def test_o3_what_was_owned_by_others_in_between_is_not(world: World) -> None:
+    """O3: they may have committed more."""
+    world.say = ["COORDINATOR_LOAD_IN_PROGRESS"]
+    future = world.submit(5, A)
+    world.run(0.05)
+    world.membership.who = GroupMetadata("g", 6, "m")
+    world.membership.tenures[A] = 2
+    world.run()
+    assert set(failed(future)) == {A}
+    assert [generation for generation, _ in world.sent] == [3]
+
+
+def test_while_it_joins_nothing_is_judged_by_what_it_owned(world: World) -> None:
+    world.say = ["COORDINATOR_LOAD_IN_PROGRESS"]
+    future = world.submit(5, A)
+    world.run(0.05)
+    world.membership.who, world.membership.is_joining = GroupMetadata("g", 4, "m"), True
+    world.membership.tenures.clear()
+    world.run()
+    assert not future.done
+    world.membership.is_joining, world.membership.tenures = False, {A: 1}
+    world.run()
+    assert future.done
+    assert future.error is None
+    assert world.sent[-1] == (4, {0: 5})
+
+
+def test_without_a_membership_nothing_is_said(world: World) -> None:
+    """A group without members would take it from anyone."""
+    world.membership.who = None
+    assert set(failed(world.submit(5))) == {A}
+    assert world.sent == []
+
+
+def test_a_commit_of_nobody_in_particular_goes_as_such(world: World) -> None:
+    world.commits.committer = Committer("g")
+    future = world.submit(5)
+    world.run()
+    assert future.error is None
+    assert world.sent == [(-1, {0: 5})]
+
+
+@pytest.mark.parametrize("waits", [True, False])
+@pytest.mark.parametrize("may_pass", [True, False])
+def test_g5_news_about_the_membership_is_told_once_and_decides_for_all(
+    world: World, waits: bool, may_pass: bool
+) -> None:
+    """G5: only who may wait for a rebalance does, and only if it may bring something."""
+    world.membership.may_pass = may_pass
+    world.say = ["REBALANCE_IN_PROGRESS"]
+    future = world.submit(5, A, B, waits=waits)
+    world.run()
+    assert world.membership.refusals == [Code.REBALANCE_IN_PROGRESS]
+    if waits and may_pass:
+        assert future.error is None
+        assert len(world.sent) == 2
+    else:
+        assert set(failed(future)) == {A, B}
+        assert len(world.sent) == 1
+
+
+def test_g13_a_stale_epoch_passes_without_the_caller(world: World) -> None:
+    """G13: the heartbeats bring the next one."""
+    world.membership.may_pass = world.membership.by_epoch = True
+    world.say = ["STALE_MEMBER_EPOCH"]
+    future = world.submit(5, waits=False)
+    world.run()
+    assert future.error is None
+
+
+def test_g6_another_coordinator_is_looked_for(world: World) -> None:
+    """G6: and told at the deadline."""
+    world.say = ["NOT_COORDINATOR"]
+    future = world.submit(5, within=0.5)
+    world.run()
+    assert "NOT_COORDINATOR" in str(failed(future)[A])
+
+
+def test_errors_that_no_retry_helps_end_it_at_once(world: World) -> None:
+    world.say = [KcliError("no")]
+    future = world.submit(5)
+    world.run(0.1)
+    assert str(failed(future)[A]) == "no"
+
+
+def test_whoever_leaves_abandons_what_is_not_answered(world: World) -> None:
+    world.say = [None]
+    futures = [world.submit(1), world.submit(2)]
+    world.commits.abandon(KcliError("left"))
+    assert [str(failed(future)[A]) for future in futures] == ["left", "left"]
+    assert world.commits.idle
+
+
+# The link
+
+
+def test_a_link_takes_over_what_another_thread_knows_once(world: World) -> None:
+    seen = Seen(world.cluster.view, Node(2, "b2", 9092))
+    world.link.learn(seen)
+    assert (node := world.link.node(0.0)) is not None
+    assert node.id == 2
+    world.link.refuted(ConnectError("gone"), 0.0)
+    world.link.learn(seen)
+    assert world.link.node(0.0) is None, "the same news is no news"
+
+
+def test_several_failures_of_one_coordinator_are_one(world: World) -> None:
+    now = world.cluster.loop.now()
+    assert world.link.refuted(ConnectError("gone"), now)
+    pause = world.link.wake_at - now
+    for _ in range(5):
+        assert world.link.refuted(ConnectError("gone"), now)
+    assert world.link.wake_at - now == pause
+    assert 0.05 < pause < 0.15
+
+
+def test_other_errors_say_nothing_of_the_coordinator(world: World) -> None:
+    assert not world.link.refuted(BrokerError(Code.UNKNOWN_MEMBER_ID, "x"), 0.0)
+    assert world.link.node(0.0) is not None
+
+
+def test_a_lookup_finds_it_and_a_final_refusal_is_raised(world: World) -> None:
+    found = [Code.COORDINATOR_NOT_AVAILABLE, Code.NONE, Code.GROUP_AUTHORIZATION_FAILED]
+
+    def script(_node: Node, request: Request) -> Any:
+        if type(request).__name__ != "FindCoordinatorRequest":
+            return answer()
+        code = found.pop(0)
+        return FindCoordinatorResponse(
+            coordinators=[Coordinator(key="g", node_id=2, host="b2", port=9092, error_code=code)]
+        )
+
+    world.brokers.script = script
+    loop, link = world.cluster.loop, world.link
+
+    def look(seconds: float) -> Node | None:
+        end = loop.now() + seconds
+        while (node := link.node(loop.now())) is None and loop.now() < end:
+            world.cluster.poll(0.01)
+        return node
+
+    link.refuted(ConnectError("gone"), loop.now())
+    node = look(1.0)
+    assert node is not None
+    assert node.id == 2
+    assert isinstance(link.error, BrokerError)
+    link.confirmed()
+    assert link.error is None
+    link.refuted(ConnectError("gone"), loop.now())
+    with pytest.raises(BrokerError, match="GROUP_AUTHORIZATION_FAILED"):
+        look(1.0)

@@ -1,0 +1,252 @@
+"""Heartbeats of a KIP-848 group, without a clock: what is said when, and what the answers do."""
+
+from typing import Any
+
+import pytest
+
+from kcli.core.errors import BrokerError, MembershipError
+from kcli.core.group.consumer_pulse import ConsumerPulse
+from kcli.core.group.membership import MemberEvent, Membership, MemberState
+from kcli.core.protocol.messages.consumer_group_heartbeat import (
+    Assignment,
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+    TopicPartitions,
+)
+from tests.fake.codes import Code
+
+S, E = MemberState, MemberEvent
+NEVER = float("inf")
+TOPIC = b"t" * 16
+
+
+def joining(*, instance_id: str | None = None, assignor: str = "") -> tuple[Membership, ConsumerPulse]:
+    member = Membership("g", instance_id, 10.0)
+    pulse = ConsumerPulse(member, 0.1, assignor=assignor)
+    member.happened(E.JOIN)
+    pulse.begin(["t"], 0.0)
+    return member, pulse
+
+
+def joined(**options: Any) -> tuple[Membership, ConsumerPulse]:
+    member, pulse = joining(**options)
+    answer(pulse, beat(pulse), epoch=4, given=[0, 1])
+    return member, pulse
+
+
+def beat(pulse: ConsumerPulse, now: float = 0.0) -> ConsumerGroupHeartbeatRequest:
+    request = pulse.request(now)
+    assert isinstance(request, ConsumerGroupHeartbeatRequest)
+    return request
+
+
+def answer(
+    pulse: ConsumerPulse,
+    request: Any,
+    code: str = "NONE",
+    *,
+    epoch: int = 4,
+    given: list[int] | None = None,
+    interval: int = 1_000,
+    now: float = 0.0,
+) -> Any:
+    rows = (
+        None
+        if given is None
+        else Assignment(topic_partitions=[TopicPartitions(topic_id=TOPIC, partitions=given)])
+    )
+    response = ConsumerGroupHeartbeatResponse(
+        error_code=Code[code],
+        member_id=request.member_id,
+        member_epoch=epoch,
+        heartbeat_interval_ms=interval,
+        assignment=rows,
+    )
+    return pulse.heard(request, response, now)
+
+
+def test_the_first_heartbeat_joins_and_tells_everything() -> None:
+    member, pulse = joining(assignor="range")
+    request = beat(pulse)
+    assert request.member_epoch == 0
+    assert request.member_id == member.member_id != ""
+    assert request.rebalance_timeout_ms == 10_000
+    assert request.subscribed_topic_names == ["t"]
+    assert request.topic_partitions == []
+    assert request.server_assignor == "range"
+    answer(pulse, request, epoch=4, given=[1, 0])
+    assert (member.state, member.generation) == (S.STABLE, 4)
+    assert pulse.target == {TOPIC: [0, 1]}
+
+
+def test_what_is_known_is_not_told_again_and_what_changed_is_told_at_once() -> None:
+    _, pulse = joined()
+    assert pulse.tick(0.0) == 1.0
+    second = beat(pulse, 1.0)
+    assert (second.member_epoch, second.subscribed_topic_names, second.topic_partitions) == (4, None, None)
+    answer(pulse, second, now=1.0)
+    pulse.owned = {TOPIC: [0, 1]}
+    pulse.changed()
+    assert pulse.tick(1.0) <= 1.0
+    third = beat(pulse, 1.0)
+    assert third.topic_partitions is not None
+    assert [(row.topic_id, row.partitions) for row in third.topic_partitions] == [(TOPIC, [0, 1])]
+
+
+def test_a_change_while_a_heartbeat_is_on_its_way_is_told_after_its_answer() -> None:
+    _, pulse = joined()
+    request = beat(pulse, 1.0)
+    pulse.changed()
+    answer(pulse, request, now=1.1)
+    assert pulse.tick(1.1) <= 1.1
+
+
+def test_what_may_not_have_been_heard_is_told_again() -> None:
+    _, pulse = joined()
+    pulse.unheard(beat(pulse, 1.0), 1.5)
+    assert pulse.tick(1.5) == pytest.approx(1.6)
+    request = beat(pulse, 1.6)
+    assert request.subscribed_topic_names == ["t"]
+    assert request.topic_partitions == []
+    assert request.member_epoch == 4
+
+
+@pytest.mark.parametrize(("instance_id", "epoch"), [(None, -1), ("i", -2)])
+def test_g2_a_late_poll_leaves_the_group(instance_id: str | None, epoch: int) -> None:
+    """G2: a static member only says that it is away."""
+    member, pulse = joined(instance_id=instance_id)
+    pulse.tick(10.0)
+    assert (member.state, member.generation) == (S.LATE, -1)
+    request = beat(pulse, 10.0)
+    assert request.member_epoch == epoch
+    answer(pulse, request, epoch=epoch, now=10.0)
+    assert pulse.tick(10.0) == NEVER
+
+
+def test_g2_a_late_poll_leaves_also_while_the_join_is_on_its_way() -> None:
+    """G2: the coordinator may have taken it; the answer that comes then makes nobody a member."""
+    member, pulse = joining()
+    join = beat(pulse)
+    pulse.tick(10.0)
+    member.polled_at = 10.5
+    member.happened(E.JOIN)
+    pulse.begin(["t"], 10.5)
+    answer(pulse, join, epoch=4, given=[0], now=10.5)
+    assert member.state is S.JOINING
+    leave = beat(pulse, 10.5)
+    assert leave.member_epoch == -1
+    answer(pulse, leave, epoch=-1, now=10.5)
+    assert beat(pulse, 10.5).member_epoch == 0
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_leaving_says_so_if_the_coordinator_may_know_it(asked: bool) -> None:
+    member, pulse = joining()
+    if asked:
+        beat(pulse)
+    member.happened(E.LEAVE)
+    member.leave_by = 5.0
+    pulse.tick(0.0)
+    if asked:
+        request = beat(pulse)
+        assert request.member_epoch == -1
+        answer(pulse, request, epoch=-1)
+        pulse.tick(0.0)
+    assert member.state is S.GONE
+
+
+def test_leaving_does_not_wait_longer_than_it_may() -> None:
+    member, pulse = joined()
+    member.happened(E.LEAVE)
+    member.leave_by = 5.0
+    pulse.tick(0.0)
+    pulse.unheard(beat(pulse), 0.0)
+    pulse.tick(5.0)
+    assert member.state is S.GONE
+
+
+SENT_AWAY = ["UNKNOWN_MEMBER_ID", "FENCED_MEMBER_EPOCH", "STALE_MEMBER_EPOCH", "ILLEGAL_GENERATION"]
+
+
+@pytest.mark.parametrize("code", SENT_AWAY)
+def test_g13_who_was_sent_away_has_nothing_and_comes_back_after_a_pause_that_grows(code: str) -> None:
+    """G13: bounded retries."""
+    member, pulse = joined()
+    now, pauses = 1.0, []
+    for _ in range(8):
+        answer(pulse, beat(pulse, now), code, now=now)
+        assert (member.state, member.generation) == (S.OUT, -1)
+        assert (pulse.target, pulse.owned) == (None, {})
+        member.polled_at = now
+        member.happened(E.JOIN)
+        pulse.begin(["t"], now)
+        due = pulse.tick(now)
+        pauses.append(due - now)
+        now = due
+    assert pauses == sorted(pauses)
+    assert pauses[0] == pytest.approx(0.1)
+    assert pauses[-1] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("epoch", [-1, 0])
+def test_g13_an_epoch_that_is_none_is_no_epoch(epoch: int) -> None:
+    """G13: said back to the coordinator, it would mean that the member leaves, or joins."""
+    member, pulse = joined()
+    answer(pulse, beat(pulse, 1.0), epoch=epoch, now=1.0)
+    assert (member.state, member.generation) == (S.OUT, -1)
+
+
+@pytest.mark.parametrize("code", ["UNSUPPORTED_ASSIGNOR", "FENCED_INSTANCE_ID", "GROUP_MAX_SIZE_REACHED"])
+def test_g13_g14_refusals_are_for_good(code: str) -> None:
+    """G13, G14: with the remedy."""
+    member, pulse = joining()
+    answer(pulse, beat(pulse), code)
+    assert member.state is S.FENCED
+    assert isinstance(member.error, MembershipError)
+    assert member.error.do
+    assert pulse.tick(100.0) == NEVER
+
+
+@pytest.mark.parametrize("interval", [0, -5])
+def test_g13_an_interval_of_zero_is_no_flood(interval: int) -> None:
+    """G13: ten a second at most."""
+    _, pulse = joined()
+    answer(pulse, beat(pulse, 1.0), interval=interval, now=1.0)
+    assert pulse.tick(1.0) == pytest.approx(1.1)
+
+
+def test_g6_a_moved_coordinator_is_for_the_link_and_the_heartbeat_is_repeated_at_once() -> None:
+    """G6: NOT_COORDINATOR."""
+    member, pulse = joined()
+    assert isinstance(answer(pulse, beat(pulse, 1.0), "NOT_COORDINATOR", now=1.0), BrokerError)
+    assert pulse.tick(1.0) == 1.0
+    assert member.state is S.STABLE
+
+
+def test_g6_a_coordinator_that_is_not_ready_is_asked_again_soon() -> None:
+    """G6: COORDINATOR_LOAD_IN_PROGRESS."""
+    member, pulse = joining()
+    assert answer(pulse, beat(pulse), "COORDINATOR_LOAD_IN_PROGRESS") is None
+    assert pulse.tick(0.0) == pytest.approx(0.1)
+    assert member.state is S.JOINING
+
+
+@pytest.mark.parametrize("code", ["NONE", *SENT_AWAY, "FENCED_INSTANCE_ID"])
+def test_g5_an_answer_to_what_it_was_changes_nothing(code: str) -> None:
+    """G5: the member was lost, by a commit say, and joins anew before the answer came."""
+    member, pulse = joined()
+    old = beat(pulse, 1.0)
+    member.happened(E.LOST)
+    member.happened(E.JOIN)
+    pulse.begin(["t"], 1.0)
+    answer(pulse, old, code, given=[0], now=1.0)
+    assert member.state is S.JOINING
+    assert pulse.target is None
+
+
+@pytest.mark.parametrize("state", [S.OUT, S.LATE, S.FENCED, S.GONE])
+def test_who_is_no_member_is_silent(state: MemberState) -> None:
+    member, pulse = joining()
+    member.cell.state = state
+    assert pulse.tick(100.0) == NEVER
+    assert pulse.request(100.0) is None

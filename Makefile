@@ -23,7 +23,7 @@ SUITES := $(wildcard $(ORDER)) \
 help:
 	@echo 'make demo       a throw-away Apache Kafka, and records through it and back'
 	@echo 'make test       the static checks, then every suite'
-	@echo 'make chaos      the fault runs of tests/chaos in their full length: about half an hour'
+	@echo 'make chaos      the fault runs of tests/chaos in their full length: about an hour'
 	@echo 'make check      static only: ruff, mypy, import contracts, generated files'
 	@echo 'make docs       writes the generated files again: man pages, completions, README blocks'
 	@echo 'make bench      runs the benchmarks'
@@ -38,11 +38,11 @@ demo: venv
 test: check
 	@$(PY) -m pytest -p tests.checks.skips $(SUITES) $(PYTEST_ARGS)
 
-# What `make test` does in small: more kills, records, transactions and lost answers, longer standstills.
+# What `make test` does in small: more kills, records, transactions and lost answers, longer standstills and churn.
 chaos: venv-dev
 	@KCLI_CHAOS_KILLS=10 KCLI_CHAOS_RECORDS=100000 KCLI_CHAOS_SWALLOWED=300 KCLI_CHAOS_STOPS=8 \
 	    KCLI_CHAOS_TRANSACTIONS=1000 KCLI_CHAOS_COORDINATOR_KILLS=4 \
-	    KCLI_CHAOS_MEGABYTES=5000 KCLI_CHAOS_PAUSE=60 $(PY) -m pytest -rP --durations=0 tests/chaos $(PYTEST_ARGS)
+	    KCLI_CHAOS_MEGABYTES=5000 KCLI_CHAOS_PAUSE=60 KCLI_CHAOS_CHURN=120 $(PY) -m pytest -rP --durations=0 tests/chaos $(PYTEST_ARGS)
 
 check: venv-dev
 	@$(PY) -m ruff check .

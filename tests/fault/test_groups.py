@@ -128,7 +128,10 @@ def test_after_a_callback_that_raises_every_partition_is_read_by_somebody(protoc
     with cluster_of(4) as cluster:
         fill(cluster, 4)
         wishes = {"group_protocol": protocol, "partition_assignment_strategy": "cooperative-sticky"}
-        with member(cluster, **wishes) as a, member(cluster, **wishes) as b:
+        with member(cluster, **wishes) as a, member(cluster, None, **wishes) as b:
+            if which == "revoked":
+                settle(a, partitions=4)
+            b.subscribe("t")
             left = {"a": 2, "b": 2}
 
             def raising(name: str) -> Any:

@@ -153,12 +153,10 @@ def parse_delimiter(text: str) -> bytes:
     return out + raw_bytes(text[at:])
 
 
-_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
-
-
 def check_topic_name(name: str) -> None:
     """A usage error for a name that no topic can have."""
     from kcli.commands._exit import usage
+    from kcli.core.topic_names import is_topic_name
 
     if name.startswith("^"):
         raise usage(
@@ -166,7 +164,7 @@ def check_topic_name(name: str) -> None:
             why="it looks like a pattern; this version takes names only",
             do="name the topics one by one: `kcli topics list --match GLOB` shows them",
         )
-    if not _TOPIC.fullmatch(name) or name in (".", ".."):
+    if not is_topic_name(name):
         raise usage(
             f"kcli: {name!r} is not the name of a topic",
             why="names have 1 to 249 letters, digits, dots, underscores and dashes",

@@ -1,17 +1,27 @@
 """The consumer's Python API, on the fake cluster: what the documents promise, call by call."""
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from kcli.core import Consumer
+from kcli.core import Admin, Consumer
 from kcli.core.consumer.deserialization import DeserializationError
 from kcli.core.consumer.subscription import Span
-from kcli.core.errors import CommitFailedError, ConfigError, NoOffsetError
+from kcli.core.errors import (
+    ClosedError,
+    CommitFailedError,
+    ConfigError,
+    KcliError,
+    NoOffsetError,
+    NotFoundError,
+)
 from kcli.core.options import ConsumerOptions
+from kcli.core.protocol.messages.describe_groups import DescribeGroupsRequest
 from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
+from kcli.core.records.view import BatchView
 from kcli.core.types import OffsetAndMetadata, Record, TopicPartition
 from tests.fake.cluster import FakeCluster
 from tests.fault.producing import PATIENCE, numbers, quick, send
@@ -315,3 +325,177 @@ def test_a_subscription_may_be_left_and_taken_up_again(cluster: FakeCluster, pro
         consumer.unsubscribe()
         consumer.subscribe("t")
         read_until(consumer, lambda _: len(consumer.assignment) == 2)
+
+
+# --- what is no call ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wrong", ["5", 1.5, None, -1, OffsetAndMetadata(-5)], ids=repr)
+def test_what_is_no_offset_is_refused_before_anything_happens(cluster: FakeCluster, wrong: Any) -> None:
+    with reader(cluster) as consumer:
+        consumer.subscribe("t")
+        read(consumer, 60)
+        for call in (consumer.commit, consumer.commit_async, consumer.rewind_offsets):
+            with pytest.raises(ConfigError, match="no offset"):
+                call({P0: wrong})
+        if wrong not in (-1, OffsetAndMetadata(-5)):  # −1 is the end
+            with pytest.raises(ConfigError):
+                consumer.seek(P0, wrong)
+        consumer.commit()
+    assert cluster.committed_offsets("g") == {P0: 30, P1: 30}
+
+
+def test_what_cannot_be_committed_is_named(cluster: FakeCluster) -> None:
+    with reader(cluster, enable_auto_commit=False) as consumer:
+        consumer.assign({P0: Span(0), P1: Span(0)})
+        read(consumer, 60)
+        for wrong in ("nope", TopicPartition("t", 7), None, 5, [TopicPartition("u", 0)]):
+            with pytest.raises(ConfigError, match="cannot be committed"):
+                consumer.commit(wrong)
+        consumer.commit([P0], (P1))
+    assert cluster.committed_offsets("g") == {P0: 30, P1: 30}
+
+
+@pytest.mark.parametrize("topics", [[1], [None], ["bad name!"], 5])
+def test_topics_that_are_none_are_refused_and_forgotten(cluster: FakeCluster, topics: Any) -> None:
+    with reader(cluster) as consumer:
+        with pytest.raises((ConfigError, TypeError)):
+            consumer.subscribe(topics)
+        with pytest.raises(ConfigError):
+            consumer.assign([("t", "0")])  # type: ignore[list-item]
+        consumer.subscribe("t")
+        read(consumer, 60)
+
+
+def test_a_rewind_to_nowhere_leaves_the_group_alone(cluster: FakeCluster) -> None:
+    with reader(cluster) as consumer:
+        consumer.subscribe("t")
+        with pytest.raises(ConfigError):
+            consumer.rewind_offsets({})
+        for nowhere in (TopicPartition("t", 9), TopicPartition("nope", 0)):
+            with pytest.raises(NotFoundError):
+                consumer.rewind_offsets({nowhere: 1})
+        read(consumer, 60)
+    assert cluster.seen(DescribeGroupsRequest) == []
+
+
+def test_a_closed_consumer_says_so(cluster: FakeCluster) -> None:
+    consumer = reader(cluster)
+    consumer.subscribe("t")
+    read(consumer, 60)
+    consumer.close()
+    consumer.close()
+    for call in (lambda: consumer.poll(0), lambda: consumer.subscribe("t"), lambda: consumer.assign([P0])):
+        with pytest.raises(ClosedError):
+            call()
+    assert "kcli-heartbeat" not in [thread.name for thread in threading.enumerate()]
+
+
+def test_a_foreign_thread_cannot_close_it_and_does_no_harm(cluster: FakeCluster) -> None:
+    errors: list[BaseException] = []
+    with reader(cluster) as consumer:
+        consumer.subscribe("t")
+        read(consumer, 60)
+
+        def close() -> None:
+            try:
+                consumer.close()
+            except RuntimeError as error:
+                errors.append(error)
+
+        foreigner = threading.Thread(target=close)
+        foreigner.start()
+        foreigner.join()
+        consumer.commit()
+    assert len(errors) == 1
+    assert cluster.group_state("g") == "Empty"
+
+
+def test_whoever_polls_first_is_its_thread(cluster: FakeCluster) -> None:
+    consumer = reader(cluster)
+    found: list[Record] = []
+
+    def work() -> None:
+        with consumer:
+            consumer.subscribe("t")
+            found.extend(read(consumer, 60))
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    worker.join(PATIENCE)
+    assert len(found) == 60
+
+
+def test_a_second_reader_takes_over_from_the_first_and_loses_nothing(cluster: FakeCluster) -> None:
+    with reader(cluster, group_id="") as consumer:
+        consumer.assign({P0: Span(0)})
+        first = iter(consumer)
+        assert [next(first).offset for _ in range(3)] == [0, 1, 2]
+        second = iter(consumer)
+        assert next(second).offset == 3
+        assert next(first).offset == 4
+        assert next(second).offset == 5
+
+
+def test_a_wakeup_ends_the_loop(cluster: FakeCluster) -> None:
+    with reader(cluster, group_id="") as consumer:
+        consumer.assign({P0: Span(0)})
+        timer = threading.Timer(0.5, consumer.wakeup)
+        timer.start()
+        assert len(list(consumer)) == 30
+
+
+def test_callbacks_that_poll_are_told(cluster: FakeCluster) -> None:
+    told: list[KcliError] = []
+    with reader(cluster) as consumer:
+
+        def poll(_places: list[TopicPartition]) -> None:
+            try:
+                consumer.poll(0)
+            except KcliError as error:
+                told.append(error)
+
+        consumer.subscribe("t", on_assigned=poll)
+        read(consumer, 60)
+    assert "must not poll" in str(told[0])
+
+
+def test_what_was_read_is_committed_before_other_partitions_are_assigned(cluster: FakeCluster) -> None:
+    with reader(cluster) as consumer:
+        consumer.assign([P0])
+        read(consumer, 30)
+        consumer.assign([P1])
+        assert cluster.committed_offsets("g") == {P0: 30}
+        read(consumer, 30)
+        consumer.unsubscribe()
+        assert cluster.committed_offsets("g") == {P0: 30, P1: 30}
+
+
+def test_one_record_a_poll_decodes_its_batch_once(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decoded: list[int] = []
+    original = BatchView.columns
+
+    def counting(self: BatchView, limit: int | None = None) -> Any:
+        decoded.append(1)
+        return original(self, limit)
+
+    monkeypatch.setattr(BatchView, "columns", counting)
+    with reader(cluster, group_id="", max_poll_records=1) as consumer:
+        consumer.assign({P0: Span(0)})
+        assert [record.offset for record in read(consumer, 30)] == list(range(30))
+    assert len(decoded) <= 5
+
+
+def test_admin_takes_no_letters_for_names(cluster: FakeCluster) -> None:
+    cluster.create_topic("a", 1)
+    with Admin(bootstrap_servers=cluster.bootstrap) as admin:
+        for call in (admin.delete_topics, admin.describe_topics, admin.delete_groups, admin.describe_groups):
+            with pytest.raises(ConfigError, match="list of names"):
+                call("ab")
+        with pytest.raises(ConfigError):
+            admin.list_groups(states="Stable")
+        assert "a" in [topic.name for topic in admin.list_topics()]
+    with pytest.raises(ConfigError, match="security_protcol"):
+        Admin(bootstrap_servers=cluster.bootstrap, security_protcol="SSL")

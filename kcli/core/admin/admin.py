@@ -5,12 +5,13 @@ Each call loads the module that carries it out: whoever lists topics does not pa
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kcli.core.cluster.cluster import Cluster
+from kcli.core.errors import ConfigError
 from kcli.core.hooks import NO_HOOKS, Hooks
-from kcli.core.options import ClientOptions, build
+from kcli.core.options import ClientOptions, given
 
 if TYPE_CHECKING:
     from kcli.core.admin.brokers import ClusterDescription, LogDir
@@ -29,6 +30,17 @@ if TYPE_CHECKING:
     from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition, TopicSpec
 
 
+def several(names: Iterable[str]) -> list[str]:
+    """Each name once. A bare string is refused: its letters would be taken for the names."""
+    found = list(dict.fromkeys(names))
+    for name in [names] if isinstance(names, str) else found:
+        if isinstance(names, str) or not isinstance(name, str):
+            raise ConfigError(
+                f"{name!r} is not a list of names", why="each name is text in a list", do=f"[{name!r}]"
+            )
+    return found
+
+
 class Admin:
     """``Admin(bootstrap_servers="host:9092")``; a context manager. ``timeout`` is in seconds, per call.
 
@@ -44,7 +56,7 @@ class Admin:
         timeout: float = 10.0,
         **values: Any,
     ) -> None:
-        self.cluster = Cluster(options or build(ClientOptions, values), hooks=hooks)
+        self.cluster = Cluster(given(ClientOptions, options, values), hooks=hooks)
         self._known_coordinators: Coordinators | None = None
         self._timeout = timeout
         self._emptied: set[str] = set()
@@ -103,6 +115,7 @@ class Admin:
 
     def describe_topics(self, names: Sequence[str]) -> dict[str, TopicInfo | KcliError]:
         """Each name's topic, or why not."""
+        names = several(names)
         from kcli.core.admin import topics
 
         return topics.describe_topics(self.cluster, names, self._start())
@@ -115,6 +128,7 @@ class Admin:
 
     def delete_topics(self, names: Sequence[str]) -> Outcome:
         """Deletes topics with all their records."""
+        names = several(names)
         from kcli.core.admin import topics
 
         return topics.delete_topics(self.cluster, names, self._start())
@@ -170,6 +184,7 @@ class Admin:
 
     def describe_topic_configs(self, names: Sequence[str]) -> dict[str, list[ConfigEntry] | KcliError]:
         """All configuration entries of each topic."""
+        names = several(names)
         from kcli.core.admin import configs
 
         return configs.describe_topic_configs(self.cluster, names, self._start())
@@ -192,6 +207,7 @@ class Admin:
 
         Raises ConfigError for a state or type that does not exist, and the first error when nobody has answered.
         """
+        states, types = several(states), several(types)
         from kcli.core.admin import groups
 
         return groups.list_groups(
@@ -205,6 +221,7 @@ class Admin:
 
         NotFoundError for a group that does not exist, UnsupportedError for a share or streams group.
         """
+        names = several(names)
         from kcli.core.admin import group_description
 
         return group_description.describe_groups(
@@ -216,6 +233,7 @@ class Admin:
 
         NON_EMPTY_GROUP for a group with members, NotFoundError for one that does not exist.
         """
+        names = several(names)
         from kcli.core.admin import groups
 
         outcome = groups.delete_groups(
@@ -311,6 +329,7 @@ class Admin:
 
     def describe_transactions(self, names: Sequence[str]) -> dict[str, TransactionDescription | KcliError]:
         """The state of each transactional id, with the partitions of its open transaction (KIP-664)."""
+        names = several(names)
         from kcli.core.admin import transactions
 
         return transactions.describe_transactions(self.cluster, self._coordinators(), names, self._start())

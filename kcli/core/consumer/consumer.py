@@ -21,18 +21,28 @@ from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.consumer.fetcher import Fetcher, OutOfRangeError
 from kcli.core.consumer.handout import Handout
 from kcli.core.consumer.metrics import ConsumerMetrics
-from kcli.core.consumer.positions import Positions, to_commit
+from kcli.core.consumer.positions import Positions, offset_given, to_commit
 from kcli.core.consumer.rebalancing import RebalanceListener, Rebalancing
-from kcli.core.consumer.subscription import UNKNOWN, PartitionState, Span, Subscription
-from kcli.core.errors import ConfigError, DataLossError, KcliError, TimedOutError
+from kcli.core.consumer.subscription import UNKNOWN, PartitionState, Phase, Span, Subscription
+from kcli.core.errors import (
+    ClosedError,
+    ConfigError,
+    DataLossError,
+    KcliError,
+    MembershipError,
+    NotFoundError,
+    TimedOutError,
+)
 from kcli.core.future import Future
 from kcli.core.group.assignors.assignor import Assignor
 from kcli.core.group.group import Group
 from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.options import ConsumerOptions, given
+from kcli.core.topic_names import check_topic
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, Record, TopicPartition
 
 _NEVER = float("inf")
+_LAST_OFFSET = (1 << 63) - 1
 _PATTERN_PATIENCE = 2.0  # seconds that a topic may be missing before a pattern does without it
 _LEAVE_PATIENCE = 5.0  # seconds for the last commit and the farewell
 
@@ -120,9 +130,15 @@ class Consumer:
         there), ``on_lost`` when it is too late for that (default: ``on_revoked``), ``on_assigned`` before anything
         of them is read (seek there).
         """
+        self._must_be_open()
         group = self._must_have_group()
         if self._subscription_is_manual:
             raise ConfigError("partitions were assigned by hand", do="unsubscribe first")
+        names = frozenset[str]()
+        if not isinstance(topics, re.Pattern):
+            names = frozenset([topics] if isinstance(topics, str) else topics)
+            for name in names:
+                check_topic(name)
         self._rebalancing.listen(on_assigned, on_revoked, on_lost)
         self._subscribed = True
         if isinstance(topics, re.Pattern):
@@ -130,16 +146,16 @@ class Consumer:
             self.cluster.all_known = True
             return
         self._pattern = None
-        names = frozenset([topics] if isinstance(topics, str) else topics)
         self.cluster.topics.update(names)
         group.subscribe(names)
 
     def unsubscribe(self) -> None:
         """Leaves the group, or forgets what was assigned by hand."""
-        if self._subscribed:
+        try:
             self._leave(_LEAVE_PATIENCE, commit=True)
-        self._subscribed, self._pattern = False, None
-        self._subscription.assign({})
+        finally:
+            self._subscribed, self._pattern = False, None
+            self._subscription.assign({})
 
     @property
     def _subscription_is_manual(self) -> bool:
@@ -150,9 +166,17 @@ class Consumer:
 
         Without a start: from the committed offset of ``group.id``, or else where ``auto.offset.reset`` says.
         """
+        self._must_be_open()
         if self._subscribed:
             raise ConfigError("topics were subscribed to", do="unsubscribe first")
         chosen = spans if isinstance(spans, Mapping) else {TopicPartition(*where): Span() for where in spans}
+        for topic, partition in chosen:
+            check_topic(topic)
+            if type(partition) is not int or partition < 0:
+                raise ConfigError(
+                    f"{partition!r} is no partition of {topic}", why="it must be a number from 0 on"
+                )
+        self._auto_commit.before_close(self.cluster.deadline(_LEAVE_PATIENCE))
         self.cluster.topics.update(where.topic for where in chosen)
         self._subscription.assign(chosen)
 
@@ -166,8 +190,8 @@ class Consumer:
         self.state(where)
         if offset in (EARLIEST, LATEST):
             self._subscription.begin_anew(where, offset)
-        elif offset < 0:
-            raise ConfigError(f"{where}: {offset} is no offset")
+        elif type(offset) is not int or not 0 <= offset <= _LAST_OFFSET:
+            raise ConfigError(f"{where}: {offset!r} is no offset", why="it must be a whole number from 0 on")
         else:
             self._subscription.seek(where, offset)
 
@@ -188,6 +212,10 @@ class Consumer:
         """
         deadline = self.cluster.deadline(timeout)
         while (state := self.state(where)).position == UNKNOWN:
+            if state.phase is Phase.FAILED:
+                raise KcliError(
+                    f"the position of {where} is not known", why="reading it has failed", do="seek"
+                )
             if self.cluster.loop.now() >= deadline:
                 raise TimedOutError(f"the position of {where} is not known", why=state.phase.value)
             self._turn(deadline, polls=False)
@@ -223,13 +251,16 @@ class Consumer:
 
         The position follows record by record: a commit in between covers what was handed over, no more.
         """
-        for record in self._handout.one_by_one(self._next(timeout)):
-            yield deserialized(record, *self._deserializers) if any(self._deserializers) else record
+        yield from self._one_by_one(self._next(timeout))
 
     def __iter__(self) -> Iterator[Record]:
-        """Records without end, or up to the stop of every partition."""
-        while not self.done:
-            yield from self.records()
+        """Records without end: up to the stop of every partition, or a ``wakeup``."""
+        while batches := self._next(None):
+            yield from self._one_by_one(batches)
+
+    def _one_by_one(self, batches: list[FetchedBatch]) -> Iterator[Record]:
+        for record in self._handout.one_by_one(batches):
+            yield deserialized(record, *self._deserializers) if any(self._deserializers) else record
 
     def wakeup(self) -> None:
         """Ends the current or the next poll; for other threads and signal handlers."""
@@ -243,20 +274,20 @@ class Consumer:
 
         CommitFailedError says which were not committed and why.
         """
+        commits = self._must_have_group().commits
         offsets = self._to_commit(what)
         if not offsets:
             return
         deadline = self.cluster.deadline(timeout)
-        commits = self._must_have_group().commits
         future = commits.submit(offsets, deadline, through_rebalance=False)
         future.result(max(0.0, deadline - self.cluster.loop.now()) + 1.0)
         self._auto_commit.committed(offsets)
 
     def commit_async(self, *what: What | Offsets) -> Future[None]:
         """The same without waiting; polls carry it on. Commits are made in the order of the calls."""
-        offsets = self._to_commit(what)
+        commits, offsets = self._must_have_group().commits, self._to_commit(what)
         deadline = self.cluster.deadline()
-        future = self._must_have_group().commits.submit(offsets, deadline, through_rebalance=True)
+        future = commits.submit(offsets, deadline, through_rebalance=True)
         future.on_done(lambda done: None if done.error else self._auto_commit.committed(offsets))
         return future
 
@@ -271,7 +302,7 @@ class Consumer:
             while (node_id := group.coordinator(self.cluster.loop.now())) is None:
                 until = min(group.coordinator_known_at, deadline)
                 if self.cluster.loop.now() >= deadline:
-                    raise TimedOutError("looking for the group's coordinator took too long")
+                    raise TimedOutError("the group's coordinator was not found in time", why=group.obstacle)
                 self.cluster.poll(max(0.0, until - self.cluster.loop.now()))
             answer = group.fetch_offsets(wanted - found.keys(), node_id)
             asked: Future[Any] = Future(self.cluster.loop.wait)
@@ -299,13 +330,27 @@ class Consumer:
         committed first. MembershipError when they could not be held: nothing was committed then.
         """
         group, deadline = self._must_have_group(), self.cluster.deadline(timeout)
+        if not isinstance(offsets, Mapping) or not offsets:
+            raise ConfigError(
+                f"{offsets!r} says not where to rewind to", why="it must map partitions to offsets"
+            )
         wanted = self._to_commit((offsets,))
         if not self._subscribed:
             raise ConfigError(
                 "rewind_offsets is for members", why="nothing is subscribed to", do="use commit and seek"
             )
+        there = self.partitions(
+            sorted({where.topic for where in wanted}), max(0.0, deadline - self.cluster.loop.now())
+        )
+        for where in wanted:
+            if where.partition not in there[where.topic]:
+                raise NotFoundError(f"topic {where.topic} has no partition {where.partition}")
         if not self._settled(group, deadline):
             raise TimedOutError("the member did not find its place in the group in time")
+        if not group.is_member:
+            raise MembershipError(
+                "this consumer is not a member of its group yet", do="poll until it has partitions"
+            )
         kept = group.owned - wanted.keys()
         commit = self._auto_commit.before_revocation(kept)
         if commit is not None:
@@ -330,6 +375,7 @@ class Consumer:
         """
         if self._closed:
             return
+        self.cluster.loop.check_owner()
         self._closed = True
         try:
             self._leave(timeout, commit=commit)
@@ -358,7 +404,13 @@ class Consumer:
 
     # --- inside --------------------------------------------------------------------------------------
 
+    def _must_be_open(self) -> None:
+        if self._closed:
+            raise ClosedError("the consumer is closed")
+
     def _next(self, timeout: float | None) -> list[FetchedBatch]:
+        self._must_be_open()
+        self._handout.end_open()
         loop = self.cluster.loop
         deadline = _NEVER if timeout is None else loop.now() + timeout
         self._auto_commit.polled(loop.now())
@@ -446,15 +498,35 @@ class Consumer:
 
     def _to_commit(self, what: tuple[What | Offsets, ...]) -> dict[TopicPartition, OffsetAndMetadata]:
         if len(what) == 1 and isinstance(what[0], Mapping):
-            return {
-                TopicPartition(*where): OffsetAndMetadata(place) if isinstance(place, int) else place
-                for where, place in what[0].items()
-            }
+            return {TopicPartition(*where): offset_given(where, place) for where, place in what[0].items()}
+        chosen = self._chosen(what) if what else self.assignment
         found: dict[TopicPartition, OffsetAndMetadata] = {}
-        for where, state in self._subscription.items():
-            if (not what or where in what or where.topic in what) and state.position != UNKNOWN:
+        for where in chosen:
+            state = self.state(where)
+            if state.position != UNKNOWN:
                 found[where] = to_commit(state.position, state.epoch)
         return found
+
+    def _chosen(self, what: Iterable[Any]) -> set[TopicPartition]:
+        """The assigned partitions that topics, partitions and collections of partitions name."""
+        chosen: set[TopicPartition] = set()
+        for one in what:
+            if isinstance(one, str):
+                places = {where for where in self.assignment if where.topic == one}
+            elif (
+                isinstance(one, tuple) and len(one) == len(TopicPartition._fields) and isinstance(one[0], str)
+            ):
+                places = {TopicPartition(*one)} & self.assignment
+            elif isinstance(one, list | tuple | set | frozenset):
+                places = self._chosen(one)
+            else:
+                raise ConfigError(f"{one!r} cannot be committed", why="it is neither a topic nor a partition")
+            if not places and one not in ([], ()):
+                raise ConfigError(
+                    f"{one!r} cannot be committed", why="nothing of it is assigned to this consumer"
+                )
+            chosen |= places
+        return chosen
 
     def _must_have_group(self) -> Group:
         if self._group is None:
@@ -469,13 +541,13 @@ class Consumer:
         try:
             if commit:
                 self._end_join(group, timeout / 2)
-                self._auto_commit.before_close(deadline)
+                self._auto_commit.before_close(deadline - timeout / 4)  # the rest is for the farewell
             if self._subscribed and group.is_member:
                 self._rebalancing.revoked(self.assignment)
             elif self._subscribed:
                 self._rebalancing.lost(self.assignment)
         finally:
-            group.leave(max(0.0, deadline - self.cluster.loop.now()))
+            group.leave(max(timeout / 4, deadline - self.cluster.loop.now()))
 
     def _end_join(self, group: Group, timeout: float) -> None:
         """Lets a join come to its end that keeps partitions (KIP-429): until it knows the generation that the group

@@ -26,6 +26,30 @@ class _Item:
     epoch: int
 
 
+class _Cursor:
+    """Goes through the records of a batch once, part by part."""
+
+    def __init__(self, fetched: FetchedBatch) -> None:
+        self.batch = fetched.batch
+        self.position = fetched.batch.base_offset
+        self._records = fetched.batch.records(*fetched.where)
+        self._next: Record | None = None
+
+    def part(self, first: int, stop: int) -> Iterator[Record]:
+        """Those at ``first`` up to, not including, ``stop``."""
+        while True:
+            record = self._next or next(self._records, None)
+            self._next = None
+            if record is None:
+                return
+            if record.offset >= stop:
+                self._next = record
+                return
+            self.position = record.offset + 1
+            if record.offset >= first:
+                yield record
+
+
 class Handout:
     """``take`` until it is ``empty``, then ``begin`` with the next answer. ``records``, ``bytes``: handed out so far."""
 
@@ -34,6 +58,8 @@ class Handout:
         self._withheld = withheld
         self._arrived: Arrived | None = None
         self._items: deque[_Item] = deque()
+        self._open: list[FetchedBatch] = []
+        self._cursor: _Cursor | None = None
         self.records = 0
         self.bytes = 0
 
@@ -54,6 +80,7 @@ class Handout:
     def release(self) -> None:
         """Forgets what is left, and gives the bytes back: nothing that was handed out is valid any more."""
         self._items.clear()
+        self._cursor = None
         if self._arrived is not None:
             self._arrived.release()
             self._arrived = None
@@ -86,30 +113,46 @@ class Handout:
     def one_by_one(self, batches: list[FetchedBatch]) -> Iterator[Record]:
         """The records of ``batches``; positions follow record by record, and what is not taken is read again."""
         versions = {batch.where: state.version for batch in batches if (state := self._of(batch))}
+        self._open = batches
         try:
-            while batches:
+            while batches and self._open is batches:
                 fetched = batches[0]
                 state = self._of(fetched)
                 if state is None or state.version != versions.get(fetched.where):
                     batches.pop(0)  # sought elsewhere, or taken away, by what was done with a record
                     continue
-                for record in fetched.batch.records(*fetched.where):
-                    if not fetched.first <= record.offset < fetched.stop:
-                        continue
+                for record in self._records_of(fetched):
                     if state.version != versions[fetched.where] or self._of(fetched) is not state:
                         break
                     state.position, state.epoch = record.offset + 1, record.leader_epoch
                     self.records += 1
                     yield record
+                    if self._open is not batches:
+                        return  # another poll has begun: what is left here is read again there
                 else:
                     self._moved(fetched.where, fetched.then, fetched.then_epoch)
-                fetched.batch.forget_payload()
+                if fetched.then >= fetched.batch.next_offset:
+                    self._cursor = None
+                    fetched.batch.forget_payload()
                 batches.pop(0)
         finally:
-            for where in {batch.where for batch in batches}:
-                state = self._subscription.get(where)
-                if state is not None and state.version == versions.get(where):
-                    self._subscription.step_back(where)
+            if self._open is batches:
+                self.end_open(versions)
+
+    def end_open(self, versions: dict[TopicPartition, int] | None = None) -> None:
+        """What the last ``one_by_one`` has not handed out is read again later."""
+        batches, self._open = self._open, []
+        for where in {batch.where for batch in batches}:
+            state = self._subscription.get(where)
+            if state is not None and (versions is None or state.version == versions.get(where)):
+                self._subscription.step_back(where)
+
+    def _records_of(self, fetched: FetchedBatch) -> Iterator[Record]:
+        """Of a batch that is handed out in several parts the records are decoded once."""
+        cursor = self._cursor
+        if cursor is None or cursor.batch is not fetched.batch or cursor.position > fetched.first:
+            cursor = self._cursor = _Cursor(fetched)
+        return cursor.part(fetched.first, fetched.stop)
 
     # --- inside ------------------------------------------------------------------------------------
 

@@ -370,6 +370,14 @@ def _then(take: Callable[[_Question], None], question: _Question, _answer: Futur
     take(question)
 
 
+def offset_given(where: TopicPartition, place: object) -> OffsetAndMetadata:
+    """What an application wants to be committed; ConfigError for what is no offset: brokers would take it."""
+    wish = OffsetAndMetadata(place) if type(place) is int else place
+    if not isinstance(wish, OffsetAndMetadata) or type(wish.offset) is not int or wish.offset < 0:
+        raise ConfigError(f"{where}: {place!r} is no offset", why="it must be a whole number from 0 on")
+    return wish
+
+
 def to_commit(position: int, epoch: int) -> OffsetAndMetadata:
     """What is committed of a position: the leader epoch goes along, so that a cut log is noticed (KIP-320)."""
     return OffsetAndMetadata(position, "", epoch)

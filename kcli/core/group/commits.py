@@ -157,7 +157,7 @@ class Commits:
                 self.wake_at = self._not_before
                 break
             if not self._send(self._queue[0], now):
-                break
+                break  # it cannot be sent now; another one would overtake it
         self.wake_at = min(self.wake_at, *(commit.deadline for commit in self._queue), float("inf"))
 
     def abandon(self, error: KcliError) -> None:
@@ -184,6 +184,7 @@ class Commits:
             return True
         if commit.made_as != present:
             if self.committer.joining:
+                self._fail_waiting()
                 self.wake_at = now + self._cluster.options.retry_backoff_ms / 1000
                 return False
             self._carry_over(commit, present)
@@ -202,6 +203,12 @@ class Commits:
         request = commit_request(present, commit.offsets, ids, by_epoch=self.committer.by_epoch)
         self._asked = (commit, self._cluster.send(request, node.id), ids)
         return True
+
+    def _fail_waiting(self) -> None:
+        """Whoever waits for his commit does not poll, and so the join that everything here waits for has no end."""
+        error = BrokerError(REBALANCE_IN_PROGRESS, f"commit of group {self.committer.group_id}")
+        for commit in [commit for commit in self._queue if not commit.through_rebalance]:
+            self._fail_all(commit, error)
 
     def _carry_over(self, commit: _Commit, present: GroupMetadata) -> None:
         """What is owned in the new generation too is committed there; the rest belongs to others now, or did."""

@@ -169,6 +169,11 @@ class Group:
         return node.id if node is not None else None
 
     @property
+    def obstacle(self) -> str:
+        """Why the coordinator is not known; empty when nobody said."""
+        return str(self._link.error or "")
+
+    @property
     def coordinator_known_at(self) -> float:
         """When to ask for the coordinator again."""
         return self._link.wake_at

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from kcli.core.cluster.brokers import CONTROL, GROUP
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.error_codes import NONE, UNKNOWN_MEMBER_ID
+from kcli.core.error_codes import ILLEGAL_GENERATION, NONE, UNKNOWN_MEMBER_ID
 from kcli.core.errors import BrokerError, KcliError, MembershipError, TimedOutError
 from kcli.core.future import Future
 from kcli.core.group.consumer_pulse import ConsumerPulse, Partitions
@@ -46,6 +46,7 @@ Offsets = Mapping[TopicPartition, OffsetAndMetadata]
 _LOOK = 0.05  # seconds between two looks at the group
 _HOLD = 8.0  # seconds for the others to come back: more than two heartbeats of theirs
 _QUIET = 1.0  # seconds without a foreign commit, after which the door may open (KIP-848)
+_SENT_OUT = frozenset({UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION})  # somebody else is the guard
 _REASON = "the group's offsets are rewound"
 _FIRST_WITH_MANY = 3  # LeaveGroup: of others, and several
 
@@ -150,7 +151,7 @@ class Guard(ABC):
     def _gave_up(self) -> MembershipError:
         return MembershipError(
             f"group {self._membership.group_id} could not be held",
-            why="its members came back faster than they were sent out",
+            why="its members came back faster than they were sent out, or another one rewinds it",
             do="try again; nothing was committed",
         )
 
@@ -175,7 +176,12 @@ class ClassicGuard(Guard):
         member = self._membership
         while self._cluster.loop.now() < deadline:
             self._evict(self._others(deadline), deadline)
-            joined = self._join(deadline)
+            try:
+                joined = self._join(deadline)
+            except BrokerError as error:
+                if error.code in _SENT_OUT:
+                    raise self._gave_up() from error
+                raise
             with member.lock:
                 member.member_id, member.generation = joined.member_id, joined.generation_id
             alone = joined.leader == joined.member_id and len(joined.members) <= 1

@@ -73,6 +73,7 @@ class Member(ABC):
         self._listener = listener
         self._wake_heartbeat = wake_heartbeat
         self._procedure: Procedure | None = None
+        self._running = False
         self._waits_for: Future[Any] | float = 0.0
 
     @property
@@ -89,6 +90,12 @@ class Member(ABC):
 
     def advance(self, now: float) -> None:
         """Goes on as far as it can without waiting. Raises why it cannot be a member, and what callbacks raise."""
+        if self._running:
+            raise KcliError(
+                "a callback of a rebalance must not poll",
+                why="the rebalance waits for it",
+                do="return, then poll",
+            )
         self.wake_at = _NEVER
         while True:
             if self._procedure is None:
@@ -103,6 +110,7 @@ class Member(ABC):
                     return
             elif not self._waits_for.done:
                 return
+            self._running = True
             try:
                 self._waits_for = next(self._procedure)
             except StopIteration:
@@ -110,6 +118,8 @@ class Member(ABC):
             except BaseException:
                 self.stop()
                 raise
+            finally:
+                self._running = False
             now = self._cluster.loop.now()
 
     @abstractmethod

@@ -39,7 +39,7 @@ class Loop:
         self._channels: dict[Channel, int] = {}  # channel -> events that the selector watches
         self._completed: deque[Completion] = deque()
         self._calls: deque[Callable[[], None]] = deque()
-        self._owner = threading.get_ident()
+        self._owner: int | None = None  # whoever turns it first
         self._turning = False
         self._closed = False
         self._defect: Exception | None = None
@@ -57,7 +57,7 @@ class Loop:
         until all are complete or time is up, and returns the complete ones; a request's error stays in its
         future. Connections, timers and everything else make progress meanwhile.
         """
-        self._check_owner()
+        self.check_owner()
         deadline = None if timeout is None else self.now() + timeout
         if not requests:
             self._turn(deadline)
@@ -131,7 +131,10 @@ class Loop:
 
     # --- inside ------------------------------------------------------------------------------------
 
-    def _check_owner(self) -> None:
+    def check_owner(self) -> None:
+        """Raises unless this thread may use it, now."""
+        if self._owner is None:
+            self.adopt()
         if self._owner != threading.get_ident():
             raise RuntimeError("a loop is used by its owner thread only; see wakeup() and call_threadsafe()")
         if self._turning:

@@ -39,7 +39,6 @@ from kcli.core.producer.serialization import (
     check_rows,
     check_size,
     check_timestamp,
-    check_topic,
     check_values,
     record_size,
     serialized,
@@ -49,6 +48,7 @@ from kcli.core.records.codec import CODEC_NAMES, check_level
 from kcli.core.records.kernels import NO_HEADERS, Row
 from kcli.core.records.passing import take_over
 from kcli.core.records.view import BatchView
+from kcli.core.topic_names import check_topic
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, ProducerRecord, TopicPartition
 
 if TYPE_CHECKING:

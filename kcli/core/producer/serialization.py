@@ -1,6 +1,5 @@
 """From the application's objects to the bytes of a record, and what is refused before it is queued."""
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,7 +13,6 @@ Serializer = Callable[[str, Any], bytes | None]
 
 _BYTES = (bytes, bytearray, memoryview, type(None))
 _BYTES_TYPES = frozenset(_BYTES)
-_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 _LAST_TIMESTAMP = (1 << 63) - 1
 _OBJECT_SIZE = 256  # what an object counts for until it is serialized
 
@@ -40,15 +38,6 @@ def record_size(record: ProducerRecord) -> int:
     """About how many bytes a record takes in a batch; a guess while it is not serialized."""
     headers = sum(len(name) + len(value or b"") + 4 for name, value in record.headers)
     return _size(record.value) + _size(record.key) + headers + 32
-
-
-def check_topic(name: Any) -> None:
-    """Refuses what cannot be a topic's name: asked for among others, it would spoil the answer about them all."""
-    if not isinstance(name, str) or not _TOPIC.fullmatch(name) or name in (".", ".."):
-        raise ConfigError(
-            f"{name!r} is not the name of a topic",
-            why="names are text: 1 to 249 letters, digits, dots, underscores and dashes",
-        )
 
 
 def check_timestamp(timestamp: Any) -> None:

@@ -336,3 +336,21 @@ def test_a_lookup_finds_it_and_a_final_refusal_is_raised(world: World) -> None:
     link.refuted(ConnectError("gone"), loop.now())
     with pytest.raises(BrokerError, match="GROUP_AUTHORIZATION_FAILED"):
         look(1.0)
+
+
+def test_who_waits_for_a_commit_does_not_wait_behind_one_that_waits_for_a_join(world: World) -> None:
+    """Nobody polls meanwhile, so that the join would never end."""
+    world.say, world.membership.may_pass = ["REBALANCE_IN_PROGRESS"], True
+    patient = world.submit(1, A)
+    world.run(0.05)
+    world.membership.who, world.membership.is_joining = GroupMetadata("g", 4, "m"), True
+    world.run(0.3)
+    waiting = world.submit(2, B, waits=False)
+    world.run(0.3)
+    assert isinstance(waiting.error, CommitFailedError)
+    assert "REBALANCE_IN_PROGRESS" in str(waiting.error)
+    assert not patient.done
+    world.membership.is_joining = False
+    world.run(1)
+    assert patient.done
+    assert patient.error is None

@@ -37,7 +37,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # under nohup: the commands of the tests would inherit that
+    if (
+        signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    ):  # under nohup: the commands of the tests would inherit that
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
     config.addinivalue_line("markers", "integration: talks to a real broker")
     _use_own_folders(config)

@@ -139,14 +139,14 @@ def test_b4_at_the_deadline_produce_names_the_last_error_and_how_long_it_tried(c
     """B4: exit 3; the records of the other brokers are stored."""
     with FakeCluster(2, topics={"t": 2}) as cluster:
         cluster.fail(ProduceRequest, code, times=FOREVER, node=cluster.leader("t", 0))
-        with quick(cluster, delivery_timeout_ms=250) as producer:
+        with quick(cluster, delivery_timeout_ms=1_000) as producer:
             lost, stored = (send(producer, "t", partition, b"x")[0] for partition in range(2))
             assert producer.flush(PATIENCE)
         assert stored.error is None
         assert isinstance(lost.error, TimedOutError)
         assert lost.error.exit_code == 3
         assert "t-0: not confirmed" in lost.error.what
-        assert "0.25 s" in lost.error.what
+        assert "within 1 s" in lost.error.what
         assert f"{Code(code).name} ({code:d})" in lost.error.why
 
 
@@ -409,15 +409,15 @@ def test_b6_at_the_deadline_the_figures_are_told(after: bool) -> None:
     code = Code.NOT_ENOUGH_REPLICAS_AFTER_APPEND if after else Code.NOT_ENOUGH_REPLICAS
     with too_few() as cluster:
         cluster.fail(ProduceRequest, code, times=FOREVER)
-        with quick(cluster, delivery_timeout_ms=300) as producer:
+        with quick(cluster, delivery_timeout_ms=800) as producer:
             future = send(producer, "t", 0, b"x")[0]
             assert producer.flush(PATIENCE)
         done = kcli(
-            "produce", "t", "-X", "delivery.timeout.ms=500", bootstrap=cluster.bootstrap, stdin=b"x\n"
+            "produce", "t", "-X", "delivery.timeout.ms=900", bootstrap=cluster.bootstrap, stdin=b"x\n"
         )
     assert future.error is not None
     assert future.error.exit_code == done.returncode == 3
-    for said, seconds in ((str(future.error), "0.3 s"), (done.stderr.decode(), "0.5 s")):
+    for said, seconds in ((str(future.error), "0.8 s"), (done.stderr.decode(), "0.9 s")):
         assert "not confirmed within" in said
         assert seconds in said
         assert f"{code.name} ({code:d})" in said
@@ -427,7 +427,7 @@ def test_b6_at_the_deadline_the_figures_are_told(after: bool) -> None:
 
 def test_b6_who_may_not_see_the_topics_limits_is_told_the_rest() -> None:
     """B6: DescribeConfigs needs a permission that producers need not have."""
-    with too_few() as cluster, quick(cluster, delivery_timeout_ms=400) as producer:
+    with too_few() as cluster, quick(cluster, delivery_timeout_ms=1_000) as producer:
         cluster.fail(DescribeConfigsRequest, Code.TOPIC_AUTHORIZATION_FAILED, times=FOREVER)
         future = send(producer, "t", 0, b"x")[0]
         assert producer.flush(PATIENCE)
@@ -902,7 +902,7 @@ def test_b16_metadata_of_a_topic(code: int, said: str) -> None:
 def test_b16_init_producer_id(code: int, said: str) -> None:
     """B16: no record goes out without a number."""
     with FakeCluster(1, topics={"t": 1}) as cluster, quick(cluster) as producer:
-        cluster.fail(InitProducerIdRequest, code)
+        cluster.fail(InitProducerIdRequest, code, times=FOREVER)
         future = send(producer, "t", 0, b"x")[0]
         assert producer.flush(PATIENCE)
         assert isinstance(future.error, BrokerError)

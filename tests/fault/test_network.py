@@ -826,7 +826,7 @@ def test_n13_a_producers_error_names_the_address() -> None:
     """N13: exit 3, when the records could not be delivered in time; those of the other broker are stored."""
     with FakeCluster(2, topics={"t": 2}) as cluster, closed_port() as port:
         advertise(cluster, 2, "127.0.0.1", port)
-        with quick(cluster, delivery_timeout_ms=800, bootstrap_servers=cluster.address(1)) as producer:
+        with quick(cluster, delivery_timeout_ms=2_000, bootstrap_servers=cluster.address(1)) as producer:
             futures = {cluster.leader("t", p): send(producer, "t", p, b"x")[0] for p in range(2)}
             assert producer.flush(PATIENCE)
     assert futures[1].error is None
@@ -840,7 +840,7 @@ def test_n13_a_producers_error_says_what_to_check() -> None:
     """N13: "check advertised.listeners"."""
     with FakeCluster(1, topics={"t": 1}) as cluster, closed_port() as port:
         advertise(cluster, 1, "127.0.0.1", port)
-        with quick(cluster, delivery_timeout_ms=300) as producer:
+        with quick(cluster, delivery_timeout_ms=800) as producer:
             future = send(producer, "t", 0, b"x")[0]
             assert producer.flush(PATIENCE)
     assert future.error is not None

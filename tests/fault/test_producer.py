@@ -87,7 +87,7 @@ def test_p2_after_a_batch_timed_out_all_drain_and_the_numbers_start_over_once() 
     """P2: the bump comes when nothing is in flight on any partition, and only once."""
     with (
         FakeCluster(1, topics={"t": 3}) as cluster,
-        quick(cluster, delivery_timeout_ms=700, request_timeout_ms=300) as producer,
+        quick(cluster, delivery_timeout_ms=2_000, request_timeout_ms=300) as producer,
     ):
         for partition in range(3):
             send(producer, "t", partition, b"before")
@@ -204,7 +204,9 @@ def test_p7_a_batch_that_times_out_keeps_its_bytes_until_the_socket_is_closed() 
     size = 400_000  # more than the socket's buffers take in
     with (
         FakeCluster(1, topics={"a": 1, "b": 1}) as cluster,
-        quick(cluster, delivery_timeout_ms=500, request_timeout_ms=300, buffer_memory=3_000_000) as producer,
+        quick(
+            cluster, delivery_timeout_ms=1_500, request_timeout_ms=300, buffer_memory=3_000_000
+        ) as producer,
     ):
         for topic in "ab":
             send(producer, topic, 0, topic.encode() * 10)
@@ -373,7 +375,7 @@ def test_p7_the_deadline_of_a_record_is_kept_while_its_batch_is_in_flight() -> N
     """P7: nobody waits for the request's timeout; the late answer changes nothing, the numbers go on."""
     with (
         FakeCluster(1, topics={"t": 1}) as cluster,
-        quick(cluster, delivery_timeout_ms=300, request_timeout_ms=30_000) as producer,
+        quick(cluster, delivery_timeout_ms=1_500, request_timeout_ms=30_000) as producer,
     ):
         send(producer, "t", 0, b"first")
         assert producer.flush(PATIENCE)

@@ -62,7 +62,7 @@ def test_half_closed_connections_still_take_requests(kafka: Kafka, proxy: Proxy)
 def test_the_outcome_of_what_was_cut_off_is_unknown_to_the_client(kafka: Kafka, proxy: Proxy) -> None:
     """When nobody answers for longer than the client wants to wait."""
     topic = kafka.topic("unknown")
-    with producer(proxy, delivery_timeout_ms=600, request_timeout_ms=500) as client:
+    with producer(proxy, delivery_timeout_ms=1_500, request_timeout_ms=1_000) as client:
         client.connect([topic], 10)
         proxy.swallow(then="silence", times=None)
         with pytest.raises(OutcomeUnknownError):

@@ -11,7 +11,7 @@ def timed_out(batch: ProducerBatch, cluster: Cluster, delivery_timeout_ms: int) 
     """The error of a batch past its delivery timeout; of unknown outcome when it may be stored all the same."""
     error = batch.last_error or _obstacle(batch, cluster)
     why = str(error) if batch.last_error else f"it could not be sent: {error}"
-    what = f"{batch.where}: not confirmed within time (delivery.timeout.ms, {delivery_timeout_ms / 1000:g} s)"
+    what = f"{batch.where}: not confirmed within {delivery_timeout_ms / 1000:g} s (delivery.timeout.ms)"
     if batch.outcome_unknown:
         return OutcomeUnknownError(what, why=why + "; the broker may have it all the same", do=error.do)
     return TimedOutError(what, why=why, do=error.do)

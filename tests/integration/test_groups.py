@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient, NewPartitions
 
 from kcli.core import Admin, Consumer, Producer
 from kcli.core.admin.configs import ConfigChange, ConfigKind, ConfigResource
-from kcli.core.errors import CommitFailedError, KcliError, MembershipError, UnsupportedError
+from kcli.core.errors import CommitFailedError, ConfigError, KcliError, MembershipError, UnsupportedError
 from kcli.core.types import OffsetAndMetadata, ProducerRecord, Record, TopicPartition
 from tests.fault.watching import Heard
 from tests.integration.members import CLIENTS, Kcli, Member, Place, wait_until
@@ -349,7 +349,8 @@ def test_commits_of_everything_of_a_topic_of_a_partition_and_by_hand(kafka: Kafk
         assert committed(kafka, group, topic, 3) == [nothing, all_ten, nothing]
         consumer.commit({places[0]: OffsetAndMetadata(4, "half way")})
         assert consumer.committed(places[:1]) == {places[0]: OffsetAndMetadata(4, "half way", -1)}
-        consumer.commit("another topic")
+        with pytest.raises(ConfigError, match="nothing of it is assigned"):
+            consumer.commit("another topic")
         assert committed(kafka, group, topic, 3) == [(4, None), all_ten, nothing]
         consumer.commit(topic)
         assert committed(kafka, group, topic, 3) == [all_ten] * 3

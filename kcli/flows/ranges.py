@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from kcli.core.cluster.metadata import no_partition
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span
-from kcli.core.errors import ConfigError, DataLossError, KcliError, NotFoundError
+from kcli.core.errors import ConfigError, DataLossError, KcliError
 from kcli.core.positions import OffsetSpec, RangeSpec
 from kcli.core.types import TopicPartition
 
@@ -28,10 +29,7 @@ def choose_partitions(
     for topic, present in consumer.partitions(list(topics), timeout).items():
         missing = [number for number in numbers or () if number not in present]
         if missing:
-            raise NotFoundError(
-                f"topic {topic} has no partition {missing[0]}",
-                why=f"it has {len(present)}, numbered from 0",
-            )
+            raise no_partition(TopicPartition(topic, missing[0]), len(present))
         chosen.extend(TopicPartition(topic, n) for n in (present if numbers is None else numbers))
     return chosen
 

@@ -10,14 +10,13 @@ import random
 import pytest
 
 from kcli.core import Producer
-from tests.chaos.workload import Workload
+from tests.chaos.workload import SEED, Workload
 from tests.kafka import Kafka
 from tests.proxy.proxy import Proxy
 
 pytestmark = pytest.mark.integration
 
 SWALLOWED = int(os.environ.get("KCLI_CHAOS_SWALLOWED", "150"))
-SEED = int(os.environ.get("KCLI_CHAOS_SEED", "20261121"))
 PARTITIONS = 12
 SHARE = 0.2  # of all answers
 

@@ -6,14 +6,13 @@ import random
 import pytest
 
 from kcli.core import Producer
-from tests.chaos.workload import Workload
+from tests.chaos.workload import SEED, Workload
 from tests.kafka import Kafka
 from tests.proxy.proxy import Proxy
 
 pytestmark = pytest.mark.integration
 
 RECORDS = int(os.environ.get("KCLI_CHAOS_RECORDS", "50000"))
-SEED = int(os.environ.get("KCLI_CHAOS_SEED", "20261121"))
 PARTITIONS = 6
 
 

@@ -13,13 +13,12 @@ import pytest
 
 from tests.chaos.churn import Crowd, crowd, ends_of, flowing
 from tests.chaos.membership import judge
-from tests.chaos.workload import Workload
+from tests.chaos.workload import SEED, Workload
 from tests.kafka import Kafka
 
 pytestmark = pytest.mark.integration
 
 SECONDS = float(os.environ.get("KCLI_CHAOS_CHURN", "20"))
-SEED = int(os.environ.get("KCLI_CHAOS_SEED", "20261121"))
 MEMBERS, PARTITIONS = 8, 12
 EVERY = 2.0
 SESSION_MS = 2_000

@@ -16,13 +16,12 @@ from kcli.core import Admin, GroupDescription
 from tests.chaos.churn import Crowd, crowd, ends_of, flowing
 from tests.chaos.membership import judge
 from tests.chaos.test_leader_kills import leader_of
-from tests.chaos.workload import Workload
+from tests.chaos.workload import SEED, Workload
 from tests.kafka import Kafka
 
 pytestmark = pytest.mark.integration
 
 KILLS = int(os.environ.get("KCLI_CHAOS_KILLS", "3"))
-SEED = int(os.environ.get("KCLI_CHAOS_SEED", "20261121"))
 MEMBERS, PARTITIONS = 4, 6
 SESSION_MS = 10_000
 """Far more than the heirs need: no member is lost."""

@@ -10,7 +10,7 @@ import pytest
 
 from kcli.core import Admin, Producer
 from kcli.core.admin.topics import TopicInfo
-from tests.chaos.workload import Workload
+from tests.chaos.workload import SEED, Workload
 from tests.kafka import Kafka
 
 pytestmark = pytest.mark.integration
@@ -18,7 +18,6 @@ pytestmark = pytest.mark.integration
 KILLS = int(os.environ.get("KCLI_CHAOS_KILLS", "3"))
 RECORDS = int(os.environ.get("KCLI_CHAOS_RECORDS", "15000"))
 CODECS = ("lz4", "none", "zstd", "snappy", "gzip")
-SEED = int(os.environ.get("KCLI_CHAOS_SEED", "20261121"))
 PARTITIONS = 3
 
 

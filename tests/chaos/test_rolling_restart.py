@@ -3,7 +3,6 @@
 The next node goes down when all replicas are in sync again, in the round of SIGKILLs too.
 """
 
-import os
 import threading
 import time
 
@@ -12,13 +11,12 @@ import pytest
 from kcli.core import Admin, Producer
 from kcli.core.admin.topics import TopicInfo
 from kcli.sandbox.node import Node
-from tests.chaos.workload import Workload
+from tests.chaos.workload import SEED, Workload
 from tests.fault.watching import Heard
 from tests.kafka import Kafka
 
 pytestmark = pytest.mark.integration
 
-SEED = int(os.environ.get("KCLI_CHAOS_SEED", "20261121"))
 PARTITIONS = 6
 AT_A_TIME, PAUSE = 5, 0.01  # records, seconds
 PATIENCE = 60.0

@@ -8,13 +8,12 @@ import pytest
 
 from kcli.core import Producer
 from tests.chaos.test_leader_kills import leader_of
-from tests.chaos.workload import Workload
+from tests.chaos.workload import SEED, Workload
 from tests.kafka import Kafka
 
 pytestmark = pytest.mark.integration
 
 STOPS = int(os.environ.get("KCLI_CHAOS_STOPS", "8"))
-SEED = int(os.environ.get("KCLI_CHAOS_SEED", "20261121"))
 PARTITIONS = 3
 
 

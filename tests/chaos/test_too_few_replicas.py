@@ -1,18 +1,15 @@
 """Two of three brokers are away, the topic wants two replicas in sync: nothing is taken until one is back (B6)."""
 
-import os
-
 import pytest
 
 from kcli.core import Producer
 from tests.chaos.test_rolling_restart import described, wait_for_all_replicas
-from tests.chaos.workload import Workload
+from tests.chaos.workload import SEED, Workload
 from tests.fault.watching import Heard, soon
 from tests.kafka import Kafka
 
 pytestmark = pytest.mark.integration
 
-SEED = int(os.environ.get("KCLI_CHAOS_SEED", "20261121"))
 PATIENCE = 60.0
 
 

@@ -23,14 +23,13 @@ from tests.chaos.checker import check
 from tests.chaos.defects import prove_the_judge
 from tests.chaos.ledger import Ledger
 from tests.chaos.payload import WILL_ABORT, WILL_COMMIT, Payload, RecordId, decode
-from tests.chaos.workload import read_by_the_judge
+from tests.chaos.workload import SEED, read_by_the_judge
 from tests.kafka import Kafka
 
 pytestmark = pytest.mark.integration
 
 TRANSACTIONS = int(os.environ.get("KCLI_CHAOS_TRANSACTIONS", "300"))
 KILLS = int(os.environ.get("KCLI_CHAOS_COORDINATOR_KILLS", "2"))
-SEED = int(os.environ.get("KCLI_CHAOS_SEED", "20261121"))
 PARTITIONS = 3
 FAILOVER = 60.0
 """Seconds within which another broker must have taken over."""

@@ -5,6 +5,7 @@ the seed. Used by one thread.
 """
 
 import itertools
+import os
 import random
 import time
 import uuid
@@ -20,6 +21,9 @@ from tests.chaos.defects import prove_the_judge
 from tests.chaos.ledger import Ledger
 from tests.chaos.payload import Payload, RecordId
 from tests.kafka import Kafka
+
+SEED = int(os.environ.get("KCLI_CHAOS_SEED", "20261121"))
+"""All that a chaos test chooses comes from it."""
 
 _LOOK = 0.2  # seconds; the judge's consumer waits that long for more, though the end was told
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from kcli.core.protocol.api import Response
+from kcli.core.protocol.messages.describe_cluster import DescribeClusterResponse
 from kcli.core.protocol.messages.fetch import FetchResponse
 from kcli.core.protocol.messages.find_coordinator import FindCoordinatorResponse
 from kcli.core.protocol.messages.metadata import MetadataResponse
 from kcli.core.protocol.messages.produce import ProduceResponse
-from tests.proxy.tables import DescribeClusterResponse
 
 Address = tuple[str, int]
 

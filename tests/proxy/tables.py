@@ -1,42 +1,16 @@
 """Which messages the proxy reads: those that name brokers, and those that its record tells more about.
 
-All but one come from kcli's own tables, which work in both directions. Everything else passes as bytes.
+They come from kcli's own tables, which work in both directions. Everything else passes as bytes.
 """
 
-from kcli.core.protocol.api import API_VERSIONS, Request, Response
+from kcli.core.protocol.api import API_VERSIONS, Request
+from kcli.core.protocol.messages.describe_cluster import DescribeClusterRequest
 from kcli.core.protocol.messages.end_txn import EndTxnRequest
 from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
 from kcli.core.protocol.messages.metadata import MetadataRequest
 from kcli.core.protocol.messages.produce import ProduceRequest
-from kcli.core.protocol.schema import BOOL, INT8, INT16, INT32, STRING, Array, Struct, field
-
-
-class DescribeClusterBroker(Struct):
-    broker_id: int = field(INT32)
-    host: str = field(STRING)
-    port: int = field(INT32)
-    rack: str | None = field(STRING, default=None, nullable="0+")
-    is_fenced: bool = field(BOOL, "2+", default=False)
-
-
-class DescribeClusterResponse(Response):
-    throttle_time_ms: int = field(INT32)
-    error_code: int = field(INT16)
-    error_message: str | None = field(STRING, default=None, nullable="0+")
-    endpoint_type: int = field(INT8, "1+", default=1)
-    cluster_id: str = field(STRING)
-    controller_id: int = field(INT32, default=-1)
-    brokers: list[DescribeClusterBroker] = field(Array(DescribeClusterBroker))
-    cluster_authorized_operations: int = field(INT32, default=-2147483648)
-
-
-class DescribeClusterRequest(Request, key=60, versions=(0, 2), flexible=0, response=DescribeClusterResponse):
-    include_cluster_authorized_operations: bool = field(BOOL)
-    endpoint_type: int = field(INT8, "1+", default=1)
-    include_fenced_brokers: bool = field(BOOL, "2+", default=False)
-
 
 PRODUCE, FETCH = ProduceRequest.api_key, FetchRequest.api_key
 INIT_PRODUCER_ID = InitProducerIdRequest.api_key

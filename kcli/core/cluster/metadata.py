@@ -122,6 +122,12 @@ def topic_missing(topic: TopicView | None) -> bool:
     return topic is not None and topic.error == UNKNOWN_TOPIC_OR_PARTITION
 
 
+def no_partition(where: TopicPartition, count: int) -> NotFoundError:
+    """The error for a partition that a topic of ``count`` partitions does not have."""
+    what = f"topic {where.topic} has no partition {where.partition}"
+    return NotFoundError(what, why=f"it has {count}, numbered from 0")
+
+
 def topic_error(topic: TopicView) -> KcliError:
     """Why a topic cannot be used that metadata reports with an error."""
     if topic.error == UNKNOWN_TOPIC_OR_PARTITION:

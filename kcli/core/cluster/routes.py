@@ -9,7 +9,7 @@ from typing import Generic, Protocol, TypeVar
 
 from kcli.core.cluster.cluster import ANY, Cluster
 from kcli.core.cluster.coordinators import Coordinators, KeyType
-from kcli.core.cluster.metadata import topic_missing
+from kcli.core.cluster.metadata import no_partition, topic_missing
 from kcli.core.cluster.retry import judge
 from kcli.core.error_codes import NONE
 from kcli.core.errors import BrokerError, ConnectError, KcliError, NotFoundError, TimedOutError
@@ -130,8 +130,5 @@ def _no_leader(cluster: Cluster, where: TopicPartition) -> KcliError:
     if topic is not None and topic.error != NONE:
         return BrokerError(topic.error, f"topic {where.topic}")
     if topic is not None and topic.partitions and topic.partition(where.partition) is None:
-        return NotFoundError(
-            f"topic {where.topic} has no partition {where.partition}",
-            why=f"it has {len(topic.partitions)}, numbered from 0",
-        )
+        return no_partition(where, len(topic.partitions))
     return TimedOutError(f"{where} has no leader", why="an election is going on, or its replicas are down")

@@ -13,7 +13,7 @@ from typing import Any
 
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.fanout import UNKNOWN_TOPIC_PATIENCE
-from kcli.core.cluster.metadata import ClusterView
+from kcli.core.cluster.metadata import ClusterView, no_partition
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo, list_offsets
 from kcli.core.consumer.auto_commit import AutoCommit
 from kcli.core.consumer.deserialization import Deserializer, deserialized
@@ -30,7 +30,6 @@ from kcli.core.errors import (
     DataLossError,
     KcliError,
     MembershipError,
-    NotFoundError,
     TimedOutError,
 )
 from kcli.core.future import Future
@@ -42,7 +41,6 @@ from kcli.core.topic_names import check_topic
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, Record, TopicPartition
 
 _NEVER = float("inf")
-_LAST_OFFSET = (1 << 63) - 1
 _PATTERN_PATIENCE = 2.0  # seconds that a topic may be missing before a pattern does without it
 _LEAVE_PATIENCE = 5.0  # seconds for the last commit and the farewell
 
@@ -190,10 +188,8 @@ class Consumer:
         self.state(where)
         if offset in (EARLIEST, LATEST):
             self._subscription.begin_anew(where, offset)
-        elif type(offset) is not int or not 0 <= offset <= _LAST_OFFSET:
-            raise ConfigError(f"{where}: {offset!r} is no offset", why="it must be a whole number from 0 on")
         else:
-            self._subscription.seek(where, offset)
+            self._subscription.seek(where, offset_given(where, offset).offset)
 
     def pause(self, *places: TopicPartition) -> None:
         """Reads nothing of these until ``resume``; they stay assigned."""
@@ -299,12 +295,7 @@ class Consumer:
         wanted, found = frozenset(places), dict[TopicPartition, OffsetAndMetadata | None]()
 
         def attempt() -> Future[Any]:
-            while (node_id := group.coordinator(self.cluster.loop.now())) is None:
-                until = min(group.coordinator_known_at, deadline)
-                if self.cluster.loop.now() >= deadline:
-                    raise TimedOutError("the group's coordinator was not found in time", why=group.obstacle)
-                self.cluster.poll(max(0.0, until - self.cluster.loop.now()))
-            answer = group.fetch_offsets(wanted - found.keys(), node_id)
+            answer = group.fetch_offsets(wanted - found.keys(), group.find_coordinator(deadline))
             asked: Future[Any] = Future(self.cluster.loop.wait)
             answer.on_done(asked.set_result)
             return asked
@@ -344,7 +335,7 @@ class Consumer:
         )
         for where in wanted:
             if where.partition not in there[where.topic]:
-                raise NotFoundError(f"topic {where.topic} has no partition {where.partition}")
+                raise no_partition(where, len(there[where.topic]))
         if not self._settled(group, deadline):
             raise TimedOutError("the member did not find its place in the group in time")
         if not group.is_member:
@@ -416,9 +407,7 @@ class Consumer:
         self._auto_commit.polled(loop.now())
         if self._handout.empty:
             self._handout.release()
-        self.cluster.poll(
-            0.0
-        )  # whatever there is to hand out at once: rebalances and commits must not wait for that
+        self.cluster.poll(0.0)  # rebalances and commits do not wait until nothing is left to be handed out
         while not self._woken:
             batches = self._take()
             if batches or self.done or loop.now() >= deadline:

@@ -46,6 +46,7 @@ Waiting = list[tuple[TopicPartition, PartitionState]]
 
 _BY_DURATION = "by_duration:"
 _NEVER = float("inf")
+_LAST_OFFSET = (1 << 63) - 1
 
 
 class TruncatedError(DataLossError):
@@ -373,7 +374,8 @@ def _then(take: Callable[[_Question], None], question: _Question, _answer: Futur
 def offset_given(where: TopicPartition, place: object) -> OffsetAndMetadata:
     """What an application wants to be committed; ConfigError for what is no offset: brokers would take it."""
     wish = OffsetAndMetadata(place) if type(place) is int else place
-    if not isinstance(wish, OffsetAndMetadata) or type(wish.offset) is not int or wish.offset < 0:
+    offset = wish.offset if isinstance(wish, OffsetAndMetadata) else None
+    if not isinstance(wish, OffsetAndMetadata) or type(offset) is not int or not 0 <= offset <= _LAST_OFFSET:
         raise ConfigError(f"{where}: {place!r} is no offset", why="it must be a whole number from 0 on")
     return wish
 

@@ -26,16 +26,17 @@ from kcli.core.group.assignors.assignor import Assignor
 from kcli.core.group.assignors.joining import offers
 from kcli.core.group.assignors.leading import assignments, read_members
 from kcli.core.group.assignors.registry import rebalance_protocol
-from kcli.core.group.consumer_protocol import PROTOCOL_TYPE, decode_assignment
+from kcli.core.group.consumer_protocol import decode_assignment
 from kcli.core.group.coordinator_link import CoordinatorLink, Seen
 from kcli.core.group.guard import ClassicGuard, Guard
 from kcli.core.group.member import Listener, Member, Places, Procedure
+from kcli.core.group.member_requests import join_request, sync_request
 from kcli.core.group.membership import NO_GENERATION, MemberEvent, Membership, MemberState
 from kcli.core.group.reasons import refused
 from kcli.core.options import ConsumerOptions
 from kcli.core.protocol.api import Request
-from kcli.core.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
-from kcli.core.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from kcli.core.protocol.messages.join_group import JoinGroupResponse
+from kcli.core.protocol.messages.sync_group import SyncGroupRequestAssignment
 from kcli.core.types import Node
 
 Steps = Generator["Future[Any] | float", None, Any]
@@ -43,7 +44,6 @@ Steps = Generator["Future[Any] | float", None, Any]
 _GRACE = 5.0  # seconds that a JoinGroup may take beyond the rebalance timeout: the answer has its way too
 _METADATA_PATIENCE = 10.0  # seconds for the leader to learn of a topic that only others subscribed to
 _METADATA_LOOK = 0.05
-_FIRST_WITH_INSTANCES = 5  # JoinGroup: an older coordinator would take a static member for any other
 
 
 class _OvertakenError(Exception):
@@ -162,23 +162,14 @@ class ClassicMember(Member):
         while True:
             node = yield from self._coordinator()
             last, generation = self._last
-            request = JoinGroupRequest(
-                group_id=member.group_id,
-                session_timeout_ms=options.session_timeout_ms,
-                rebalance_timeout_ms=int(member.max_poll_interval * 1000),
-                member_id=member.member_id,
-                group_instance_id=member.instance_id,
-                protocol_type=PROTOCOL_TYPE,
-                protocols=offers(
-                    list(self._assignors.values()),
-                    self.topics,
-                    last=sorted(last & self.owned if self._cooperative else last),
-                    generation=generation,
-                    rack=options.client_rack or None,
-                ),
+            protocols = offers(
+                list(self._assignors.values()),
+                self.topics,
+                last=sorted(last & self.owned if self._cooperative else last),
+                generation=generation,
+                rack=options.client_rack or None,
             )
-            if member.instance_id is not None:
-                request.require_version(_FIRST_WITH_INSTANCES)
+            request = join_request(member, options.session_timeout_ms, protocols)
             answer, error = yield from self._ask(node, request, self._join_timeout)
             if error is None:
                 return node, answer
@@ -192,27 +183,16 @@ class ClassicMember(Member):
                 yield self._pause_or_raise(error)
                 continue
             tries += 1
-            if (
-                tries > 1
-            ):  # once is how it should be; a coordinator that goes on like this must not be flooded
+            if tries > 1:  # once is how it should be; who goes on like this must not be flooded
                 yield self._cluster.loop.now() + self._backoff.next()
 
     def _sync(self, node: Node, joined: JoinGroupResponse) -> Steps:
         """The assignment; None when the group has gone on to another generation meanwhile."""
-        member = self._membership
         self._now_known_as(joined.member_id, joined.generation_id)
         rows: list[SyncGroupRequestAssignment] = []
         if joined.leader == joined.member_id:
             rows = yield from self._lead(joined)
-        request = SyncGroupRequest(
-            group_id=member.group_id,
-            generation_id=joined.generation_id,
-            member_id=joined.member_id,
-            group_instance_id=member.instance_id,
-            protocol_type=PROTOCOL_TYPE,
-            protocol_name=joined.protocol_name,
-            assignments=rows,
-        )
+        request = sync_request(self._membership, joined, rows)
         # A shorter patience than for JoinGroup, as in Java: who joins again meanwhile is told the same generation.
         answer, error = yield from self._ask(node, request, self._options.request_timeout_ms / 1000)
         if error is None:

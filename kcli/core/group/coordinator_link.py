@@ -1,6 +1,6 @@
 """The way to a group's coordinator: looked up, kept until it is refuted, looked up again with growing pauses.
 
-Each thread that talks to the coordinator has a link of its own, over its own cluster. Nothing here waits.
+Each thread that talks to the coordinator has a link of its own, over its own cluster. Only ``wait`` waits.
 """
 
 from __future__ import annotations
@@ -63,6 +63,13 @@ class CoordinatorLink:
         if self._lookup is None and now >= self._not_before:
             self._lookup = self._coordinators.find(KeyType.GROUP, self._group_id)
         return None
+
+    def wait(self, deadline: float) -> Node | None:
+        """Turns the loop until the coordinator is known; None at the deadline. Raises what ``node`` does."""
+        loop = self._cluster.loop
+        while (node := self.node(loop.now())) is None and loop.now() < deadline:
+            self._cluster.poll(max(0.0, min(self.wake_at, deadline) - loop.now()))
+        return node
 
     def looked_up(self) -> Future[int] | None:
         """The lookup that is under way, for those who wait for it."""

@@ -20,7 +20,7 @@ from kcli.core.error_codes import (
     STALE_MEMBER_EPOCH,
     UNKNOWN_MEMBER_ID,
 )
-from kcli.core.errors import BrokerError, ConnectError, KcliError
+from kcli.core.errors import BrokerError, ConnectError, KcliError, TimedOutError
 from kcli.core.future import Future
 from kcli.core.group.assignors.assignor import Assignor
 from kcli.core.group.assignors.registry import choose
@@ -168,10 +168,13 @@ class Group:
         node = self._link.node(now)
         return node.id if node is not None else None
 
-    @property
-    def obstacle(self) -> str:
-        """Why the coordinator is not known; empty when nobody said."""
-        return str(self._link.error or "")
+    def find_coordinator(self, deadline: float) -> int:
+        """Its node id, waited for; TimedOutError with the reason at the deadline."""
+        node = self._link.wait(deadline)
+        if node is None:
+            why = str(self._link.error or "")
+            raise TimedOutError("the group's coordinator was not found in time", why=why)
+        return node.id
 
     @property
     def coordinator_known_at(self) -> float:

@@ -20,6 +20,7 @@ from kcli.core.errors import BrokerError, KcliError, MembershipError, TimedOutEr
 from kcli.core.future import Future
 from kcli.core.group.consumer_pulse import ConsumerPulse, Partitions
 from kcli.core.group.coordinator_link import CoordinatorLink
+from kcli.core.group.member_requests import join_request, sync_request
 from kcli.core.group.membership import MemberEvent, Membership, MemberState
 from kcli.core.group.offset_requests import (
     commit_request,
@@ -32,12 +33,11 @@ from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from kcli.core.protocol.messages.describe_groups import DescribeGroupsRequest
 from kcli.core.protocol.messages.join_group import (
-    JoinGroupRequest,
     JoinGroupRequestProtocol,
     JoinGroupResponse,
 )
 from kcli.core.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
-from kcli.core.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from kcli.core.protocol.messages.sync_group import SyncGroupRequestAssignment
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 
 T = TypeVar("T")
@@ -125,12 +125,30 @@ class Guard(ABC):
         return self._cluster.call(attempt, checked, deadline, what)
 
     def _coordinator(self, deadline: float) -> int:
-        loop = self._cluster.loop
-        while (node := self._link.node(loop.now())) is None:
-            if loop.now() >= deadline:
-                raise self._link.error or TimedOutError("the group's coordinator was not found in time")
-            self._cluster.poll(max(0.0, min(self._link.wake_at, deadline) - loop.now()))
+        node = self._link.wait(deadline)
+        if node is None:
+            raise self._link.error or TimedOutError("the group's coordinator was not found in time")
         return node.id
+
+    @abstractmethod
+    def _question(self) -> Request:
+        """Asks who is in the group."""
+
+    @abstractmethod
+    def _identity(self, described: Any) -> MemberIdentity:
+        """What it takes to send a member out."""
+
+    def _others(self, deadline: float) -> list[MemberIdentity]:
+        """Everybody else in the group, at the door or inside."""
+        member = self._membership
+
+        def check(answer: Any) -> list[MemberIdentity]:
+            group = answer.groups[0]
+            if group.error_code != NONE:
+                raise BrokerError(group.error_code, f"describing group {member.group_id}")
+            return [self._identity(one) for one in group.members if one.member_id != member.member_id]
+
+        return self._call(self._question, check, deadline, "looking at the group")
 
     def _evict(self, others: Sequence[MemberIdentity], deadline: float) -> None:
         if not others:
@@ -200,51 +218,22 @@ class ClassicGuard(Guard):
             self._cluster.sleep(_LOOK)
         return back
 
-    def _others(self, deadline: float) -> list[MemberIdentity]:
-        member = self._membership
+    def _question(self) -> Request:
+        return DescribeGroupsRequest(groups=[self._membership.group_id])
 
-        def check(answer: Any) -> list[MemberIdentity]:
-            group = answer.groups[0]
-            if group.error_code != NONE:
-                raise BrokerError(group.error_code, f"describing group {member.group_id}")
-            return [
-                MemberIdentity(
-                    member_id=one.member_id, group_instance_id=one.group_instance_id, reason=_REASON
-                )
-                for one in group.members
-                if one.member_id != member.member_id
-            ]
-
-        return self._call(
-            lambda: DescribeGroupsRequest(groups=[member.group_id]), check, deadline, "looking at the group"
-        )
+    def _identity(self, described: Any) -> MemberIdentity:
+        instance_id = described.group_instance_id
+        return MemberIdentity(member_id=described.member_id, group_instance_id=instance_id, reason=_REASON)
 
     def _join(self, deadline: float) -> JoinGroupResponse:
-        member = self._membership
-        request = JoinGroupRequest(
-            group_id=member.group_id,
-            session_timeout_ms=self._session_timeout_ms,
-            rebalance_timeout_ms=int(member.max_poll_interval * 1000),
-            member_id=member.member_id,
-            group_instance_id=member.instance_id,
-            protocol_type="consumer",
-            protocols=self._offers,
-        )
+        request = join_request(self._membership, self._session_timeout_ms, self._offers)
         answer: JoinGroupResponse = self._ask(request, deadline)
         return answer
 
     def _sync(self, joined: JoinGroupResponse, deadline: float) -> bool:
         """The generation's only member assigns nothing, to itself; False if the group has gone on already."""
-        member = self._membership
-        request = SyncGroupRequest(
-            group_id=member.group_id,
-            generation_id=joined.generation_id,
-            member_id=joined.member_id,
-            group_instance_id=member.instance_id,
-            protocol_type="consumer",
-            protocol_name=joined.protocol_name,
-            assignments=[SyncGroupRequestAssignment(member_id=joined.member_id, assignment=b"")],
-        )
+        nothing = SyncGroupRequestAssignment(member_id=joined.member_id, assignment=b"")
+        request = sync_request(self._membership, joined, [nothing])
         try:
             self._ask(request, deadline)
         except BrokerError:
@@ -316,27 +305,13 @@ class ConsumerGuard(Guard):
                 return back
             self._cluster.sleep(_LOOK)
 
-    def _others(self, deadline: float) -> list[MemberIdentity]:
-        member = self._membership
+    def _question(self) -> Request:
+        group_id = self._membership.group_id
+        return ConsumerGroupDescribeRequest(group_ids=[group_id], include_authorized_operations=False)
 
-        def check(answer: Any) -> list[MemberIdentity]:
-            group = answer.groups[0]
-            if group.error_code != NONE:
-                raise BrokerError(group.error_code, f"describing group {member.group_id}")
-            return [
-                MemberIdentity(member_id=one.member_id, group_instance_id=one.instance_id, reason=_REASON)
-                for one in group.members
-                if one.member_id != member.member_id
-            ]
-
-        return self._call(
-            lambda: ConsumerGroupDescribeRequest(
-                group_ids=[member.group_id], include_authorized_operations=False
-            ),
-            check,
-            deadline,
-            "looking at the group",
-        )
+    def _identity(self, described: Any) -> MemberIdentity:
+        instance_id = described.instance_id
+        return MemberIdentity(member_id=described.member_id, group_instance_id=instance_id, reason=_REASON)
 
 
 def differing(

@@ -10,8 +10,7 @@ from functools import partial
 from operator import is_, is_not
 from typing import cast
 
-from kcli.core.cluster.metadata import ClusterView
-from kcli.core.errors import NotFoundError
+from kcli.core.cluster.metadata import ClusterView, no_partition
 from kcli.core.producer.accumulator import Accumulator, Fill
 from kcli.core.producer.batch import ProducerBatch, RecordFuture
 from kcli.core.producer.partitioner import ANYWHERE, SPREADS_NULLS, OwnPartitioner, chooser
@@ -165,10 +164,7 @@ class Placer:
     def _check(self, where: TopicPartition) -> None:
         topic = self._view().topics.get(where.topic)
         if topic is not None and topic.partition(where.partition) is None:
-            raise NotFoundError(
-                f"topic {where.topic} has no partition {where.partition}",
-                why=f"it has {len(topic.partitions)}, numbered from 0",
-            )
+            raise no_partition(where, len(topic.partitions))
 
     def _partitions(self, topic: str, keys: Nullable, size: int) -> list[int]:
         chosen = self._choose(topic, keys, len(self._view().topics[topic].partitions))

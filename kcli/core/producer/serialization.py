@@ -75,8 +75,7 @@ def bytes_of(values: Iterable[bytes | None]) -> int:
 
 def check_record(record: ProducerRecord, timestamp: int, *, serialized: bool) -> None:
     """Refuses a record that cannot be encoded; ``serialized``: nobody will make bytes of its key and value."""
-    if type(timestamp) is not int or not 0 <= timestamp <= _LAST_TIMESTAMP:
-        check_timestamp(timestamp)
+    check_timestamp(timestamp)
     if serialized:
         if not isinstance(record.value, _BYTES):
             raise _not_bytes("value", f" of a record for {record.topic}", type(record.value))

@@ -3,7 +3,7 @@
 import pytest
 
 from kcli.core.protocol.api import Request, Response
-from kcli.core.protocol.messages import fetch, find_coordinator, metadata, produce
+from kcli.core.protocol.messages import describe_cluster, fetch, find_coordinator, metadata, produce
 from tests.proxy import tables
 from tests.proxy.addresses import Address, places, rewrite, topic_names
 from tests.proxy.messages import read_answer, write_answer
@@ -22,9 +22,9 @@ def naming(api: type[Request], version: int) -> Response:
     if api is metadata.MetadataRequest:
         broker = metadata.MetadataResponseBroker(node_id=1, host=host, port=port)
         return metadata.MetadataResponse(brokers=[broker], topics=[])
-    if api is tables.DescribeClusterRequest:
-        member = tables.DescribeClusterBroker(broker_id=1, host=host, port=port)
-        return tables.DescribeClusterResponse(
+    if api is describe_cluster.DescribeClusterRequest:
+        member = describe_cluster.DescribeClusterBroker(broker_id=1, host=host, port=port)
+        return describe_cluster.DescribeClusterResponse(
             brokers=[member], cluster_id="c", error_code=0, throttle_time_ms=0
         )
     if api is find_coordinator.FindCoordinatorRequest:
@@ -53,7 +53,7 @@ NAMING = [
     (api, version)
     for api, first in (
         (metadata.MetadataRequest, 0),
-        (tables.DescribeClusterRequest, 0),
+        (describe_cluster.DescribeClusterRequest, 0),
         (find_coordinator.FindCoordinatorRequest, 0),
         (produce.ProduceRequest, 10),
         (fetch.FetchRequest, tables.FETCH_NAMES_NODES),

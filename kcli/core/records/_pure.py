@@ -13,6 +13,7 @@ from kcli.core.records._pure_encode import (
 )
 from kcli.core.records._pure_headers import NO_HEADERS, decode_headers, encode_headers
 from kcli.core.records._pure_partition import murmur2, partition_keys
+from kcli.core.records._pure_render import render_records
 
 __all__ = [
     "NO_HEADERS",
@@ -28,4 +29,5 @@ __all__ = [
     "encode_rows",
     "murmur2",
     "partition_keys",
+    "render_records",
 ]

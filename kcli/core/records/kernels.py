@@ -45,6 +45,7 @@ encode_record = _chosen.encode_record
 encode_rows = _chosen.encode_rows
 murmur2 = _chosen.murmur2
 partition_keys = _chosen.partition_keys
+render_records = _chosen.render_records
 
 __all__ = [
     "IMPLEMENTATION",
@@ -61,4 +62,5 @@ __all__ = [
     "encode_rows",
     "murmur2",
     "partition_keys",
+    "render_records",
 ]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, NoReturn
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.records.codec import Codec, codec_name
 from kcli.core.records.compression import DEFAULT_LIMIT, decompress
-from kcli.core.records.kernels import Columns
+from kcli.core.records.kernels import NO_HEADERS, Columns, encode_record
 from kcli.core.records.view import BatchView
 
 _FRAME = Struct(">qiIbb")  # offset, size of what follows, CRC-32, magic, attributes
@@ -112,6 +112,19 @@ class LegacyBatch(BatchView):
         self.payload(limit)
         assert self._columns is not None
         return self._columns
+
+    def _plain_payload(self) -> bytes:
+        data, rows = self.payload(), zip(*self.columns(), strict=True)
+        return b"".join(
+            encode_record(
+                None if key < 0 else bytes(data[key:key_end]),
+                None if value < 0 else bytes(data[value:value_end]),
+                NO_HEADERS,
+                delta,
+                time,
+            )
+            for delta, time, key, key_end, value, value_end, *_ in rows
+        )
 
     def _open(self, limit: int | None) -> None:
         wrapper = self._message

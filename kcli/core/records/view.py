@@ -4,12 +4,14 @@
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from operator import lt
+from typing import NoReturn
 
 from kcli.core.errors import CorruptRecordsError
-from kcli.core.records.kernels import Columns, decode_headers
-from kcli.core.records.varint import INT64_MAX, INT64_MIN
+from kcli.core.records.kernels import Columns, decode_headers, render_records
+from kcli.core.records.render_ops import Facts, Program
+from kcli.core.records.varint import INT64_MAX, INT64_MIN, Buffer
 from kcli.core.types import Record
 
 _CODEC = 0x07
@@ -153,6 +155,48 @@ class BatchView(ABC):
         pieces.append(b"")
         return (delimiter.join(pieces), count) if count else (b"", 0)
 
+    @property
+    def facts(self) -> Facts:
+        """What a render program may say of the batch, see ``render_ops``."""
+        return (
+            self.base_offset,
+            self.base_timestamp,
+            self.max_timestamp,
+            self.timestamp_type,
+            self.leader_epoch,
+            self.producer_id,
+            self.producer_epoch,
+        )
+
+    def render(
+        self,
+        program: Program,
+        first_offset: int,
+        last_offset: int,
+        *,
+        limit: int = -1,
+        selected: bytes | bytearray = b"",
+        extras: Sequence[Sequence[bytes | None]] = (),
+    ) -> tuple[bytes, int, int]:
+        """What ``program`` makes of the records at ``first_offset`` to ``last_offset``, see ``render_records``.
+
+        Returns the output, the number of records in it and the offset of the last one (−1 for none).
+        """
+        payload = self._plain_payload()
+        base = self.base_offset
+        first, last = first_offset - base, last_offset - base
+        try:
+            data, count, delta = render_records(
+                payload, self.count, program, self.facts, first, last, limit, selected, extras
+            )
+        except CorruptRecordsError as error:
+            self._refuse(str(error))
+        return data, count, base + delta if count else -1
+
+    def _plain_payload(self) -> Buffer:
+        """The records in the form of magic 2, whatever the batch's own is."""
+        return self.payload()
+
     def records(self, topic: str = "", partition: int = -1, limit: int | None = None) -> Iterator[Record]:
         """One value object per record: convenient, and a tenth as fast as columns."""
         columns = self.columns(limit)
@@ -171,5 +215,5 @@ class BatchView(ABC):
                 leader_epoch=self.leader_epoch,
             )
 
-    def _refuse(self, why: str) -> None:
+    def _refuse(self, why: str) -> NoReturn:
         raise CorruptRecordsError(f"record batch at offset {self.base_offset}", why=why)

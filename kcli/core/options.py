@@ -228,6 +228,20 @@ class ConsumerOptions(ClientOptions):
     exclude_internal_topics: bool = option(
         True, "a pattern that is subscribed to does not match internal topics"
     )
+    on_out_of_range: str = option(
+        "",
+        "when a position is not in the log: fail, or go on at the earliest or latest offset; "
+        "empty: auto.offset.reset where the consumer chose the position, else fail",
+        choices=("", "fail", "earliest", "latest"),
+    )
+    on_corrupt: str = option(
+        "fail",
+        "a batch whose checksum is wrong ends the reading with an error, or is passed over with a warning",
+        choices=("fail", "skip"),
+    )
+    show_control_batches: bool = option(
+        False, "hand out the markers that end transactions, as batches of their own"
+    )
     fetch_buffer_bytes: int = option(
         67_108_864,
         "bytes that answers may take, of all brokers together, before they are handed out",

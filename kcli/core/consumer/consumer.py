@@ -178,6 +178,15 @@ class Consumer:
         self.cluster.topics.update(where.topic for where in chosen)
         self._subscription.assign(chosen)
 
+    def add(self, spans: Mapping[TopicPartition, Span]) -> None:
+        """Reads these too, besides what was assigned by hand: partitions that have come since."""
+        self._must_be_open()
+        if self._subscribed:
+            raise ConfigError("topics were subscribed to", do="unsubscribe first")
+        self.cluster.topics.update(where.topic for where in spans)
+        for where, span in spans.items():
+            self._subscription.add(where, span)
+
     @property
     def assignment(self) -> frozenset[TopicPartition]:
         """What it reads at the moment."""
@@ -223,6 +232,11 @@ class Consumer:
         if state is None:
             raise KeyError(where)
         return state
+
+    @property
+    def settled(self) -> bool:
+        """Whether it knows what it reads: always, or when no rebalance is under way after ``subscribe``."""
+        return not self._subscribed or (self._group is not None and self._group.settled)
 
     @property
     def done(self) -> bool:
@@ -391,6 +405,7 @@ class Consumer:
                 for where, state in self._subscription.items()
                 if state.high_watermark >= 0 and state.position >= 0
             },
+            batches_skipped=self._fetcher.skipped,
         )
 
     # --- inside --------------------------------------------------------------------------------------
@@ -550,9 +565,18 @@ class Consumer:
                 self.cluster.poll(max(0.0, min(group.wake_at, end) - loop.now()))
 
     def _out_of_range(self, error: OutOfRangeError) -> None:
-        """By the reset policy where the consumer chose the beginning, and told; else an error with the bounds."""
-        state = self._subscription.get(error.where)
-        if state is not None and state.by_policy:
+        """By ``on.out.of.range``, or by the reset policy where the consumer chose the beginning; told as a warning.
+
+        Else an error with the bounds.
+        """
+        state, choice = self._subscription.get(error.where), self.options.on_out_of_range
+        if state is not None and choice in ("earliest", "latest"):
+            told = self._with_bounds(error)
+            text = f"{told.what} ({told.why}): going on at the {choice} offset"
+            self.cluster.hooks.log("warning", "fetch", text)
+            self._subscription.begin_anew(error.where, EARLIEST if choice == "earliest" else LATEST)
+            return
+        if state is not None and state.by_policy and not choice:
             policy = f"auto.offset.reset={self.options.auto_offset_reset}"
             self.cluster.hooks.log("warning", "fetch", f"{error}: going on by {policy}")
             self._positions.reset(error.where)
@@ -569,5 +593,5 @@ class Consumer:
         return DataLossError(
             f"{where}: offset {error.offset} is out of range",
             why=f"the log goes from {start.offset} to {end.offset}{gap}",
-            do="choose an offset in that range",
+            do="choose an offset in that range, or set on.out.of.range to earliest or latest",
         )

@@ -66,6 +66,7 @@ class Cut:
     """The batches of a partition, the position behind them and the leader epoch there.
 
     ``damage`` is why it ends before the answer does. ``needed`` is the size of a batch that did not come whole.
+    ``skipped`` is a damaged batch that was passed over: what is behind it is asked for anew.
     """
 
     position: int
@@ -74,6 +75,7 @@ class Cut:
     bytes: int = 0
     needed: int = 0
     damage: CorruptRecordsError | None = None
+    skipped: tuple[BatchView, CorruptRecordsError] | None = None
 
 
 def cut(state: PartitionState, data: PartitionData, options: ConsumerOptions) -> Cut:
@@ -94,11 +96,15 @@ def cut(state: PartitionState, data: PartitionData, options: ConsumerOptions) ->
         if batch.next_offset <= position:
             continue
         end = batch.next_offset if stop is None else min(stop, batch.next_offset)
-        if visible and batch.base_offset < end:
+        shown = visible or (batch.is_control and options.show_control_batches)
+        if shown and batch.base_offset < end:
             first = max(position, batch.base_offset)
             found.batches.append(FetchedBatch(state.where, batch, first, end, end))
         position = batch.next_offset
         found.epoch = batch.leader_epoch
+    if found.skipped is not None:
+        position = max(position, found.skipped[0].next_offset)
+        found.epoch = found.skipped[0].leader_epoch
     if found.batches:
         then = position if stop is None else min(position, stop)
         found.batches[-1] = replace(found.batches[-1], then=then, epoch=found.epoch)
@@ -114,8 +120,8 @@ def _checked(
     try:
         for batch in batches:
             batch.limit = limit
-            if check:
-                batch.verify()
+            if check and not _sound(batch, found, skip=options.on_corrupt == "skip"):
+                return
             yield batch
     except CorruptRecordsError as error:
         found.damage = CorruptRecordsError(
@@ -123,3 +129,19 @@ def _checked(
             why=error.why,
             do="the broker's copy of the log is damaged: restore it from a replica, or read behind it",
         )
+
+
+def _sound(batch: BatchView, found: Cut, *, skip: bool) -> bool:
+    """Whether the batch is undamaged. One that is passed over ends the answer: which transactions are aborted behind
+    it is asked anew, since it may have held a marker. A header that makes no sense does not tell where it ends.
+    """
+    try:
+        batch.verify()
+    except CorruptRecordsError as error:
+        if not skip:
+            raise
+        batch.check()
+        if batch.next_offset > found.position:
+            found.skipped = (batch, error)
+            return False
+    return True

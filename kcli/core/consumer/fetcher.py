@@ -29,11 +29,12 @@ from kcli.core.error_codes import (
     OFFSET_OUT_OF_RANGE,
     UNKNOWN_TOPIC_ID,
 )
-from kcli.core.errors import BrokerError, DataLossError, KcliError
+from kcli.core.errors import BrokerError, CorruptRecordsError, DataLossError, KcliError
 from kcli.core.future import Future
 from kcli.core.options import ConsumerOptions
 from kcli.core.protocol.messages.fetch import FetchRequest, FetchResponse, PartitionData
 from kcli.core.protocol.schema import NO_UUID
+from kcli.core.records.view import BatchView
 from kcli.core.types import TopicPartition
 
 _SESSION_CODES = (
@@ -70,6 +71,7 @@ class Fetcher:
         self._setbacks = Setbacks(cluster, options, subscription, self._changed, self._queue.append)
         self.fetches = 0
         self.bytes_fetched = 0
+        self.skipped = 0
         self.wake_at = _NEVER
 
     def take(self) -> Arrived | None:
@@ -297,8 +299,19 @@ class Fetcher:
         elif found.needed:
             what = f"{where}: a batch of {found.needed} bytes did not come whole"
             self._setbacks.again(state, KcliError(what), now)
+        if found.skipped is not None:
+            self._passed_over(where, *found.skipped)
         if found.damage is not None:
             self._setbacks.fail(state, found.damage)
+
+    def _passed_over(self, where: TopicPartition, batch: BatchView, error: CorruptRecordsError) -> None:
+        self.skipped += 1
+        self._cluster.hooks.log(
+            "warning",
+            "fetch",
+            f"{where}: passed over {batch.count} damaged records at offsets {batch.base_offset} to "
+            f"{batch.last_offset}: {error.why}",
+        )
 
     def _redirected(self, state: PartitionState, replica: int, source: Source, now: float) -> None:
         """The leader names a replica that is nearer (KIP-392); it gives no records itself as long as it knows one."""

@@ -8,7 +8,10 @@ from kcli.core.types import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class ConsumerMetrics:
-    """Counts since it was made. ``lag``: offsets between the position and the end, as of the last fetch."""
+    """Counts since it was made. ``lag``: offsets between the position and the end, as of the last fetch.
+
+    ``batches_skipped`` are damaged ones that were passed over (``on.corrupt=skip``).
+    """
 
     records: int
     fetches: int
@@ -18,3 +21,4 @@ class ConsumerMetrics:
     rebalances: int
     partitions: int
     lag: Mapping[TopicPartition, int]
+    batches_skipped: int = 0

@@ -22,6 +22,14 @@ from kcli.core.types import TopicPartition
 _NEVER = float("inf")
 
 
+class TopicRecreatedError(DataLossError):
+    """A topic that is read was deleted and created anew; its partitions are read no more until a seek."""
+
+    def __init__(self, topic: str, what: str, *, why: str = "", do: str = "") -> None:
+        super().__init__(what, why=why, do=do)
+        self.topic = topic
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """An error for the application, unless it has gone elsewhere with all of ``places`` since (by their versions)."""
@@ -167,7 +175,8 @@ class Setbacks:
 
     def _created_anew(self, topic: str) -> None:
         """Positions in the old topic mean nothing in the new one: they are neither read on nor committed."""
-        error = DataLossError(
+        error = TopicRecreatedError(
+            topic,
             f"topic {topic} was deleted and created anew while it was read",
             why="offsets of the old topic mean nothing in the new one",
             do="start again to read the new topic, or seek",

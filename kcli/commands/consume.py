@@ -1,38 +1,51 @@
-"""``kcli consume``: records of topics on stdout. Parses, resolves the ranges, runs the flow, sums up."""
+"""``kcli consume``: records of topics on stdout. Parses, resolves what is read, runs the flow, sums up."""
 
-from typing import Any
+import errno
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
 from kcli.commands._exit import usage
-from kcli.commands._params import (
-    DELIMITER,
-    DURATION,
-    INSTANT,
-    OFFSET_RANGE,
-    PARTITIONS,
-    check_topic_name,
-    raw_bytes,
-)
+from kcli.commands._options import RECORD_KINDS
+from kcli.commands._params import DELIMITER, DURATION, INSTANT, OFFSET_RANGE, PARTITIONS
 
-KINDS = ("value", "table", "ndjson", "json")
+if TYPE_CHECKING:
+    from kcli.commands._what_to_read import Topics
+    from kcli.core.consumer.consumer import Consumer
+    from kcli.core.options import ConsumerOptions
+    from kcli.core.positions import RangeSpec
+    from kcli.core.types import TopicPartition
+    from kcli.flows.consume import ConsumeResult
+    from kcli.flows.filters.selection import Selection
+    from kcli.flows.filters.where import Where
+    from kcli.flows.group_commits import GroupCommits
+    from kcli.flows.reading import Reading
+    from kcli.flows.stop import Stop
+    from kcli.output.records import RecordSink
 
 
 @command(
     "consume",
-    outputs=KINDS,
+    outputs=RECORD_KINDS,
     examples=(
         ("kcli consume orders -e", "all there is, then stop"),
         ("kcli consume orders --offset latest", "only what comes from now on"),
         ("kcli consume orders --tail 10 -o table", "the last ten records, with their offsets"),
         ("kcli consume orders --offset @-1h -e -o ndjson", "the last hour, as JSON lines"),
         ("kcli consume orders -p 0 --offset 100:200 -f '%o %k=%v\\n'", "a range of one partition"),
+        ("kcli consume '^orders-.*' --merge -e -f '%T %t %v\\n'", "several topics in one order of time"),
+        ("kcli consume orders --key 4711 -e", "all about one key, from the partition that has it"),
+        ("kcli consume orders --grep v:error --grep '!k:^test' -n 5", "the first five that match"),
+        ("kcli consume orders --where 'value.status == `500`' -e -o json", "by what is in JSON values"),
+        ("kcli consume orders -g billing", "as a member of a group, from where it was left"),
     ),
 )
 @click.argument("topics", nargs=-1, metavar="TOPIC…")
-@click.option("-t", "--topic", "more_topics", multiple=True, metavar="TOPIC", help="A topic; repeatable.")
+@click.option(
+    "-t", "--topic", "more_topics", multiple=True, metavar="TOPIC", help="A topic, or ^REGEX; repeatable."
+)
 @click.option("-p", "--partitions", type=PARTITIONS, metavar="LIST", help="Only these, as in 0,2,5-7.")
 @click.option(
     "--offset",
@@ -47,11 +60,32 @@ KINDS = ("value", "table", "ndjson", "json")
 @click.option("--from-beginning", is_flag=True, help="Start at the earliest offset (the default).")
 @click.option("--tail", type=click.IntRange(min=1), metavar="N", help="The last N records in all, then exit.")
 @click.option("-e", "--exit", "until_end", is_flag=True, help="Stop at the ends as they are at the start.")
-@click.option("-n", "--max-messages", type=click.IntRange(min=1), metavar="N", help="Stop after N records.")
+@click.option(
+    "-n", "--max-messages", type=click.IntRange(min=1), metavar="N", help="Stop after N records that match."
+)
 @click.option("--idle-timeout", type=DURATION, metavar="DUR", help="Stop when nothing came for so long.")
+@click.option(
+    "-g", "--group", metavar="GROUP", help="As a member of this group, from its committed offsets on."
+)
+@click.option(
+    "--commit/--no-commit", default=None, help="With -g: commit what was written out.  [default: --commit]"
+)
+@click.option(
+    "--grep",
+    multiple=True,
+    metavar="[!]FIELD:REGEX",
+    help="Only records that match: k:, v:, h:NAME=, t: and a regular expression; ! negates; repeatable.",
+)
+@click.option(
+    "--where", metavar="EXPR", help="Only records of which this JMESPath is true: value.status == 'late'."
+)
+@click.option("--key", metavar="KEY", help="Only records with this key, from the partition it belongs to.")
+@click.option("--all-partitions", is_flag=True, help="With --key: look in all partitions.")
+@click.option("--merge", is_flag=True, help="In one order of time across partitions.")
 @click.option(
     "-f", "--format", "template", metavar="FORMAT", help=r"Output per record, as in '%t %p %o %k %v\n'."
 )
+@click.option("-J", "kcat", is_flag=True, help="The same as -o kcat.")
 @click.option(
     "-D",
     "--delimiter",
@@ -66,184 +100,390 @@ KINDS = ("value", "table", "ndjson", "json")
     type=click.Choice(["read_committed", "read_uncommitted"]),
     help="Whether to show records of open and aborted transactions.  [default: read_committed]",
 )
+@click.option("--print-control", is_flag=True, help="Show the markers that end transactions, too.")
+@click.option("--rack", metavar="RACK", help="Read from replicas in this rack where there are any.")
+@click.option(
+    "--on-out-of-range",
+    type=click.Choice(["fail", "earliest", "latest"]),
+    help="When an offset is not in the log (any more).  [default: fail]",
+)
+@click.option(
+    "--on-recreate",
+    type=click.Choice(["fail", "restart"]),
+    default="fail",
+    help="When a topic is deleted and created anew meanwhile.  [default: fail]",
+)
+@click.option(
+    "--on-corrupt",
+    type=click.Choice(["fail", "skip"]),
+    help="When a batch is damaged: skip passes over it and says so.  [default: fail]",
+)
 @click.option("--raw", is_flag=True, help="Bytes as they are, also on a terminal.")
 @pass_invocation
 def consume(inv: Invocation, /, topics: tuple[str, ...], **flags: Any) -> int:
     """Read records and print them.
 
     Without a group, from the earliest offset on, and without end unless -e, --tail, -n, a range or
-    --idle-timeout sets one. Formats: -o value (the default), table, ndjson, json, or -f.
+    --idle-timeout sets one. Formats: -o value (the default), table, ndjson, json, csv, raw (a length in 4 bytes,
+    then the value), hex (a dump for people), kcat (as kcat -J), or -f.
 
-    Verbs of -f: %t topic, %p partition, %o offset, %k key, %v or %s value, %K %V lengths, %S value length
-    (-1 for null), %R that in 4 bytes, %T or %d timestamp in ms, %d{strftime[%H:%M]}, %h headers, %h{%k=%v },
-    %H their number, %e leader epoch, %x %y producer id and epoch, %%; %v{base64}, {hex}, {json}.
+    Verbs of -f: %t topic, %p partition, %o offset, %k key, %v or %s value, %K %V %S lengths of key and value
+    (-1 for null), %R the value's length in 4 bytes, %T or %d timestamp in ms, %d{strftime[%H:%M]}, %h headers,
+    %h{%k=%v }, %H their number, %e leader epoch, %x %y producer id and epoch, %%; %v{base64}, {hex}, {json}.
+
+    With -g only what was written and flushed is committed: every five seconds, before partitions go to other
+    members, and at the end. Where nothing is committed yet, it starts at the earliest offset, or where --offset or
+    --since says.
+
+    --merge lets a record wait for earlier ones of other partitions; where these have nothing more at present, for one
+    second. A field of --grep that is null matches nothing. --where sees key, value (parsed JSON), headers (name to
+    last value), topic, partition, offset, timestamp.
     """
+    from kcli.commands import _what_to_read as what
+    from kcli.commands._record_format import record_formatter
     from kcli.core.consumer.consumer import Consumer
-    from kcli.core.options import WHOLE_BATCHES, ConsumerOptions
     from kcli.flows.stop import Stop
     from kcli.output.records import RecordSink
 
-    names = list(dict.fromkeys((*topics, *flags["more_topics"])))
-    _check(names, flags, inv)
-    asked = _asked(flags)
-    cluster: dict[str, str | None] = {}
-    formatter = _formatter(inv, names, flags, cluster)
-    options = inv.client_options(
-        ConsumerOptions, isolation_level=flags["isolation_level"], max_poll_records=WHOLE_BATCHES
+    _check(flags, inv)
+    wanted = what.Topics((*topics, *flags["more_topics"]))
+    if not (wanted.names or wanted.patterns):
+        raise usage("kcli consume: no topic given", why="it is needed", do="name one: kcli consume TOPIC")
+    asked = what.asked_range(flags)
+    chosen, where = what.selection(flags)
+    seen: dict[str, Any] = {"id": None}
+
+    def broker(place: "TopicPartition") -> int:
+        node = seen["consumer"].cluster.view.leader(place)
+        return -1 if node is None else int(node.id)
+
+    formatter = record_formatter(
+        inv,
+        flags,
+        topics=2 if wanted.several else 1,
+        cluster_id=lambda: seen["id"],
+        broker=broker,
     )
+    options = _options(inv, flags, asked)
+    what.say_times(inv, asked)
     with Consumer(options, hooks=inv.hooks) as consumer:
         with inv.first_contact(options.bootstrap_servers):
-            cluster["id"] = consumer.connect(inv.timeout).cluster_id
-        _name_unknown(inv, consumer, names)
-        plan = _plan(inv, consumer, names, asked, flags)
+            seen["id"] = consumer.connect(inv.timeout).cluster_id
+        seen["consumer"] = consumer
+        run = _Run(inv, consumer, wanted, asked, chosen, flags)
+        if inv.dry_run:
+            return run.dry_run()
+        run.plan()
         escape = inv.out.isatty and not flags["raw"]
         # Until here Ctrl-C simply ends it; from here on what was read is written first.
-        with Stop() as stop, RecordSink(inv.out, formatter, escape=escape) as sink:
-            result = _run(inv, consumer, sink, plan, flags, stop)
-    _sum_up(inv, result, stop)
-    return stop.exit_code
+        with Stop(unconfirmed=run.unconfirmed) as stop, RecordSink(inv.out, formatter, escape=escape) as sink:
+            code = run.run(sink, stop)
+    run.sum_up(where, stop)
+    return code
 
 
-def _check(names: list[str], flags: dict[str, Any], inv: Invocation) -> None:
-    if not names:
-        raise usage("kcli consume: no topic given", why="it is needed", do="name one: kcli consume TOPIC")
-    ways = ("offset", "since", "tail")
-    given = [f"--{name}" for name in ways if flags[name] is not None]
-    if flags["from_beginning"]:
-        given.append("--from-beginning")
-    if len(given) > 1:
+def _options(inv: Invocation, flags: dict[str, Any], asked: "RangeSpec") -> "ConsumerOptions":
+    from kcli.commands._what_to_read import reset_policy
+    from kcli.core.options import WHOLE_BATCHES, ConsumerOptions
+    from kcli.core.positions import OffsetSpec
+
+    own: dict[str, Any] = {"group_id": "", "on_out_of_range": flags["on_out_of_range"] or "fail"}
+    if flags["group"] is not None:
+        start = asked.start or OffsetSpec("earliest")
+        own |= {"group_id": flags["group"], "auto_offset_reset": reset_policy(start)}
+    return inv.client_options(
+        ConsumerOptions,
+        isolation_level=flags["isolation_level"],
+        client_rack=flags["rack"],
+        on_corrupt=flags["on_corrupt"],
+        show_control_batches=flags["print_control"] or None,
+        max_poll_records=WHOLE_BATCHES,
+        enable_auto_commit=False,  # commits are made here, of what was written out
+        **own,
+    )
+
+
+def _check(flags: dict[str, Any], inv: Invocation) -> None:
+    """Flags that contradict each other: usage errors, before anything is done."""
+    given = {f"--{name.replace('_', '-')}" for name, value in flags.items() if value not in (None, False, ())}
+    for one, others, why in _CONTRADICTIONS:
+        clash = sorted(given & set(others)) if one in given else []
+        if clash:
+            raise usage(f"kcli consume: {one} and {clash[0]} together", why=why, do="use one of them")
+    starts = [name for name in ("--offset", "--since", "--tail", "--from-beginning") if name in given]
+    if len(starts) > 1:
         raise usage(
-            f"kcli consume: {' and '.join(given)} together",
+            f"kcli consume: {' and '.join(starts)} together",
             why="each says where to start",
             do="use one of them",
         )
-    if flags["tail"] is not None and flags["until"] is not None:
-        raise usage("kcli consume: --tail and --until together", why="--tail is the end", do="use --offset")
-    for name in names:
-        check_topic_name(name)
-    for name in ("max_messages", "idle_timeout"):
-        if flags["tail"] is not None and flags[name] is not None:
-            option = "--" + name.replace("_", "-")
-            raise usage(
-                f"kcli consume: --tail and {option} together",
-                why="--tail N is N records, then the end",
-                do="use one of them",
-            )
-    if flags["template"] is not None and inv.values.output is not None:
-        raise usage("kcli consume: -f and -o together", why="each is a format", do="use one of them")
+    formats = [
+        *(["-f"] if flags["template"] is not None else []),
+        *(["-J"] if flags["kcat"] else []),
+        *(["-o"] if inv.values.output is not None else []),
+    ]
+    if len(formats) > 1:
+        raise usage(
+            f"kcli consume: {' and '.join(formats)} together", why="each is a format", do="use one of them"
+        )
+    if flags["commit"] is not None and flags["group"] is None:
+        name = "--commit" if flags["commit"] else "--no-commit"
+        raise usage(
+            f"kcli consume: {name} without -g", why="offsets are committed for a group", do="give -g GROUP"
+        )
+    if flags["all_partitions"] and flags["key"] is None:
+        raise usage(
+            "kcli consume: --all-partitions without --key",
+            why="all partitions are read anyhow",
+            do="leave it out",
+        )
+    if flags["group"] == "":
+        raise usage("kcli consume: -g needs a name", why="the group's id is empty", do="give -g GROUP")
 
 
-def _asked(flags: dict[str, Any]) -> Any:
-    """The range that the flags describe."""
-    from kcli.core.positions import OffsetSpec, RangeSpec
-
-    asked = flags["offset"] or RangeSpec(OffsetSpec("earliest"))
-    start, stop = asked.start, asked.stop
-    if flags["since"] is not None:
-        start = OffsetSpec("timestamp", flags["since"])
-    if flags["until"] is not None:
-        if stop is not None:
-            raise usage(
-                "kcli consume: --until and a range in --offset together",
-                why="both say where to stop",
-                do="use one",
-            )
-        stop = OffsetSpec("timestamp", flags["until"])
-    return RangeSpec(start or OffsetSpec("earliest"), stop)
+_OF_TAIL = "--tail N is N records, then the end"
+_OF_GROUP = "the group says what its members read, and from where"
+_CONTRADICTIONS = (
+    ("--tail", ("--until", "--max-messages", "--idle-timeout", "--merge"), _OF_TAIL),
+    ("--group", ("--tail", "--partitions", "--all-partitions"), _OF_GROUP),
+    (
+        "--group",
+        ("--merge",),
+        "records that wait for others cannot be committed in the order of their offsets",
+    ),
+)
 
 
-def _formatter(
-    inv: Invocation, names: list[str], flags: dict[str, Any], cluster: dict[str, str | None]
-) -> Any:
-    """Made before any network use, so that a bad format is told first; ``cluster`` is filled in later."""
-    from kcli.output import records
+class _Run:
+    """One run, from the first contact on."""
 
-    marker = flags["null_marker"]
-    null = b"" if marker is None else raw_bytes(marker)
-    if flags["template"] is not None:
-        from kcli.output.template import Template, TemplateError
+    def __init__(
+        self,
+        inv: Invocation,
+        consumer: "Consumer",
+        topics: "Topics",
+        asked: "RangeSpec",
+        selection: "Selection",
+        flags: dict[str, Any],
+    ) -> None:
+        from kcli.flows.consume import ConsumeResult
+
+        self.inv, self.consumer, self.topics, self.asked = inv, consumer, topics, asked
+        self.selection, self.flags = selection, flags
+        self.names = topics.found(consumer, inv.timeout)
+        self.result: ConsumeResult = ConsumeResult()
+        self.reading: Reading | None = None
+        self.commits: GroupCommits | None = None
+        self.total: int | None = None
+        self._ends = flags["until_end"] or asked.stop is not None
+
+    # --- what is to be read ------------------------------------------------------------------------
+
+    def plan(self) -> None:
+        """Everything that may fail before the first record is asked for."""
+        if self.flags["group"] is not None:
+            self._plan_group()
+        elif self.flags["tail"] is None:
+            self._plan_chosen()
+
+    def _plan_chosen(self) -> None:
+        from kcli.commands._what_to_read import new_partitions, partitions
+        from kcli.flows.reading import Chosen
+
+        places = partitions(self.inv, self.consumer, self.names, self.flags)
+        reading = Chosen(
+            self.consumer,
+            self.asked,
+            until_end=self.flags["until_end"],
+            timeout=self.inv.timeout,
+            say=self.inv.talk.detail,
+            warn=self.inv.talk.warn,
+            on_out_of_range=self.flags["on_out_of_range"] or "fail",
+            on_recreate=self.flags["on_recreate"],
+            find_new=new_partitions(self.consumer, self.topics, self.flags, bounded=self._ends),
+        )
+        spans = reading.begin(places).values()
+        if all(span.stop is not None for span in spans):
+            self.total = sum(max(0, (span.stop or 0) - (span.start or 0)) for span in spans) or None
+        self.reading = reading
+
+    def _plan_group(self) -> None:
+        from kcli.flows.group_commits import GroupCommits
+        from kcli.flows.reading import GroupShare
+
+        talk = self.inv.talk
+        start = self.asked.start
+        if self.flags["from_beginning"] or (start is not None and start.kind not in ("earliest", "stored")):
+            talk.note(f"group {self.flags['group']}: that start applies where nothing is committed")
+        self.commits = GroupCommits(
+            self.consumer,
+            interval=self.consumer.options.auto_commit_interval_ms / 1000,
+            enabled=self.flags["commit"] is not False,
+            warn=talk.warn,
+        )
+        share = GroupShare(
+            self.consumer,
+            self.asked,
+            self.commits,
+            until_end=self.flags["until_end"],
+            timeout=self.inv.timeout,
+            say=talk.detail,
+            warn=talk.warn,
+            on_recreate=self.flags["on_recreate"],
+        )
+        share.begin(self.topics.subscription())
+        self.reading = share
+
+    def dry_run(self) -> int:
+        """Says on stdout what would be read; joins no group and commits nothing."""
+        from kcli.commands._what_to_read import partitions
+        from kcli.flows import ranges
+
+        places = partitions(self.inv, self.consumer, self.names, self.flags)
+        spans = ranges.spans(
+            self.consumer,
+            places,
+            self.asked,
+            until_end=self.flags["until_end"],
+            timeout=self.inv.timeout,
+            on_out_of_range=self.flags["on_out_of_range"] or "fail",
+        )
+        group = self.flags["group"]
+        committed = self.consumer.committed(places, self.inv.timeout) if group is not None else {}
+        for where, span in spans.items():
+            known = committed.get(where)
+            start = span.start if known is None else known.offset
+            end = "without end" if span.stop is None else f"to {span.stop}"
+            self.inv.out.text(f"{where}: from {start} {end}\n")
+        self.inv.out.flush()
+        return 0
+
+    # --- reading -------------------------------------------------------------------------------------
+
+    def run(self, sink: "RecordSink", stop: "Stop") -> int:
+        """The exit status: 0, or that of the signal that ended it."""
+        from kcli.core.errors import KcliError
 
         try:
-            return records.TemplateFormatter(Template(flags["template"], null=null))
-        except TemplateError as error:
-            raise usage(
-                f"kcli consume: -f {flags['template']!r} is not a format",
-                why=str(error),
-                do="`kcli consume --help` lists the verbs",
-            ) from None
-    kind = inv.values.output or "value"
-    if kind == "value":
-        return records.ValueFormatter(flags["delimiter"], null)
-    if kind == "ndjson":
-        return records.NdjsonFormatter()
-    if kind == "json":
-        from kcli.output.envelope import record_document
-
-        return records.JsonFormatter(*record_document(lambda: cluster.get("id"), inv.talk.warnings))
-    return records.TableFormatter(headers=inv.out.headers, topics=len(names), width=inv.out.width)
-
-
-def _name_unknown(inv: Invocation, consumer: Any, names: list[str]) -> None:
-    """A topic that does not exist is named with the nearest ones there are."""
-    from kcli.core.admin.topics import unknown_topic
-    from kcli.core.errors import NotFoundError
-
-    try:
-        consumer.partitions(names, inv.timeout)
-    except NotFoundError as error:
-        cluster = consumer.cluster
-        known = cluster.all_topics(cluster.deadline(inv.timeout)).topics
-        missing = next((name for name in names if name not in known), None)
-        if missing is None:
+            if self.flags["tail"] is not None:
+                self._tail(sink, stop)
+            else:
+                self._consume(sink, stop)
+        except KcliError as error:
+            if not stop:
+                raise
+            self.inv.failed(error)  # the signal counts
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG):
+                self._say_written()
             raise
-        raise unknown_topic(missing, known) from error
+        return stop.exit_code
 
-
-def _plan(inv: Invocation, consumer: Any, names: list[str], asked: Any, flags: dict[str, Any]) -> Any:
-    """What is to be read: the bounds of this moment for --tail, else a span for each partition."""
-    from kcli.flows import ranges
-
-    partitions = ranges.choose_partitions(consumer, names, flags["partitions"], inv.timeout)
-    if flags["tail"] is not None:
-        return ranges.bounds(consumer, partitions, inv.timeout)
-    return ranges.spans(consumer, partitions, asked, until_end=flags["until_end"], timeout=inv.timeout)
-
-
-def _run(inv: Invocation, consumer: Any, sink: Any, plan: Any, flags: dict[str, Any], stop: Any) -> Any:
-    from kcli.flows.consume import ConsumeResult, consume
-
-    if flags["tail"] is not None:
+    def _tail(self, sink: "RecordSink", stop: "Stop") -> None:
+        from kcli.commands._what_to_read import partitions
+        from kcli.flows import ranges
         from kcli.flows.tail import tail
 
-        stop.wake(consumer.wakeup)
-        return ConsumeResult(sink.records(tail(consumer, plan, flags["tail"], stop)), 0, 0.0)
-    spans = plan
-    consumer.assign(spans)
-    total = sum(span.stop - span.start for span in spans.values() if span.stop is not None)
-    bounded = all(span.stop is not None for span in spans.values())
-    with inv.progress("read", total=(total or None) if bounded else None) as bar:
-        if inv.out.isatty:
-            bar.style = "none"  # records and a bar on one terminal would mix
-        return consume(
-            consumer,
-            sink,
-            stop=stop,
-            limit=flags["max_messages"],
-            idle_timeout=flags["idle_timeout"],
-            progress=bar.update,
+        stop.wake(self.consumer.wakeup)
+        places = partitions(self.inv, self.consumer, self.names, self.flags)
+        now = ranges.bounds(self.consumer, places, self.inv.timeout)
+        for fetched in tail(self.consumer, now, self.flags["tail"], stop, self.selection):
+            sink.batch(fetched)
+            self.result.records += 1
+        sink.flush()
+        self.result.scanned = self.selection.scanned
+
+    def _consume(self, sink: "RecordSink", stop: "Stop") -> None:
+        from kcli.flows.consume import consume
+        from kcli.flows.merge import Merger
+
+        assert self.reading is not None
+        with self.inv.progress("scanned" if self.selection else "read", total=self.total) as bar:
+            if self.inv.out.isatty:
+                bar.style = "none"  # records and a bar on one terminal would mix
+
+            def progress(result: "ConsumeResult") -> None:
+                self.result = result
+                extra = {"matched": result.records} if self.selection else {}
+                bar.update(result.scanned, result.bytes, **extra)
+
+            self.result = consume(
+                self.consumer,
+                self.reading,
+                sink,
+                stop=stop,
+                limit=self.flags["max_messages"],
+                idle_timeout=self.flags["idle_timeout"],
+                selection=self.selection,
+                merger=Merger(self.consumer) if self.flags["merge"] else None,
+                skip_corrupt=self.inv.talk.warn if self.flags["on_corrupt"] == "skip" else None,
+                progress=progress,
+            )
+
+    # --- what is said ----------------------------------------------------------------------------------
+
+    def unconfirmed(self) -> str:
+        """What a second signal leaves undone; called by its handler."""
+        left = self.commits.uncommitted if self.commits is not None else {}
+        return f"written but not committed: {_places(left)}" if left else ""
+
+    def _say_written(self) -> None:
+        places = self.result.positions
+        self.inv.talk.note(f"written so far, up to: {_places(places)}" if places else "nothing was written")
+
+    def sum_up(self, where: "Where | None", stop: "Stop") -> None:
+        """Totals on stderr: always after a signal or with filters, else with -v."""
+        from kcli.output.progress import counted, size_text
+
+        talk, result = self.inv.talk, self.result
+        for count, text in (
+            (where.not_json if where is not None else 0, "values are not JSON: --where passed over them"),
+            (where.failed if where is not None else 0, "records have other types than --where expects"),
+        ):
+            if count:
+                talk.note(f"{count:,} {text}")
+        damaged = result.unreadable + self.consumer.metrics().batches_skipped
+        if damaged:
+            talk.warn(f"{counted(damaged, 'damaged batch').replace('batchs', 'batches')} passed over")
+        if self.inv.values.progress == "json":
+            talk.plain(self._report(damaged))
+        text = counted(result.records, "record")
+        if self.selection:
+            text = f"{text} of {result.scanned:,} match"
+        text += f" ({size_text(result.bytes)} fetched)" if result.bytes else ""
+        if result.seconds:
+            text += f" in {result.seconds:.1f} s: {result.scanned / result.seconds:,.0f} records/s"
+        if stop:
+            talk.note(f"stopped: {text}")
+        elif self.selection:
+            talk.note(text)
+        else:
+            talk.detail(text)
+        if self.flags["key"] is not None and not (result.records or stop or self.flags["all_partitions"]):
+            talk.note("no record has that key there; --all-partitions looks everywhere")
+
+    def _report(self, damaged: int) -> str:
+        import json
+
+        result = self.result
+        rate = result.scanned / result.seconds if result.seconds else None
+        return json.dumps(
+            {
+                "kind": "ConsumeReport",
+                "records": result.records,
+                "scanned": result.scanned,
+                "bytes": result.bytes,
+                "seconds": round(result.seconds, 3),
+                "records_per_second": rate and round(rate),
+                "damaged_batches": damaged,
+                "positions": [
+                    {"topic": where.topic, "partition": where.partition, "offset": offset}
+                    for where, offset in sorted(result.positions.items())
+                ],
+            }
         )
 
 
-def _sum_up(inv: Invocation, result: Any, stop: Any) -> None:
-    from kcli.output.progress import counted, size_text
-
-    rate = (
-        f" in {result.seconds:.1f} s: {result.records / result.seconds:,.0f} records/s"
-        if result.seconds
-        else ""
-    )
-    text = f"{counted(result.records, 'record')} ({size_text(result.bytes)} fetched){rate}"
-    if stop:
-        inv.talk.note(f"stopped: {text}")
-    else:
-        inv.talk.detail(text)
+def _places(offsets: "dict[Any, int]") -> str:
+    shown = [f"{where}@{offset}" for where, offset in sorted(offsets.items())]
+    return ", ".join(shown[:10]) + (f" and {len(shown) - 10} more" if len(shown) > 10 else "")

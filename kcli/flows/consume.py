@@ -1,67 +1,187 @@
-"""From partitions to output: whole batches are formatted and written before the next ones are asked for.
+"""From partitions to output: whole batches are filtered, formatted and written before the next ones are asked for.
 
-Ends when every partition has reached its stop, the limit is reached, nothing came for the idle timeout, or a
-stop was asked for. What was counted was written and flushed.
+Ends when everything was read, the limit is reached, nothing came for the idle timeout, or a stop was asked for. What was
+counted was written and flushed, and only what was flushed is told to the reading, which may commit it.
 """
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.fetched import FetchedBatch
+from kcli.core.consumer.setbacks import TopicRecreatedError
+from kcli.core.errors import CorruptRecordsError, KcliError
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.filters.selection import Selection
+from kcli.flows.merge import Merger
+from kcli.flows.reading import Reading
 from kcli.flows.stop import Stop
 
 
 class Sink(Protocol):
     """What becomes of the batches."""
 
-    def batch(self, fetched: FetchedBatch, limit: int | None) -> int:
-        """Writes at most ``limit`` records of the batch and returns how many."""
+    def batch(self, fetched: FetchedBatch, limit: int | None, selected: bytes | bytearray) -> tuple[int, int]:
+        """Writes at most ``limit`` of the selected records; how many, and the offset of the last (−1: all of it)."""
 
     def flush(self) -> None:
         """What was written is with the reader."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ConsumeResult:
-    """``records`` were written; ``bytes`` came over the network for them, in batches as they were stored."""
+    """``records`` were written of ``scanned`` that were looked at; ``bytes`` came over the network for them.
 
-    records: int
-    bytes: int
-    seconds: float
+    ``unreadable`` batches were passed over because their records contradict themselves. ``positions`` are behind
+    what was written and flushed last.
+    """
+
+    records: int = 0
+    scanned: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+    unreadable: int = 0
+    positions: dict[TopicPartition, int] = field(default_factory=dict)
 
 
-Progress = Callable[[int, int], None]
-"""Called with records and bytes so far."""
+Progress = Callable[[ConsumeResult], None]
+"""Called after each flush, with the figures so far."""
 
 
 def consume(
     consumer: Consumer,
+    reading: Reading,
     sink: Sink,
     *,
     stop: Stop,
     limit: int | None = None,
     idle_timeout: float | None = None,
-    progress: Progress = lambda _records, _size: None,
+    selection: Selection | None = None,
+    merger: Merger | None = None,
+    skip_corrupt: Callable[[str], object] | None = None,
+    progress: Progress = lambda _result: None,
 ) -> ConsumeResult:
-    """Reads what the consumer is assigned to."""
-    started = time.monotonic()
-    records = size = 0
+    """Reads to the end of ``reading``. ``skip_corrupt`` is told of batches that are passed over; None: they end it."""
+    run = _Run(sink, selection or Selection(), limit, merger, skip_corrupt)
+    started = heard = time.monotonic()
     stop.wake(consumer.wakeup)
-    while not stop and not consumer.done and (limit is None or records < limit):
-        batches = consumer.poll(idle_timeout if idle_timeout is not None else 1.0)
-        if not batches and idle_timeout is not None and not consumer.done and not stop:
+    while not (stop or run.full() or reading.done):
+        reading.tick()
+        wait = min(1.0, idle_timeout or 1.0, merger.wait if merger is not None else 1.0)
+        try:
+            batches = consumer.poll(wait)
+        except TopicRecreatedError as error:
+            reading.recreated(error)
+            continue
+        now = time.monotonic()
+        if batches or reading.waiting:
+            heard = now
+        elif idle_timeout is not None and now - heard >= idle_timeout:
             break
+        if batches or merger is not None:
+            _write(run, batches, reading)
+            run.result.seconds = now - started
+            progress(run.result)
+    if merger is not None:
+        run.drain(merger)
+    reading.finish()
+    run.result.seconds = time.monotonic() - started
+    return run.result
+
+
+def _write(run: "_Run", batches: list[FetchedBatch], reading: Reading) -> None:
+    """Writes and flushes, and says so. After an error what came before it is flushed and counts."""
+    try:
+        whole = run.take(batches)
+    except KcliError:
+        run.flush()
+        reading.flushed(run.written)
+        raise
+    run.flush()
+    reading.flushed(None if whole else run.written)
+
+
+class _Run:
+    """One run's way from batches to the sink. ``written`` are the places behind what was written of one poll."""
+
+    def __init__(
+        self,
+        sink: Sink,
+        selection: Selection,
+        limit: int | None,
+        merger: Merger | None,
+        skip_corrupt: Callable[[str], object] | None,
+    ) -> None:
+        self.sink = sink
+        self.result = ConsumeResult()
+        self.written: dict[TopicPartition, OffsetAndMetadata] = {}
+        self._selection = selection
+        self._limit = limit
+        self._merger = merger
+        self._skip_corrupt = skip_corrupt
+
+    def full(self) -> bool:
+        """Whether the limit is reached."""
+        return self._limit is not None and self.result.records >= self._limit
+
+    def take(self, batches: Iterable[FetchedBatch]) -> bool:
+        """The batches of one poll; False when the limit has cut them short."""
+        self.written = {}
         for fetched in batches:
-            left = None if limit is None else limit - records
-            if left == 0:
-                break
-            records += sink.batch(fetched, left)
+            if self.full():
+                return False
+            last = self._one(fetched)
             fetched.batch.forget_payload()
-            size += fetched.batch.size
-        if batches:
-            sink.flush()
-            progress(records, size)
-    return ConsumeResult(records, size, time.monotonic() - started)
+            self.result.bytes += fetched.batch.size
+            if last >= 0 and self.full():
+                place = OffsetAndMetadata(last + 1, "", fetched.batch.leader_epoch)
+            else:
+                place = OffsetAndMetadata(fetched.then, "", fetched.then_epoch)
+            self.written[fetched.where] = place
+        if self._merger is not None:
+            self._put(self._merger.take())
+        return not self.full()
+
+    def flush(self) -> None:
+        """All that was written is with the reader."""
+        self.sink.flush()
+        self.result.positions.update({where: place.offset for where, place in self.written.items()})
+
+    def drain(self, merger: Merger) -> None:
+        """What the merger has kept goes out, up to the limit."""
+        self._put(merger.drain())
+        self.sink.flush()
+
+    # --- inside ------------------------------------------------------------------------------------
+
+    def _one(self, fetched: FetchedBatch) -> int:
+        """Writes what is wanted of a batch; the offset of the last record, −1 for all of it."""
+        try:
+            selected = self._selection.select(fetched)
+            self.result.scanned = self._selection.scanned
+            if selected is None:
+                return -1
+            if self._merger is not None:
+                self._merger.add(fetched, selected)
+                return -1
+            return self._write(fetched, selected)
+        except CorruptRecordsError as error:
+            if self._skip_corrupt is None:
+                raise
+            self._skip_corrupt(f"{fetched.where}: passed over: {error}")
+            self.result.unreadable += 1
+            return -1
+
+    def _put(self, records: Iterable[FetchedBatch]) -> None:
+        for fetched in records:
+            if self.full():
+                return
+            self._write(fetched, b"")
+
+    def _write(self, fetched: FetchedBatch, selected: bytes | bytearray) -> int:
+        left = None if self._limit is None else self._limit - self.result.records
+        count, last = self.sink.batch(fetched, left, selected)
+        self.result.records += count
+        return last

@@ -49,26 +49,72 @@ def spans(
     *,
     until_end: bool,
     timeout: float,
+    on_out_of_range: str = "fail",
 ) -> dict[TopicPartition, Span]:
     """The offsets to be read in each partition. ``until_end`` cuts at the ends of this moment."""
     wanted = list(partitions)
     now = bounds(consumer, wanted, timeout)
-    start = asked.start or OffsetSpec("earliest", 0)
-    starts = _resolve(consumer, wanted, start, now, timeout)
-    stops = _resolve(consumer, wanted, asked.stop, now, timeout) if asked.stop is not None else {}
+    starts = _resolve(consumer, wanted, asked.start or OffsetSpec("earliest", 0), now, timeout)
+    stops = _stops(consumer, wanted, asked.stop, now, until_end=until_end, timeout=timeout)
     result = {}
     for where in wanted:
-        stop = stops.get(where)
-        if until_end and starts[where] > now.ends[where]:
-            raise DataLossError(
-                f"{where}: offset {starts[where]} is out of range",
-                why=f"the log goes from {now.starts[where]} to {now.ends[where]}",
-                do="choose another --offset",
-            )
-        if until_end:
-            stop = now.ends[where] if stop is None else min(stop, now.ends[where])
-        result[where] = Span(starts[where], stop)
+        start = starts[where]
+        if until_end and start > now.ends[where]:
+            start = _beyond(where, start, now, on_out_of_range)
+        result[where] = Span(start, stops.get(where))
     return result
+
+
+def stops(
+    consumer: Consumer,
+    partitions: Iterable[TopicPartition],
+    stop: OffsetSpec | None,
+    *,
+    until_end: bool,
+    timeout: float,
+) -> dict[TopicPartition, int]:
+    """Where reading ends in each partition, pinned now; without an entry: it does not end."""
+    wanted = list(partitions)
+    if stop is None and not until_end:
+        return {}
+    now = bounds(consumer, wanted, timeout)
+    return _stops(consumer, wanted, stop, now, until_end=until_end, timeout=timeout)
+
+
+def starts(
+    consumer: Consumer, partitions: Iterable[TopicPartition], start: OffsetSpec, timeout: float
+) -> Mapping[TopicPartition, int]:
+    """Where reading begins in each partition."""
+    wanted = list(partitions)
+    return _resolve(consumer, wanted, start, bounds(consumer, wanted, timeout), timeout)
+
+
+def _stops(
+    consumer: Consumer,
+    wanted: list[TopicPartition],
+    stop: OffsetSpec | None,
+    now: Bounds,
+    *,
+    until_end: bool,
+    timeout: float,
+) -> dict[TopicPartition, int]:
+    if stop is None:
+        return dict(now.ends) if until_end else {}
+    found = _resolve(consumer, wanted, stop, now, timeout)
+    return {where: min(found[where], now.ends[where]) if until_end else found[where] for where in wanted}
+
+
+def _beyond(where: TopicPartition, start: int, now: Bounds, on_out_of_range: str) -> int:
+    """Nothing is there, and with a pinned end nothing comes."""
+    if on_out_of_range == "earliest":
+        return now.starts[where]
+    if on_out_of_range == "latest":
+        return now.ends[where]
+    raise DataLossError(
+        f"{where}: offset {start} is out of range",
+        why=f"the log goes from {now.starts[where]} to {now.ends[where]}",
+        do="choose another --offset, or --on-out-of-range earliest or latest",
+    )
 
 
 def _resolve(

@@ -16,6 +16,7 @@ from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicPartition
 from kcli.flows.consume import ConsumeResult, consume
 from kcli.flows.produce import LineFormat, ProduceResult, produce
+from kcli.flows.reading import Assigned
 from kcli.flows.rows import read_lines
 from kcli.flows.stop import Stop
 
@@ -75,10 +76,16 @@ class DigestSink:
     def __init__(self) -> None:
         self._digest = hashlib.sha256()
 
-    def batch(self, fetched: FetchedBatch, limit: int | None) -> int:  # noqa: ARG002 - a Sink's signature
+    def batch(
+        self,
+        fetched: FetchedBatch,
+        limit: int | None,  # noqa: ARG002 - a Sink's signature
+        selected: bytes | bytearray,  # noqa: ARG002
+    ) -> tuple[int, int]:
+        """See Sink; everything is wanted here."""
         data, count = fetched.batch.values(fetched.first, fetched.stop - 1, b"\n", b"")
         self._digest.update(data)
-        return count
+        return count, -1
 
     def flush(self) -> None:
         """Nothing is kept back."""
@@ -95,4 +102,11 @@ def read_back(
     """Consumes partition 0 up to ``end``; the result and the digest of its lines."""
     sink = DigestSink()
     consumer.assign({TopicPartition(topic, 0): Span(0, end)})
-    return consume(consumer, sink, stop=stop, progress=progress), sink.hexdigest
+    result = consume(
+        consumer,
+        Assigned(consumer),
+        sink,
+        stop=stop,
+        progress=lambda so_far: progress(so_far.records, so_far.bytes),
+    )
+    return result, sink.hexdigest

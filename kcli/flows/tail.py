@@ -1,4 +1,4 @@
-"""The last N records of some topics in all, by (timestamp, partition, offset).
+"""The last N records of some topics in all, by (timestamp, partition, offset); with filters, the last N that match.
 
 Reads backwards in growing steps: on compacted and transactional topics offsets are not record counts, so a
 step that found too few is made longer until there are enough or the log begins.
@@ -8,26 +8,31 @@ import heapq
 from collections.abc import Mapping
 
 from kcli.core.consumer.consumer import Consumer
+from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.consumer.subscription import Span
-from kcli.core.types import Record, TopicPartition
+from kcli.core.records.record_slice import cut_record
+from kcli.core.types import TopicPartition
+from kcli.flows.filters.selection import Selection
 from kcli.flows.ranges import Bounds
 from kcli.flows.stop import Stop
 
 Order = tuple[int, int, int, str]
 
 
-def tail(consumer: Consumer, now: Bounds, count: int, stop: Stop) -> list[Record]:
-    """At most ``count`` records, oldest first."""
+def tail(
+    consumer: Consumer, now: Bounds, count: int, stop: Stop, selection: Selection | None = None
+) -> list[FetchedBatch]:
+    """At most ``count`` records, each as a batch of its own, oldest first."""
     step = count
+    chosen = selection or Selection()
     while True:
         starts = {where: max(now.starts[where], end - step) for where, end in now.ends.items()}
-        found = _newest(consumer, starts, now.ends, count, stop)
-        at_start = all(starts[where] <= now.starts[where] for where in starts)
+        found = _newest(consumer, starts, now.ends, count, stop, chosen)
         # Every partition gave its own newest ``count`` only if it had that many in the step, or has no more.
         enough = all(
             starts[where] <= now.starts[where] or found.seen.get(where, 0) >= count for where in starts
         )
-        if stop or at_start or enough:
+        if stop or enough:
             return [record for _, record in sorted(found.heap, key=lambda pair: pair[0])]
         step *= 4
 
@@ -37,17 +42,26 @@ class _Newest:
 
     def __init__(self, count: int) -> None:
         self.count = count
-        self.heap: list[tuple[Order, Record]] = []
+        self.heap: list[tuple[Order, FetchedBatch]] = []
         self.seen: dict[TopicPartition, int] = {}
 
-    def add(self, record: Record) -> None:
-        order = (record.timestamp, record.partition, record.offset, record.topic)
-        where = TopicPartition(record.topic, record.partition)
-        self.seen[where] = self.seen.get(where, 0) + 1
-        if len(self.heap) < self.count:
-            heapq.heappush(self.heap, (order, record))
-        elif order > self.heap[0][0]:
-            heapq.heapreplace(self.heap, (order, record))
+    def add(self, fetched: FetchedBatch, selected: bytes | bytearray) -> None:
+        where, batch = fetched.where, fetched.batch
+        columns, append = batch.columns(), batch.timestamp_type == 1
+        for index, delta in enumerate(columns.offset_deltas):
+            offset = batch.base_offset + delta
+            if not fetched.first <= offset < fetched.stop or (selected and not selected[index]):
+                continue
+            self.seen[where] = self.seen.get(where, 0) + 1
+            stamp = batch.max_timestamp if append else batch.base_timestamp + columns.timestamp_deltas[index]
+            order = (stamp, where.partition, offset, where.topic)
+            if len(self.heap) >= self.count and order <= self.heap[0][0]:
+                continue
+            one = FetchedBatch(where, cut_record(batch, columns, index), offset, offset + 1, offset + 1)
+            if len(self.heap) < self.count:
+                heapq.heappush(self.heap, (order, one))
+            else:
+                heapq.heapreplace(self.heap, (order, one))
 
 
 def _newest(
@@ -56,10 +70,14 @@ def _newest(
     ends: Mapping[TopicPartition, int],
     count: int,
     stop: Stop,
+    selection: Selection,
 ) -> _Newest:
     newest = _Newest(count)
     consumer.assign({where: Span(starts[where], ends[where]) for where in starts})
     while not consumer.done and not stop:
-        for record in consumer.records(1.0):
-            newest.add(record)
+        for fetched in consumer.poll(1.0):
+            selected = selection.select(fetched)
+            if selected is not None:
+                newest.add(fetched, selected)
+            fetched.batch.forget_payload()
     return newest

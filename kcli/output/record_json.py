@@ -1,62 +1,47 @@
-"""A record in the JSON form of the contract: what ``consume -o ndjson`` writes and ``produce -i ndjson`` reads."""
+"""A record in the JSON form of the contract: what ``consume -o ndjson`` writes and ``produce -i ndjson`` reads.
 
-from typing import Any
+Written as the parts of a render program: no object per record is made on the way.
+"""
 
-from kcli.core.types import Record
+from datetime import UTC, datetime, timedelta
 
+from kcli.core.records import render_ops as op
+from kcli.output.template import PARTITION, TOPIC, Part
 
-def record_dict(record: Record) -> dict[str, Any]:
-    """The record in the JSON form of the contract: bytes that are not UTF-8 are base64 and say so."""
-    found: dict[str, Any] = {
-        "topic": record.topic,
-        "partition": record.partition,
-        "offset": record.offset,
-        "timestamp": record.timestamp if record.timestamp >= 0 else None,
-        "timestamp_type": _TIMESTAMP_TYPES.get(record.timestamp_type),
-        "time": rfc3339(record.timestamp),
-    }
-    for field, data in (("key", record.key), ("value", record.value)):
-        text, encoding = _text(data)
-        found[field] = text
-        if encoding:
-            found[f"{field}_encoding"] = encoding
-    found["headers"] = [_header(name, value) for name, value in record.headers]
-    found["leader_epoch"] = record.leader_epoch if record.leader_epoch >= 0 else None
-    return found
-
-
-_TIMESTAMP_TYPES = {0: "CreateTime", 1: "LogAppendTime"}
-
-
-def _text(data: bytes | None) -> tuple[str | None, str]:
-    if data is None:
-        return None, ""
-    try:
-        return data.decode(), ""
-    except UnicodeDecodeError:
-        import base64
-
-        return base64.b64encode(data).decode(), "base64"
+RECORD: tuple[Part, ...] = (
+    (op.LITERAL, b'{"topic":"'),
+    TOPIC,
+    (op.LITERAL, b'","partition":'),
+    PARTITION,
+    (op.LITERAL, b',"offset":'),
+    (op.NUMBER, op.OFFSET),
+    (op.LITERAL, b',"timestamp":'),
+    (op.NUMBER, op.TIMESTAMP, b"null"),
+    (op.LITERAL, b',"timestamp_type":'),
+    (op.TIMESTAMP_TYPE, b"null", b'"CreateTime"', b'"LogAppendTime"'),
+    (op.LITERAL, b',"time":'),
+    (op.TIME, b'"', b'"', b"null"),
+    (op.LITERAL, b',"key":'),
+    (op.BYTES, op.KEY, op.JSON, b"null", b',"key_encoding":"base64"'),
+    (op.LITERAL, b',"value":'),
+    (op.BYTES, op.VALUE, op.JSON, b"null", b',"value_encoding":"base64"'),
+    (op.LITERAL, b',"headers":'),
+    (op.HEADERS, op.HEADERS_JSON),
+    (op.LITERAL, b',"leader_epoch":'),
+    (op.NUMBER, op.LEADER_EPOCH, b"null"),
+)
+"""All but the closing brace: a marker of a transaction says so in one more field."""
 
 
-def _header(name: str | bytes, value: bytes | None) -> list[str | None]:
-    """``[name, value]``; a third element says how the value is encoded, a fourth how the name is."""
-    text, encoding = _text(value)
-    label, name_encoding = _text(name.encode() if isinstance(name, str) else name)
-    row: list[str | None] = [label, text]
-    if encoding or name_encoding:
-        row.append(encoding or None)
-    if name_encoding:
-        row.append(name_encoding)
-    return row
+def closing(marker: str | None) -> tuple[Part, ...]:
+    """What ends the object; ``marker`` is COMMIT or ABORT where it is no record but the end of a transaction."""
+    return ((op.LITERAL, b"}" if marker is None else b',"control":"%b"}' % marker.encode()),)
 
 
 def rfc3339(timestamp: int) -> str | None:
     """A timestamp in ms as UTC with milliseconds; None for −1 and for what no calendar has."""
     if timestamp < 0:
         return None
-    from datetime import UTC, datetime, timedelta
-
     try:
         when = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=timestamp)
     except OverflowError:

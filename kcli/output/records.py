@@ -1,34 +1,49 @@
-"""Records on stdout, a batch at a time: values, a table that grows, JSON, or a format of the user's.
+"""Records on stdout, a batch at a time: values, a table that grows, JSON, CSV, or a format of the user's.
 
-A formatter turns the wanted part of a batch into bytes; ``RecordSink`` writes them. On a terminal everything
-that came from a record is made visible first; elsewhere bytes stay as they are.
+A formatter turns the wanted part of a batch into bytes, most of them by a render program without an object per
+record; ``RecordSink`` writes them. On a terminal everything that came from a record is made visible first; elsewhere
+bytes stay as they are.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 from kcli.core.consumer.fetched import FetchedBatch
-from kcli.core.types import Record
-from kcli.output.record_json import record_dict, rfc3339
-from kcli.output.sanitise import visible, visible_line
+from kcli.core.consumer.transactions import is_abort_marker
+from kcli.core.records import render_ops as op
+from kcli.core.records.render_ops import Program
+from kcli.core.types import Record, TopicPartition
+from kcli.output.decoding import Decoders
+from kcli.output.hexdump import dump_record
+from kcli.output.record_json import RECORD, closing, rfc3339
+from kcli.output.sanitise import visible, visible_json, visible_line
 from kcli.output.stdout import Output
-from kcli.output.template import Source, Template
+from kcli.output.template import BROKER, PARTITION, TOPIC, Extra, Part, Template, bind
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+ALL = b""
+"""For ``selected``: no record is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """``count`` records as bytes; ``last`` is the offset of the last one, −1 where the whole batch is meant."""
+
+    data: bytes
+    count: int
+    last: int = -1
 
 
 class Formatter(Protocol):
-    """Bytes of records; ``begin`` and ``end`` frame them."""
+    """Bytes of records; ``begin`` and ``end`` frame them. ``is_json``: unsafe characters become JSON's escapes."""
+
+    is_json: bool
 
     def begin(self) -> bytes:
         """What stands before the first record."""
 
-    def batch(self, fetched: FetchedBatch, limit: int | None) -> tuple[bytes, int]:
-        """At most ``limit`` records of the batch, and how many they are."""
-
-    def records(self, records: Sequence[Record]) -> bytes:
-        """Records that were collected before."""
+    def batch(self, fetched: FetchedBatch, limit: int | None, selected: bytes | bytearray) -> Rendered:
+        """At most ``limit`` of the wanted records; ``selected`` has a byte per record, see ``render_records``."""
 
     def end(self) -> bytes:
         """What stands behind the last record."""
@@ -53,18 +68,14 @@ class RecordSink:
         self._write(self._formatter.end())
         self._out.flush()
 
-    def batch(self, fetched: FetchedBatch, limit: int | None) -> int:
-        """Writes at most ``limit`` records of the batch and returns how many."""
+    def batch(
+        self, fetched: FetchedBatch, limit: int | None = None, selected: bytes | bytearray = ALL
+    ) -> tuple[int, int]:
+        """Writes at most ``limit`` records of the batch; how many, and the offset of the last (−1: of the batch)."""
         self._begin()
-        data, count = self._formatter.batch(fetched, limit)
-        self._write(data)
-        return count
-
-    def records(self, records: Sequence[Record]) -> int:
-        """Writes records that were collected before."""
-        self._begin()
-        self._write(self._formatter.records(records))
-        return len(records)
+        rendered = self._formatter.batch(fetched, limit, selected)
+        self._write(rendered.data)
+        return rendered.count, rendered.last
 
     def flush(self) -> None:
         """What was written is with the reader."""
@@ -79,109 +90,254 @@ class RecordSink:
         if not data:
             return
         if self._escape:
-            self._out.text(visible(data.decode("utf-8", "backslashreplace")))
+            text = data.decode("utf-8", "backslashreplace")
+            self._out.text(visible_json(text) if self._formatter.is_json else visible(text))
         else:
             self._out.write(data)
 
 
-def wanted_records(fetched: FetchedBatch, limit: int | None) -> Iterator[Record]:
+def wanted_records(
+    fetched: FetchedBatch, limit: int | None, selected: bytes | bytearray = ALL
+) -> Iterator[Record]:
     """The records of the batch that were asked for, at most ``limit``."""
     left = limit if limit is not None else fetched.batch.count
-    for record in fetched.batch.records(*fetched.where):
-        if fetched.first <= record.offset < fetched.stop:
+    for index, record in enumerate(fetched.batch.records(*fetched.where)):
+        if fetched.first <= record.offset < fetched.stop and (not selected or selected[index]):
             if left <= 0:
                 return
             left -= 1
             yield record
 
 
-class _RecordByRecord:
-    """What formatters share that look at each record."""
+def marker_of(fetched: FetchedBatch) -> str | None:
+    """COMMIT or ABORT for the end of a transaction, which is no record; None for records."""
+    if not fetched.batch.is_control:
+        return None
+    return "ABORT" if is_abort_marker(fetched.batch) else "COMMIT"
+
+
+class ProgramFormatter:
+    """What a render program can say. ``parts`` is made into one program per partition.
+
+    ``broker`` tells the id of a partition's broker, for formats that name it.
+    """
+
+    is_json = False
+
+    def __init__(
+        self,
+        parts: Sequence[Part],
+        extras: Sequence[Extra] = (),
+        *,
+        decoders: Decoders | None = None,
+        closing: Callable[[str | None], Sequence[Part]] = lambda _marker: (),
+        broker: Callable[[TopicPartition], int] = lambda _where: -1,
+    ) -> None:
+        self._extras = list(extras)
+        self._parts = decoders.columns(parts, self._extras) if decoders is not None else list(parts)
+        self._closing = closing
+        self._broker = broker
+        self._programs: dict[tuple[TopicPartition, str | None, int], Program] = {}
 
     def begin(self) -> bytes:
+        """See Formatter."""
         return b""
 
     def end(self) -> bytes:
+        """See Formatter."""
         return b""
 
-    def one(self, source: Source) -> bytes:
-        raise NotImplementedError
-
-    def batch(self, fetched: FetchedBatch, limit: int | None) -> tuple[bytes, int]:
+    def batch(self, fetched: FetchedBatch, limit: int | None, selected: bytes | bytearray) -> Rendered:
+        """See Formatter."""
         batch = fetched.batch
-        parts = [
-            self.one(Source(record, batch.producer_id, batch.producer_epoch))
-            for record in wanted_records(fetched, limit)
-        ]
-        return b"".join(parts), len(parts)
+        extras: list[Sequence[bytes | None]] = []
+        if self._extras:
+            columns = batch.columns()
+            extras = [extra(batch, columns) for extra in self._extras]
+        found = batch.render(
+            self._program(fetched),
+            fetched.first,
+            fetched.stop - 1,
+            limit=-1 if limit is None else limit,
+            selected=selected,
+            extras=extras,
+        )
+        return Rendered(*found)
 
-    def records(self, records: Sequence[Record]) -> bytes:
-        return b"".join([self.one(Source(record)) for record in records])
+    def _program(self, fetched: FetchedBatch) -> Program:
+        case = (fetched.where, marker_of(fetched), self._broker(fetched.where))
+        program = self._programs.get(case)
+        if program is None:
+            where, marker, broker = case
+            parts = [*self._parts, *self._closing(marker)]
+            program = self._programs[case] = bind(parts, where, broker)
+        return program
 
 
-class ValueFormatter:
-    """``-o value``: the value and a delimiter, straight from the batch's bytes."""
+class ValueFormatter(ProgramFormatter):
+    """``-o value``: the value and a delimiter; whole batches straight from their bytes."""
 
-    def __init__(self, delimiter: bytes, null: bytes) -> None:
+    def __init__(self, delimiter: bytes, null: bytes, decoders: Decoders | None = None) -> None:
+        super().__init__(
+            [(op.BYTES, op.VALUE, op.RAW, null, b""), (op.LITERAL, delimiter)], decoders=decoders
+        )
         self._delimiter = delimiter
         self._null = null
 
-    def begin(self) -> bytes:
-        return b""
-
-    def end(self) -> bytes:
-        return b""
-
-    def batch(self, fetched: FetchedBatch, limit: int | None) -> tuple[bytes, int]:
+    def batch(self, fetched: FetchedBatch, limit: int | None, selected: bytes | bytearray) -> Rendered:
+        """See Formatter."""
         batch = fetched.batch
-        if limit is not None and limit < batch.count:
-            records = list(wanted_records(fetched, limit))
-            return self.records(records), len(records)
-        return batch.values(fetched.first, fetched.stop - 1, self._delimiter, self._null)
-
-    def records(self, records: Sequence[Record]) -> bytes:
-        delimiter, null = self._delimiter, self._null
-        return b"".join([(null if r.value is None else r.value) + delimiter for r in records])
+        if self._extras or selected or (limit is not None and limit < batch.count):
+            return super().batch(fetched, limit, selected)
+        return Rendered(*batch.values(fetched.first, fetched.stop - 1, self._delimiter, self._null))
 
 
-class TemplateFormatter(_RecordByRecord):
+class TemplateFormatter(ProgramFormatter):
     """``-f FORMAT``."""
 
-    def __init__(self, template: Template) -> None:
-        self._render = template.render
-
-    def one(self, source: Source) -> bytes:
-        return self._render(source)
+    def __init__(self, template: Template, decoders: Decoders | None = None) -> None:
+        super().__init__(template.parts, template.extras, decoders=decoders)
 
 
-class NdjsonFormatter(_RecordByRecord):
+class NdjsonFormatter(ProgramFormatter):
     """``-o ndjson``: one object a line."""
 
-    def __init__(self) -> None:
-        self._encode = json_encoder()
+    is_json = True
 
-    def one(self, source: Source) -> bytes:
-        return self._encode(record_dict(source.record)) + b"\n"
+    def __init__(self, decoders: Decoders | None = None) -> None:
+        super().__init__(
+            RECORD,
+            decoders=decoders,
+            closing=lambda marker: (*closing(marker), (op.LITERAL, b"\n")),
+        )
 
 
-class JsonFormatter(_RecordByRecord):
+class JsonFormatter(ProgramFormatter):
     """``-o json``: one document, closed also when a signal ends the reading."""
 
-    def __init__(self, head: "Callable[[], bytes]", tail: "Callable[[], bytes]") -> None:
-        self._encode = json_encoder()
+    is_json = True
+
+    def __init__(
+        self, head: Callable[[], bytes], tail: Callable[[], bytes], decoders: Decoders | None = None
+    ) -> None:
+        super().__init__([(op.LITERAL, b",\n"), *RECORD], decoders=decoders, closing=closing)
         self._head, self._tail = head, tail
-        self._comma = b""
+        self._first = True
 
     def begin(self) -> bytes:
+        """See Formatter."""
         return self._head()
 
     def end(self) -> bytes:
+        """See Formatter."""
         return self._tail()
 
-    def one(self, source: Source) -> bytes:
-        item = self._comma + b"\n" + self._encode(record_dict(source.record))
-        self._comma = b","
-        return item
+    def batch(self, fetched: FetchedBatch, limit: int | None, selected: bytes | bytearray) -> Rendered:
+        """See Formatter; no comma before the first item."""
+        rendered = super().batch(fetched, limit, selected)
+        if self._first and rendered.count:
+            self._first = False
+            return Rendered(rendered.data[1:], rendered.count, rendered.last)
+        return rendered
+
+
+class KcatFormatter(ProgramFormatter):
+    """``-o kcat``: the lines of ``kcat -J``, bytes as they are; a header list is flat, and left out when empty."""
+
+    is_json = True
+
+    def __init__(self, broker: Callable[[TopicPartition], int], decoders: Decoders | None = None) -> None:
+        super().__init__(_KCAT, decoders=decoders, broker=broker)
+
+
+_KCAT: tuple[Part, ...] = (
+    (op.LITERAL, b'{"topic":"'),
+    TOPIC,
+    (op.LITERAL, b'","partition":'),
+    PARTITION,
+    (op.LITERAL, b',"offset":'),
+    (op.NUMBER, op.OFFSET),
+    (op.LITERAL, b',"tstype":"'),
+    (op.TIMESTAMP_TYPE, b"unknown", b"create", b"logappend"),
+    (op.LITERAL, b'","ts":'),
+    (op.NUMBER, op.TIMESTAMP),
+    (op.LITERAL, b',"broker":'),
+    BROKER,
+    (op.LITERAL, b","),
+    (op.HEADERS, op.HEADERS_FLAT, b'"headers":', b","),
+    (op.LITERAL, b'"key":'),
+    (op.BYTES, op.KEY, op.JSON_AS_IS, b"null", b""),
+    (op.LITERAL, b',"payload":'),
+    (op.BYTES, op.VALUE, op.JSON_AS_IS, b"null", b""),
+    (op.LITERAL, b"}\n"),
+)
+
+
+class RawFormatter(ProgramFormatter):
+    """``-o raw``: the length in 4 bytes, big-endian, −1 for a null; then the value."""
+
+    def __init__(self) -> None:
+        super().__init__([(op.LENGTH, op.VALUE), (op.BYTES, op.VALUE, op.RAW, b"", b"")])
+
+
+class CsvFormatter(ProgramFormatter):
+    """``-o csv``: a header line, then a line per record; bytes that are not UTF-8 are base64 and say so."""
+
+    HEADER = b"topic,partition,offset,timestamp,key,value,headers,key_encoding,value_encoding\n"
+
+    def __init__(self, null: bytes, *, headers: bool, decoders: Decoders | None = None) -> None:
+        comma: Part = (op.LITERAL, b",")
+        parts: list[Part] = [TOPIC, comma, PARTITION, comma, (op.NUMBER, op.OFFSET), comma]
+        parts += [(op.NUMBER, op.TIMESTAMP, b""), comma]
+        parts += [
+            (op.BYTES, op.KEY, op.CSV, null, b""),
+            comma,
+            (op.BYTES, op.VALUE, op.CSV, null, b""),
+            comma,
+        ]
+        parts += [(op.HEADERS, op.HEADERS_CSV), comma]
+        parts += [(op.BYTES, op.KEY, op.NOT_TEXT, b"", b"base64"), comma]
+        parts += [(op.BYTES, op.VALUE, op.NOT_TEXT, b"", b"base64"), (op.LITERAL, b"\n")]
+        super().__init__(parts, decoders=decoders)
+        self._headers = headers
+
+    def begin(self) -> bytes:
+        """See Formatter."""
+        return self.HEADER if self._headers else b""
+
+
+class _RecordByRecord:
+    """What formatters for people share: they look at each record."""
+
+    is_json = False
+
+    def begin(self) -> bytes:
+        """See Formatter."""
+        return b""
+
+    def end(self) -> bytes:
+        """See Formatter."""
+        return b""
+
+    def one(self, record: Record, marker: str | None) -> bytes:
+        """The bytes of one record, or of a marker of a transaction."""
+        raise NotImplementedError
+
+    def batch(self, fetched: FetchedBatch, limit: int | None, selected: bytes | bytearray) -> Rendered:
+        """See Formatter."""
+        marker, last, parts = marker_of(fetched), -1, []
+        for record in wanted_records(fetched, limit, selected):
+            parts.append(self.one(record, marker))
+            last = record.offset
+        return Rendered(b"".join(parts), len(parts), last)
+
+
+class HexFormatter(_RecordByRecord):
+    """``-o hex``: see ``hexdump``."""
+
+    def one(self, record: Record, marker: str | None) -> bytes:
+        """The bytes of one record."""
+        return dump_record(record, marker)
 
 
 class TableFormatter(_RecordByRecord):
@@ -189,27 +345,35 @@ class TableFormatter(_RecordByRecord):
 
     _HEADINGS = ("TIME", "PARTITION", "OFFSET", "KEY", "VALUE", "HEADERS")
 
-    def __init__(self, *, headers: bool, topics: int, width: int | None) -> None:
+    def __init__(
+        self, *, headers: bool, topics: int, width: int | None, decoders: Decoders | None = None
+    ) -> None:
         self._show_topic = topics > 1
         self._headings = ("TOPIC", *self._HEADINGS) if self._show_topic else self._HEADINGS
         self._widths = [24 if name == "TIME" else len(name) for name in self._headings]
         self._with_headings = headers
         self._width = width
+        self._decoders = decoders or Decoders()
 
     def begin(self) -> bytes:
+        """The headings."""
         return self._line(self._headings) if self._with_headings else b""
 
-    def one(self, source: Source) -> bytes:
-        record = source.record
+    def one(self, record: Record, marker: str | None) -> bytes:
+        """A row."""
         cells = [
             rfc3339(record.timestamp) or str(record.timestamp),
             str(record.partition),
             str(record.offset),
-            _cell(record.key),
-            _cell(record.value),
-            " ".join(f"{_name(name)}={_cell(value)}" for name, value in record.headers),
+            self._cell(op.KEY, record.key, record),
+            marker or self._cell(op.VALUE, record.value, record),
+            " ".join(f"{_text(name)}={_text(value)}" for name, value in record.headers),
         ]
         return self._line([record.topic, *cells] if self._show_topic else cells)
+
+    def _cell(self, which: int, data: bytes | None, record: Record) -> str:
+        decoded = self._decoders.text(which, data, record.headers)
+        return _text(data if decoded is None else decoded)
 
     def _line(self, cells: Iterable[str]) -> bytes:
         shown = [visible_line(cell) for cell in cells]
@@ -221,16 +385,7 @@ class TableFormatter(_RecordByRecord):
         return line.encode("utf-8", "backslashreplace") + b"\n"
 
 
-def _cell(data: bytes | None) -> str:
-    return "∅" if data is None else data.decode("utf-8", "backslashreplace")
-
-
-def _name(name: str | bytes) -> str:
-    return name if isinstance(name, str) else name.decode("utf-8", "backslashreplace")
-
-
-def json_encoder() -> "Callable[[object], bytes]":
-    """Encodes to compact UTF-8 JSON."""
-    import msgspec
-
-    return msgspec.json.Encoder().encode
+def _text(data: str | bytes | None) -> str:
+    if data is None:
+        return "∅"
+    return data if isinstance(data, str) else data.decode("utf-8", "backslashreplace")

@@ -1,29 +1,28 @@
-r"""The ``-f`` format: text with verbs, parsed once into pieces, run for each record.
+r"""The ``-f`` format: text with verbs, parsed once into a render program.
 
 Verbs of kcl and of kcat, where they differ kcat's: ``%t`` topic, ``%p`` partition, ``%o`` offset, ``%k`` key,
-``%v`` ``%s`` value, ``%K`` ``%V`` their lengths, ``%S`` the value's length (−1 for null), ``%R`` that length as
+``%v`` ``%s`` value, ``%K`` ``%V`` ``%S`` lengths of key and value (−1 for null), ``%R`` the value's length as
 four big-endian bytes, ``%T`` ``%d`` timestamp in ms, ``%d{strftime[…]}`` the time in UTC, ``%h`` headers as
 ``n=v,…``, ``%h{…}`` each header with ``%k`` and ``%v``, ``%H`` their number, ``%e`` leader epoch, ``%x``
 producer id, ``%y`` producer epoch, ``%%``. ``%k``, ``%v`` and ``%s`` take ``{base64}``, ``{hex}``, ``{json}``.
 Escapes ``\n \r \t \\ \xNN``. No newline is added.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 
-from kcli.core.types import Header, Record
+from kcli.core.records import render_ops as op
+from kcli.core.records.kernels import Columns
+from kcli.core.records.render_ops import Op, Program
+from kcli.core.records.view import BatchView
+from kcli.core.types import TopicPartition
 
+Extra = Callable[[BatchView, Columns], Sequence[bytes | None]]
+"""A column that only Python can compute, an entry per record."""
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A record with what only its batch knows."""
-
-    record: Record
-    producer_id: int = -1
-    producer_epoch: int = -1
-
-
-Piece = Callable[[Source], bytes]
+TOPIC, PARTITION, BROKER = "topic", "partition", "broker"
+Part = Op | str
+"""An operation, or topic, partition, broker: literals as soon as it is known what is read."""
 
 
 class TemplateError(ValueError):
@@ -31,26 +30,23 @@ class TemplateError(ValueError):
 
 
 class Template:
-    """``render(source)`` gives the bytes of one record."""
+    """``parts`` are what the format says of a record, for ``bind``; ``extras`` the columns it needs."""
 
     def __init__(self, text: str, *, null: bytes = b"") -> None:
         self._null = null
-        self._pieces = self._parse(text)
-
-    def render(self, source: Source) -> bytes:
-        """The record as the format says."""
-        return b"".join([piece(source) for piece in self._pieces])
+        self.extras: list[Extra] = []
+        self.parts = self._parse(text, self._record_verb)
 
     # --- parsing -------------------------------------------------------------------------------------
 
-    def _parse(self, text: str) -> list[Piece]:
-        pieces: list[Piece] = []
+    def _parse(self, text: str, operation: Callable[[str, str | None, str], Part]) -> list[Part]:
+        parts: list[Part] = []
         literal = bytearray()
         pos = 0
 
         def flush() -> None:
             if literal:
-                pieces.append(_constant(bytes(literal)))
+                parts.append((op.LITERAL, bytes(literal)))
                 literal.clear()
 
         while pos < len(text):
@@ -64,46 +60,74 @@ class Template:
                     literal += b"%"
                 else:
                     flush()
-                    pieces.append(self._piece(verb, argument, text[pos:end]))
+                    parts.append(operation(verb, argument, text[pos:end]))
                 pos = end
             else:
                 literal += char.encode("utf-8", "surrogateescape")
                 pos += 1
         flush()
-        return pieces
+        return parts
 
-    def _piece(self, verb: str, argument: str | None, said: str) -> Piece:
-        null = self._null
-        if verb in "kvs":
-            encode = _encoding(argument, said)
-            name = "key" if verb == "k" else "value"
-            return lambda s: encode(data) if (data := getattr(s.record, name)) is not None else null
+    def _record_verb(self, verb: str, argument: str | None, said: str) -> Part:
         if verb == "h" and argument is not None:
-            inner = _HeaderTemplate(argument, null)
-            return lambda s: b"".join([inner.render(name, value) for name, value in s.record.headers])
+            inner = self._parse(argument, self._header_verb)
+            return (op.HEADERS, op.HEADERS_EACH, bind(inner, TopicPartition("", -1)))
         if verb == "d" and argument is not None:
-            return _strftime(argument, said)
-        simple = _SIMPLE.get(verb)
-        if simple is None:
+            self.extras.append(_strftime(argument, said))
+            return (op.EXTRA, len(self.extras) - 1)
+        return self._header_verb(verb, argument, said, _SIMPLE)
+
+    def _header_verb(
+        self, verb: str, argument: str | None, said: str, simple: dict[str, Part] | None = None
+    ) -> Part:
+        """What may also stand inside of ``%h{…}``."""
+        if verb in "kvs":
+            field = op.KEY if verb == "k" else op.VALUE
+            return (op.BYTES, field, _encoding(argument, said), self._null, b"")
+        found = _OF_FIELDS.get(verb) or (simple or {}).get(verb)
+        if found is None and simple is None and verb in _SIMPLE:
+            raise TemplateError(
+                f"{said!r} is not for headers: inside of %h{{…}} there are %k, %v and lengths"
+            )
+        if found is None:
             raise TemplateError(f"there is no verb {said!r}")
         if argument is not None:
             raise TemplateError(f"%{verb} takes nothing in braces: {said!r}")
-        return simple
+        return found
 
 
-class _HeaderTemplate:
-    """The inside of ``%h{…}``: ``%k`` and ``%v`` are the header's name and value."""
+def bind(parts: Sequence[Part], where: TopicPartition, broker: int = -1) -> Program:
+    """The program of a partition that ``broker`` leads; literals that meet become one."""
+    said = {TOPIC: where.topic, PARTITION: str(where.partition), BROKER: str(broker)}
+    program: list[Op] = []
+    for part in parts:
+        one: Op = (op.LITERAL, said[part].encode()) if isinstance(part, str) else part
+        before = program[-1] if program else ()
+        if one[0] == op.LITERAL and before[:1] == (op.LITERAL,):
+            program[-1] = (op.LITERAL, before[1] + one[1])  # type: ignore[operator]
+        else:
+            program.append(one)
+    return tuple(program)
 
-    def __init__(self, text: str, null: bytes) -> None:
-        self._template = Template(text, null=null)
 
-    def render(self, name: str | bytes, value: bytes | None) -> bytes:
-        record = Record("", -1, -1, -1, -1, _name_bytes(name), value)
-        return self._template.render(Source(record))
-
-
-def _constant(data: bytes) -> Piece:
-    return lambda _source: data
+_OF_FIELDS: dict[str, Part] = {
+    "K": (op.NUMBER, op.KEY_LENGTH),
+    "V": (op.NUMBER, op.VALUE_LENGTH),
+    "S": (op.NUMBER, op.VALUE_LENGTH),
+    "R": (op.LENGTH, op.VALUE),
+}
+_SIMPLE: dict[str, Part] = {
+    "t": TOPIC,
+    "p": PARTITION,
+    "o": (op.NUMBER, op.OFFSET),
+    "T": (op.NUMBER, op.TIMESTAMP),
+    "d": (op.NUMBER, op.TIMESTAMP),
+    "h": (op.HEADERS, op.HEADERS_TEXT),
+    "H": (op.NUMBER, op.HEADER_COUNT),
+    "e": (op.NUMBER, op.LEADER_EPOCH),
+    "x": (op.NUMBER, op.PRODUCER_ID),
+    "y": (op.NUMBER, op.PRODUCER_EPOCH),
+}
 
 
 def _verb(text: str, pos: int) -> tuple[str, str | None, int]:
@@ -136,76 +160,32 @@ def _escape(text: str, pos: int) -> tuple[bytes, int]:
     raise TemplateError(f"there is no escape {text[pos : pos + 4]!r}; there are \\n \\r \\t \\\\ \\xNN")
 
 
-def _encoding(argument: str | None, said: str) -> Callable[[bytes], bytes]:
-    if argument is None:
-        return bytes
-    if argument == "hex":
-        return lambda data: data.hex().encode()
-    if argument == "base64":
-        import base64
-
-        return base64.b64encode
-    if argument == "json":
-        import json
-
-        return lambda data: json.dumps(data.decode("utf-8", "backslashreplace"), ensure_ascii=False).encode()
-    raise TemplateError(f"{said!r}: there are the encodings base64, hex and json")
+_ENCODINGS = {None: op.RAW, "hex": op.HEX, "base64": op.BASE64, "json": op.JSON_ESCAPED}
 
 
-def _strftime(argument: str, said: str) -> Piece:
+def _encoding(argument: str | None, said: str) -> int:
+    form = _ENCODINGS.get(argument)
+    if form is None:
+        raise TemplateError(f"{said!r}: there are the encodings base64, hex and json")
+    return form
+
+
+def _strftime(argument: str, said: str) -> Extra:
     if not (argument.startswith("strftime[") and argument.endswith("]")):
         raise TemplateError(f"{said!r}: write %d{{strftime[%Y-%m-%d %H:%M:%S]}}")
     pattern = argument[len("strftime[") : -1]
-    from datetime import UTC, datetime, timedelta
-
     epoch = datetime(1970, 1, 1, tzinfo=UTC)
 
-    def render(source: Source) -> bytes:
-        stamp = source.record.timestamp
+    def text(stamp: int) -> bytes:
         try:
-            text = (epoch + timedelta(milliseconds=stamp)).strftime(pattern) if stamp >= 0 else ""
-            return text.encode()
+            shown = (epoch + timedelta(milliseconds=stamp)).strftime(pattern) if stamp >= 0 else ""
+            return shown.encode()
         except (OverflowError, ValueError):
-            return _number(stamp)  # a time or a text that no calendar can write: the number itself
+            return b"%d" % stamp  # a time or a text that no calendar can write: the number itself
 
-    return render
+    def column(batch: BatchView, columns: Columns) -> list[bytes]:
+        if batch.timestamp_type == 1:
+            return [text(batch.max_timestamp)] * len(columns.timestamp_deltas)
+        return [text(batch.base_timestamp + delta) for delta in columns.timestamp_deltas]
 
-
-def _name_bytes(name: str | bytes) -> bytes:
-    return name.encode() if isinstance(name, str) else name
-
-
-def _number(value: int) -> bytes:
-    return b"%d" % value
-
-
-def _length(data: bytes | None) -> int:
-    return len(data) if data is not None else 0
-
-
-def _kcat_length(data: bytes | None) -> int:
-    return len(data) if data is not None else -1
-
-
-def _kcat_headers(headers: tuple[Header, ...]) -> bytes:
-    return b",".join(
-        [_name_bytes(name) + b"=" + (b"NULL" if value is None else value) for name, value in headers]
-    )
-
-
-_SIMPLE: dict[str, Piece] = {
-    "t": lambda s: s.record.topic.encode(),
-    "p": lambda s: _number(s.record.partition),
-    "o": lambda s: _number(s.record.offset),
-    "K": lambda s: _number(_length(s.record.key)),
-    "V": lambda s: _number(_length(s.record.value)),
-    "S": lambda s: _number(_kcat_length(s.record.value)),
-    "R": lambda s: _kcat_length(s.record.value).to_bytes(4, "big", signed=True),
-    "T": lambda s: _number(s.record.timestamp),
-    "d": lambda s: _number(s.record.timestamp),
-    "h": lambda s: _kcat_headers(s.record.headers),
-    "H": lambda s: _number(len(s.record.headers)),
-    "e": lambda s: _number(s.record.leader_epoch),
-    "x": lambda s: _number(s.producer_id),
-    "y": lambda s: _number(s.producer_epoch),
-}
+    return column

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 # What costs time, and what a user who only asks for the version or for help must not pay for.
 ON_USE_ONLY = {
     # packages
-    *("rich", "textual", "msgspec", "pyspark"),
+    *("rich", "textual", "msgspec", "jmespath", "pyspark"),
     # compression and checksums
     *("lz4", "cramjam", "backports", "isal", "crc32c", "zlib", "gzip"),
     # of the standard library; not threading, which click imports

@@ -1,16 +1,20 @@
 """The last N records over partitions with gaps, by time."""
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
+from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.consumer.subscription import Span
 from kcli.core.types import Record, TopicPartition
+from kcli.flows.filters.grep import parse_grep
+from kcli.flows.filters.selection import Selection
 from kcli.flows.ranges import Bounds
 from kcli.flows.stop import Stop
 from kcli.flows.tail import tail
+from tests.batches import fetched_of
 
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
@@ -33,21 +37,24 @@ class Log:
         self.assigned.append(dict(spans))
         self.done = all(span.stop is not None and span.start >= span.stop for span in spans.values())
 
-    def records(self, _timeout: float) -> Iterator[Record]:
+    def poll(self, _timeout: float) -> list[FetchedBatch]:
         self.on_poll()
         self.done = True
+        batches = []
         for where, span in self.assigned[-1].items():
-            for found in self.log[where]:
-                if span.start <= found.offset < (span.stop or 0):
-                    self.read += 1
-                    yield found
+            found = [r for r in self.log[where] if (span.start or 0) <= r.offset < (span.stop or 0)]
+            self.read += len(found)
+            batches += [fetched_of(found)] if found else []
+        return batches
 
 
-def last(log: Log, count: int, stop: Stop | None = None) -> list[tuple[int, int]]:
+def last(
+    log: Log, count: int, stop: Stop | None = None, selection: Selection | None = None
+) -> list[tuple[int, int]]:
     starts = {where: (records[0].offset if records else 0) for where, records in log.log.items()}
     ends = {where: (records[-1].offset + 1 if records else 0) for where, records in log.log.items()}
-    found = tail(log, Bounds(starts, ends), count, Stop() if stop is None else stop)  # type: ignore[arg-type]
-    return [(r.partition, r.offset) for r in found]
+    found = tail(log, Bounds(starts, ends), count, Stop() if stop is None else stop, selection)  # type: ignore[arg-type]
+    return [(f.where.partition, f.first) for f in found]
 
 
 def test_the_last_records_of_one_partition() -> None:
@@ -109,3 +116,10 @@ def test_a_stop_ends_it_with_what_there_is() -> None:
     log.on_poll = stop.request
     assert last(log, 3, stop) == [(0, 99_000)]
     assert len(log.assigned) == 1
+
+
+def test_with_filters_it_is_the_last_that_match() -> None:
+    log = Log({P0: [record(P0, n) for n in range(10_000)]})
+    chosen = Selection([parse_grep("v:^[1-9]000$")])
+    assert last(log, 2, selection=chosen) == [(0, 8000), (0, 9000)]
+    assert chosen.scanned == log.read

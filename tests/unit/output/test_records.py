@@ -10,11 +10,16 @@ import pytest
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.records.batch import RecordBatch
 from kcli.core.records.builder import BatchBuilder
+from kcli.core.records.record_slice import cut_record
 from kcli.core.types import Record, TopicPartition
 from kcli.output.records import (
+    CsvFormatter,
     Formatter,
+    HexFormatter,
     JsonFormatter,
+    KcatFormatter,
     NdjsonFormatter,
+    RawFormatter,
     RecordSink,
     TableFormatter,
     TemplateFormatter,
@@ -23,6 +28,7 @@ from kcli.output.records import (
 )
 from kcli.output.stdout import Output
 from kcli.output.template import Template
+from tests.batches import fetched_of
 
 WHERE = TopicPartition("t", 0)
 
@@ -47,6 +53,11 @@ MAKERS: dict[str, Callable[[], Formatter]] = {
     "ndjson": NdjsonFormatter,
     "json": lambda: JsonFormatter(lambda: b"[", lambda: b"]"),
     "table": lambda: TableFormatter(headers=False, topics=1, width=None),
+    "csv": lambda: CsvFormatter(b"", headers=False),
+    "raw": RawFormatter,
+    "hex": HexFormatter,
+    "kcat": lambda: KcatFormatter(lambda _where: 1),
+    "time": lambda: TemplateFormatter(Template("%d{strftime[%Y]} %s\\n")),
 }
 FIVE = [b"v%d" % n for n in range(5)]
 
@@ -71,34 +82,55 @@ def test_only_what_was_asked_for(
 ) -> None:
     batch = fetched(FIVE, 100, first, stop)
     assert [r.offset for r in wanted_records(batch, limit)] == offsets
-    data, count = MAKERS[form]().batch(batch, limit)
-    assert count == len(offsets)
+    found = MAKERS[form]().batch(batch, limit, b"")
+    data = found.data
+    assert found.count == len(offsets)
+    assert found.last in (-1, offsets[-1] if offsets else -1)
     for offset in range(100, 105):
         assert (b"v%d" % (offset - 100) in data) is (offset in offsets)
 
 
 @pytest.mark.parametrize("form", MAKERS)
-def test_collected_records_look_like_those_of_a_batch(form: str) -> None:
-    batch = fetched(FIVE)
-    assert MAKERS[form]().records(list(wanted_records(batch, None))) == MAKERS[form]().batch(batch, None)[0]
+@pytest.mark.parametrize(
+    ("limit", "offsets"), [(None, [101, 104]), (1, [101]), (2, [101, 104]), (3, [101, 104])]
+)
+def test_only_what_was_selected(form: str, limit: int | None, offsets: list[int]) -> None:
+    found = MAKERS[form]().batch(fetched(FIVE, 100), limit, bytes([0, 1, 0, 0, 1]))
+    assert (found.count, found.last) == (len(offsets), offsets[-1])
+    for offset in range(100, 105):
+        assert (b"v%d" % (offset - 100) in found.data) is (offset in offsets)
+
+
+@pytest.mark.parametrize("form", MAKERS)
+def test_a_record_that_was_cut_out_looks_like_one_in_its_batch(form: str) -> None:
+    """Merged and collected records are slices of their batches."""
+    whole = fetched(FIVE)
+    columns = whole.batch.columns()
+    formatter, alone = MAKERS[form](), b""
+    for index in range(5):
+        one = cut_record(whole.batch, columns, index)
+        alone += formatter.batch(
+            FetchedBatch(WHERE, one, 100 + index, 101 + index, 101 + index), None, b""
+        ).data
+    assert alone == MAKERS[form]().batch(whole, None, b"").data
 
 
 @pytest.mark.parametrize("limit", [None, 2, 3])
 def test_values_are_bytes_as_they_are_with_a_delimiter_behind_each(limit: int | None) -> None:
     batch = fetched([b"a\n\xff", None, b""])
     expected = [b"a\n\xff\0", b"NULL\0", b"\0"]
-    data, count = ValueFormatter(b"\0", b"NULL").batch(batch, limit)
-    assert data == b"".join(expected[:limit])
-    assert count == (limit or 3)
+    found = ValueFormatter(b"\0", b"NULL").batch(batch, limit, b"")
+    assert found.data == b"".join(expected[:limit])
+    assert found.count == (limit or 3)
 
 
 def test_a_template_sees_what_only_the_batch_knows() -> None:
-    data, _ = TemplateFormatter(Template("%o %x %y\\n")).batch(fetched([b"v"]), None)
-    assert data == b"100 9 2\n"
+    found = TemplateFormatter(Template("%o %x %y\\n")).batch(fetched([b"v"]), None, b"")
+    assert found.data == b"100 9 2\n"
 
 
 def test_ndjson_has_one_object_a_line() -> None:
-    data, _ = NdjsonFormatter().batch(fetched([b"a\nb", b"\xff"]), None)
+    data = NdjsonFormatter().batch(fetched([b"a\nb", b"\xff"]), None, b"").data
     rows = [json.loads(line) for line in data.splitlines()]
     assert data.endswith(b"\n")
     assert [(r["offset"], r["value"]) for r in rows] == [(100, "a\nb"), (101, "/w==")]
@@ -170,6 +202,12 @@ def test_a_pipe_gets_bytes_and_a_terminal_gets_no_control_characters() -> None:
     assert shown == b"\\x1b[31mred\\xff\\x07\n"
 
 
+def test_json_stays_json_on_a_terminal() -> None:
+    shown = written(NdjsonFormatter(), fetched(["\x1b\x9b\u202e".encode()]), escape=True)
+    assert json.loads(shown)["value"] == "\x1b\x9b\u202e"
+    assert shown.isascii()
+
+
 @pytest.mark.parametrize("escape", [False, True])
 def test_the_table_never_shows_control_characters(*, escape: bool) -> None:
     data = written(
@@ -182,7 +220,8 @@ def test_the_table_never_shows_control_characters(*, escape: bool) -> None:
 
 def table(*records: Record, **how: Any) -> list[str]:
     formatter = TableFormatter(**{"headers": True, "topics": 1, "width": None, **how})
-    return (formatter.begin() + formatter.records(records)).decode().splitlines()
+    rows = [formatter.batch(fetched_of([record]), None, b"").data for record in records]
+    return (formatter.begin() + b"".join(rows)).decode().splitlines()
 
 
 def test_columns_are_aligned_and_grow() -> None:

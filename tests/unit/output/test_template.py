@@ -5,7 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcli.core.types import Record
-from kcli.output.template import Source, Template, TemplateError
+from kcli.output.records import TemplateFormatter
+from kcli.output.template import Template, TemplateError
+from tests.batches import fetched_of
 
 RECORD = Record(
     topic="orders",
@@ -18,12 +20,15 @@ RECORD = Record(
     headers=(("a", b"1"), ("b", None), (b"\xff", b"")),
     leader_epoch=7,
 )
-SOURCE = Source(RECORD, 99, 5)
-NULLS = Source(Record("t", 0, 0, -1, -1, None, None))
+NULLS = Record("t", 0, 0, -1, 0, None, None)
 
 
-def rendered(text: str, source: Source = SOURCE, null: bytes = b"") -> bytes:
-    return Template(text, null=null).render(source)
+def rendered(text: str, record: Record = RECORD, null: bytes = b"") -> bytes:
+    producer = {"producer": 99, "epoch": 5} if record is RECORD else {}
+    fetched = fetched_of([record], **producer)
+    found = TemplateFormatter(Template(text, null=null)).batch(fetched, None, b"")
+    assert found.count == 1
+    return found.data
 
 
 @pytest.mark.parametrize(
@@ -66,7 +71,7 @@ def test_verbs(text: str, expected: bytes) -> None:
     ("text", "expected"),
     [
         ("%k|%v|%s", b"||"),
-        ("%K|%V|%S", b"0|0|-1"),
+        ("%K|%V|%S", b"-1|-1|-1"),
         ("%R", b"\xff\xff\xff\xff"),
         ("%T|%d", b"-1|-1"),
         ("%d{strftime[%Y]}", b""),
@@ -87,7 +92,7 @@ def test_null_is_written_as_asked_for() -> None:
 
 @pytest.mark.parametrize("empty", [b"", None])
 def test_empty_is_not_null(empty: bytes | None) -> None:
-    source = Source(Record("t", 0, 0, -1, -1, empty, empty))
+    source = Record("t", 0, 0, -1, 0, empty, empty)
     assert rendered("%k%v", source, null=b"N") == (b"" if empty is not None else b"NN")
     assert rendered("%S", source) == (b"0" if empty is not None else b"-1")
 
@@ -130,6 +135,8 @@ def test_no_newline_is_added() -> None:
         ("%d{%Y}", "strftime"),
         ("%d{strftime[%Y}", "strftime"),
         ("%h{%q}", "%q"),
+        ("%h{%o}", "not for headers"),
+        ("%h{%h}", "not for headers"),
         ("%h{%}", "single %"),
         ("\\", "escape"),
         ("\\q", "escape"),
@@ -150,7 +157,7 @@ def test_what_is_not_a_verb_or_an_escape_is_named(text: str, said: str) -> None:
 
 @pytest.mark.parametrize("timestamp", [-1, -(2**63), 253_402_300_800_000, 9_223_372_036_854_775_807])
 def test_times_that_no_calendar_has(timestamp: int) -> None:
-    source = Source(Record("t", 0, 0, timestamp, 0, None, None))
+    source = Record("t", 0, 0, timestamp, 0, None, None)
     assert rendered("%T", source) == b"%d" % timestamp
     assert rendered("%d{strftime[%Y]}", source) == (b"" if timestamp < 0 else b"%d" % timestamp)
 
@@ -166,7 +173,7 @@ def test_a_pattern_that_no_calendar_writes_gives_the_number() -> None:
 
 @given(st.binary(max_size=50), st.binary(max_size=50))
 def test_length_prefixed_output_can_be_read_back(key: bytes, value: bytes) -> None:
-    data = rendered("%R%s%K:%k", Source(Record("t", 0, 0, 0, 0, key, value)))
+    data = rendered("%R%s%K:%k", Record("t", 0, 0, 0, 0, key, value))
     size = int.from_bytes(data[:4], "big")
     assert data[4 : 4 + size] == value
     count, _, rest = data[4 + size :].partition(b":")

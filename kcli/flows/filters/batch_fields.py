@@ -1,0 +1,78 @@
+"""A batch as the filters see it: bytes and columns, each computed when the first filter asks for it."""
+
+from functools import cached_property
+
+from kcli.core.consumer.fetched import FetchedBatch
+from kcli.core.records.kernels import Columns, decode_headers
+from kcli.core.types import Header, TopicPartition
+
+Ranges = tuple[list[int], list[int]]
+"""Where each record's bytes start and end; −1 for a null."""
+
+
+class BatchFields:
+    """``data`` are the records' bytes, positions in ``columns`` count from its beginning."""
+
+    def __init__(self, fetched: FetchedBatch) -> None:
+        self.where: TopicPartition = fetched.where
+        self.batch = fetched.batch
+
+    @cached_property
+    def data(self) -> bytes:
+        """Decompressed."""
+        return bytes(self.batch.payload())
+
+    @cached_property
+    def columns(self) -> Columns:
+        """All fields of all records."""
+        return self.batch.columns()
+
+    @property
+    def count(self) -> int:
+        """How many records it has, wanted or not."""
+        return self.batch.count
+
+    @property
+    def keys(self) -> Ranges:
+        """Where the keys are."""
+        return self.columns.key_starts, self.columns.key_ends
+
+    @property
+    def values(self) -> Ranges:
+        """Where the values are."""
+        return self.columns.value_starts, self.columns.value_ends
+
+    @property
+    def record_ends(self) -> list[int] | None:
+        """Where each record ends, in order; None for old formats, which may hold records in one another."""
+        return self.columns.header_ends if self.batch.magic == 2 else None
+
+    def key(self, index: int) -> bytes | None:
+        """The key of one record."""
+        return self._cut(self.keys, index)
+
+    def value(self, index: int) -> bytes | None:
+        """The value of one record."""
+        return self._cut(self.values, index)
+
+    def headers(self, index: int) -> tuple[Header, ...]:
+        """The headers of one record."""
+        columns = self.columns
+        if not columns.header_counts[index]:
+            return ()
+        return decode_headers(self.data, columns.header_starts[index], columns.header_ends[index])
+
+    def offset(self, index: int) -> int:
+        """The offset of one record."""
+        return self.batch.base_offset + self.columns.offset_deltas[index]
+
+    def timestamp(self, index: int) -> int:
+        """The timestamp of one record, in ms."""
+        batch = self.batch
+        if batch.timestamp_type == 1:
+            return batch.max_timestamp
+        return batch.base_timestamp + self.columns.timestamp_deltas[index]
+
+    def _cut(self, ranges: Ranges, index: int) -> bytes | None:
+        start = ranges[0][index]
+        return self.data[start : ranges[1][index]] if start >= 0 else None

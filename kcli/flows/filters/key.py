@@ -1,0 +1,40 @@
+"""``--key K``: records with exactly this key, looked for in the partition where producers put it.
+
+Which partition that is depends on the producer: assumed is murmur2, the rule of Java's and most other clients, and as
+many partitions as there are now.
+"""
+
+from kcli.core.records.kernels import murmur2
+from kcli.flows.filters.batch_fields import BatchFields
+from kcli.flows.filters.selection import Mask, both
+
+PARTITIONER = "murmur2"
+
+
+class KeyFilter:
+    """``key`` None wants records without a key."""
+
+    def __init__(self, key: bytes | None) -> None:
+        self.key = key
+
+    def keep(self, fields: BatchFields, mask: Mask) -> bool:
+        """See Filter."""
+        key = self.key
+        if key is not None and key not in fields.data:
+            mask[:] = bytes(len(mask))
+            return False
+        if key is None:
+            return both(mask, Mask(start < 0 for start in fields.keys[0]))
+        data, size = fields.data, len(key)
+        return both(
+            mask,
+            Mask(
+                start >= 0 and end - start == size and data[start:end] == key
+                for start, end in zip(*fields.keys, strict=True)
+            ),
+        )
+
+
+def owner(key: bytes, partitions: int) -> int:
+    """The partition of ``key`` by Java's rule, which ignores the sign of the hash."""
+    return (murmur2(key) & 0x7FFF_FFFF) % partitions

@@ -1,0 +1,46 @@
+"""The filters of a run together: all of them must want a record. Counts what was looked at."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from kcli.core.consumer.fetched import FetchedBatch
+from kcli.flows.filters.batch_fields import BatchFields
+
+Mask = bytearray
+"""A byte per record: 1 while it is wanted, else 0."""
+
+
+class Filter(Protocol):
+    """Says which records of a batch it wants."""
+
+    def keep(self, fields: BatchFields, mask: Mask) -> bool:
+        """Sets to 0 what it does not want; False when nothing is left."""
+
+
+class Selection:
+    """``select`` for each batch; ``scanned`` counts the records that were asked for, wanted or not."""
+
+    def __init__(self, filters: Sequence[Filter] = ()) -> None:
+        self._filters = list(filters)
+        self.scanned = 0
+
+    def __bool__(self) -> bool:
+        """Whether anything is filtered."""
+        return bool(self._filters)
+
+    def select(self, fetched: FetchedBatch) -> bytes | bytearray | None:
+        """For ``render_records``: empty for all, None where no record is wanted. Markers of transactions always are."""
+        batch = fetched.batch
+        self.scanned += min(batch.count, fetched.stop - fetched.first)
+        if not self._filters or batch.is_control:
+            return b""
+        fields, mask = BatchFields(fetched), Mask(b"\1") * batch.count
+        return mask if all(one.keep(fields, mask) for one in self._filters) else None
+
+
+def both(mask: Mask, hits: Mask) -> bool:
+    """Leaves in ``mask`` what is in both; whether that is anything."""
+    size = len(mask)
+    left = int.from_bytes(mask, "little") & int.from_bytes(hits, "little")
+    mask[:] = left.to_bytes(size, "little")
+    return bool(left)

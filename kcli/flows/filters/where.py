@@ -1,0 +1,81 @@
+"""``--where EXPR``: a JMESPath expression on a record whose value is JSON.
+
+It sees ``{key, value, headers, topic, partition, offset, timestamp}``: the value parsed, of each header's name its last
+value, bytes that are not UTF-8 as base64. A record is wanted where the result is true as JMESPath has it: not null,
+false, or an empty text, list or object. A value that is not JSON does not match, and is counted.
+"""
+
+from base64 import b64encode
+from typing import Any
+
+from kcli.core.errors import ConfigError
+from kcli.flows.filters.batch_fields import BatchFields
+from kcli.flows.filters.grep import raw_name
+from kcli.flows.filters.selection import Mask, both
+
+
+class Where:
+    """``not_json`` counts the values that could not be parsed; ``failed`` results that are errors of types."""
+
+    def __init__(self, expression: str) -> None:
+        """ConfigError for what is not JMESPath."""
+        import jmespath
+        import jmespath.exceptions
+        import msgspec
+
+        try:
+            self._search = jmespath.compile(expression).search
+        except jmespath.exceptions.JMESPathError as error:
+            raise ConfigError(
+                f"--where {expression!r} is not a JMESPath expression",
+                why=" ".join(str(error).split()),
+                do="as in --where 'value.status == `500` && key'; see jmespath.org",
+            ) from None
+        self._wrong_type = jmespath.exceptions.JMESPathError
+        self._parse = msgspec.json.decode
+        self.not_json = 0
+        self.failed = 0
+
+    def keep(self, fields: BatchFields, mask: Mask) -> bool:
+        """See Filter."""
+        hits = Mask(wanted and self._wants(fields, index) for index, wanted in enumerate(mask))
+        return both(mask, hits)
+
+    def _wants(self, fields: BatchFields, index: int) -> bool:
+        value = fields.value(index)
+        try:
+            parsed = None if value is None else self._parse(value)
+        except (ValueError, RecursionError):
+            self.not_json += 1
+            return False
+        try:
+            return _is_true(self._search(_document(fields, index, parsed)))
+        except (self._wrong_type, TypeError):
+            self.failed += 1
+            return False
+
+
+def _document(fields: BatchFields, index: int, value: Any) -> dict[str, Any]:
+    return {
+        "key": _text(fields.key(index)),
+        "value": value,
+        "headers": {_text(raw_name(name)): _text(held) for name, held in fields.headers(index)},
+        "topic": fields.where.topic,
+        "partition": fields.where.partition,
+        "offset": fields.offset(index),
+        "timestamp": fields.timestamp(index),
+    }
+
+
+def _text(data: bytes | None) -> str | None:
+    if data is None:
+        return None
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return b64encode(data).decode()
+
+
+def _is_true(result: Any) -> bool:
+    """As JMESPath says: 0 is true."""
+    return result is not None and result is not False and result not in ("", [], {})

@@ -1,0 +1,112 @@
+"""What a member of a group has written out, and what of it is committed: never more than reached the reader.
+
+Offsets are committed every few seconds, before partitions are given up, and at the end. The consumer's own positions
+run ahead of what was flushed, so they are taken over only when all that was handed out is.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from kcli.core.consumer.consumer import Consumer
+from kcli.core.errors import KcliError
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+
+_PATIENCE = 5.0  # seconds that a rebalance, or the end, waits for a commit
+
+
+class GroupCommits:
+    """``flushed`` after each flush; ``tick`` between polls; ``finish`` at the end. ``warn`` is told of failures."""
+
+    def __init__(
+        self,
+        consumer: Consumer,
+        *,
+        interval: float,
+        enabled: bool,
+        warn: Callable[[str], object],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._consumer = consumer
+        self._interval = interval
+        self._enabled = enabled
+        self._warn = warn
+        self._clock = clock
+        self._flushed: dict[TopicPartition, OffsetAndMetadata] = {}
+        self._committed: dict[TopicPartition, int] = {}
+        self._pending: Any = None
+        self._next = clock() + interval
+
+    def flushed_all(self) -> None:
+        """All that was handed out is with the reader: the positions are what has been read."""
+        for where in self._consumer.assignment:
+            state = self._consumer.state(where)
+            if state.position >= 0:
+                self._flushed[where] = OffsetAndMetadata(state.position, "", state.epoch)
+
+    def flushed(self, places: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        """Of what was handed out only this is with the reader, the rest never will be."""
+        self._flushed.update(places)
+
+    def tick(self) -> None:
+        """Commits when it is time, without waiting."""
+        now = self._clock()
+        if now < self._next or (self._pending is not None and not self._pending.done):
+            return
+        self._next = now + self._interval
+        if offsets := self._due(self._flushed):
+            self._pending = self._consumer.commit_async(offsets)
+            self._pending.on_done(lambda done: self._answered(offsets, done.error))
+
+    def giving_up(self, places: Iterable[TopicPartition]) -> None:
+        """Before partitions go to others: whoever reads on there must know how far this reader came."""
+        given = set(places)
+        if offsets := self._due(given):
+            try:
+                self._consumer.commit(offsets, timeout=_PATIENCE)
+            except (KcliError, TimeoutError) as error:
+                self._answered(offsets, error)
+            else:
+                self._answered(offsets, None)
+        self.lost(given)
+
+    def lost(self, places: Iterable[TopicPartition]) -> None:
+        """Others have them: nothing that was read of them can be committed."""
+        for where in places:
+            self._flushed.pop(where, None)
+            self._committed.pop(where, None)
+
+    def finish(self) -> None:
+        """Commits what is left and waits for it; CommitFailedError where that fails."""
+        if offsets := self._due(self._flushed):
+            self._consumer.commit(offsets, timeout=_PATIENCE)
+            self._answered(offsets, None)
+
+    @property
+    def uncommitted(self) -> dict[TopicPartition, int]:
+        """Offsets up to which was written, of partitions where the group does not know it yet."""
+        return {where: place.offset for where, place in self._due(self._flushed).items()}
+
+    # --- inside ------------------------------------------------------------------------------------
+
+    def _due(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, OffsetAndMetadata]:
+        if not self._enabled:
+            return {}
+        return {
+            where: self._flushed[where]
+            for where in places
+            if where in self._flushed
+            and where in self._consumer.assignment
+            and self._flushed[where].offset != self._known(where)
+        }
+
+    def _known(self, where: TopicPartition) -> int:
+        return self._committed.get(where, self._consumer.state(where).committed)
+
+    def _answered(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], error: BaseException | None
+    ) -> None:
+        if error is None:
+            self._committed.update({where: place.offset for where, place in offsets.items()})
+        else:
+            self._warn(f"offsets were not committed, others may read these records again: {error}")

@@ -1,0 +1,122 @@
+"""``--merge``: the records of several partitions in one order of time, by (timestamp, partition, offset).
+
+Each partition keeps its own order; of the first records of all partitions the earliest goes out. It goes when every
+other partition has shown its next record, or has come to its end. A partition that was read up to its present end may
+still get an earlier record: for that a record waits ``PATIENCE`` after it came, no longer. What waits is bounded: a
+partition that is far ahead is paused.
+"""
+
+import heapq
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+
+from kcli.core.consumer.consumer import Consumer
+from kcli.core.consumer.fetched import FetchedBatch
+from kcli.core.records.record_slice import cut_record
+from kcli.core.types import TopicPartition
+
+PATIENCE = 1.0
+"""Seconds that a record waits for earlier ones of partitions that have nothing more at present."""
+MEMORY = 64 << 20
+_OVERHEAD = 1_000  # bytes of the objects around a record, about
+
+Order = tuple[int, int, int, str]
+
+
+class _Queue:
+    """What waits of a partition: order, record, when it came."""
+
+    __slots__ = ("paused", "records", "size")
+
+    def __init__(self) -> None:
+        self.records: deque[tuple[Order, FetchedBatch, float]] = deque()
+        self.size = 0
+        self.paused = False
+
+
+class Merger:
+    """``add`` what was handed out, ``take`` what may go, ``drain`` at the end."""
+
+    def __init__(self, consumer: Consumer, clock: Callable[[], float] = time.monotonic) -> None:
+        self._consumer = consumer
+        self._clock = clock
+        self._committed_only = consumer.options.isolation_level == "read_committed"
+        self._queues: dict[TopicPartition, _Queue] = {}
+        self._heads: list[tuple[Order, TopicPartition]] = []
+
+    def add(self, fetched: FetchedBatch, selected: bytes | bytearray) -> None:
+        """The wanted records of a batch."""
+        where, batch, now = fetched.where, fetched.batch, self._clock()
+        queue = self._queues.setdefault(where, _Queue())
+        columns, append = batch.columns(), batch.timestamp_type == 1
+        for index, delta in enumerate(columns.offset_deltas):
+            offset = batch.base_offset + delta
+            if not fetched.first <= offset < fetched.stop or (selected and not selected[index]):
+                continue
+            stamp = batch.max_timestamp if append else batch.base_timestamp + columns.timestamp_deltas[index]
+            one = cut_record(batch, columns, index)
+            order = (stamp, where.partition, offset, where.topic)
+            if not queue.records:
+                heapq.heappush(self._heads, (order, where))
+            queue.records.append((order, FetchedBatch(where, one, offset, offset + 1, offset + 1), now))
+            queue.size += one.size + _OVERHEAD
+        self._throttle(where, queue)
+
+    def take(self) -> Iterator[FetchedBatch]:
+        """Records, one by one, that no earlier one can come before."""
+        missing = self._missing()
+        while self._heads and missing is not None:
+            where = self._heads[0][1]
+            if missing and self._clock() - self._queues[where].records[0][2] < PATIENCE:
+                return
+            yield self._pop()
+            if not self._queues[where].records:
+                missing = self._missing()
+
+    def drain(self) -> Iterator[FetchedBatch]:
+        """Whatever is left, in order."""
+        while self._heads:
+            yield self._pop()
+
+    @property
+    def wait(self) -> float:
+        """Seconds until the next record may go; 1 where nothing waits."""
+        if not self._heads:
+            return 1.0
+        came = self._queues[self._heads[0][1]].records[0][2]
+        return min(1.0, max(0.0, came + PATIENCE - self._clock()))
+
+    # --- inside ------------------------------------------------------------------------------------
+
+    def _pop(self) -> FetchedBatch:
+        _, where = heapq.heappop(self._heads)
+        queue = self._queues[where]
+        _, fetched, _ = queue.records.popleft()
+        queue.size -= fetched.batch.size + _OVERHEAD
+        if queue.records:
+            heapq.heappush(self._heads, (queue.records[0][0], where))
+        self._throttle(where, queue)
+        return fetched
+
+    def _missing(self) -> bool | None:
+        """Whether partitions without a record at hand may get one later; None: some have one that has not come yet."""
+        missing = False
+        for where in self._consumer.assignment:
+            state, queue = self._consumer.state(where), self._queues.get(where)
+            if state.done or (queue is not None and queue.records):
+                continue
+            end = state.last_stable if self._committed_only else state.high_watermark
+            if state.position < 0 or end < 0 or state.position < end:
+                return None
+            missing = True
+        return missing
+
+    def _throttle(self, where: TopicPartition, queue: _Queue) -> None:
+        share = MEMORY // max(1, len(self._consumer.assignment))
+        if queue.size > share and not queue.paused:
+            queue.paused = True
+            self._consumer.pause(where)
+        elif queue.paused and queue.size < share // 2:
+            queue.paused = False
+            self._consumer.resume(where)

@@ -1,0 +1,278 @@
+"""What is read, and when all of it was: partitions chosen by the user, or a group's share of topics.
+
+The loop in ``consume`` asks a Reading before each poll and tells it after each flush.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from kcli.core import clock
+from kcli.core.consumer.consumer import Consumer
+from kcli.core.consumer.setbacks import TopicRecreatedError
+from kcli.core.consumer.subscription import Span
+from kcli.core.positions import OffsetSpec, RangeSpec
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows import ranges
+from kcli.flows.group_commits import GroupCommits
+
+Say = Callable[[str], object]
+_BY_POLICY = ("earliest", "latest", "stored")
+
+
+class Reading(Protocol):
+    """See the module."""
+
+    @property
+    def done(self) -> bool:
+        """Whether everything was handed out; never, where there is no end."""
+
+    @property
+    def waiting(self) -> bool:
+        """Whether it does not know yet what to read: silence is no idleness then."""
+
+    def tick(self) -> None:
+        """Between polls: whatever is due."""
+
+    def flushed(self, partly: Mapping[TopicPartition, OffsetAndMetadata] | None) -> None:
+        """All that was handed out is with the reader; ``partly``: only this, and no more will follow."""
+
+    def recreated(self, error: TopicRecreatedError) -> None:
+        """A topic is another one now: reads it from its beginning, or raises the error."""
+
+    def finish(self) -> None:
+        """The end, in order."""
+
+
+class Later:
+    """An end that is a time to come: when it is there, the offsets are looked up."""
+
+    def __init__(self, stop: OffsetSpec | None, *, until_end: bool, now_ms: int) -> None:
+        ahead = stop is not None and stop.kind == "timestamp" and stop.value > now_ms and not until_end
+        self.at = stop.value if ahead and stop is not None else None
+
+    @property
+    def due(self) -> bool:
+        """Once."""
+        if self.at is None or clock.wall_ms() < self.at:
+            return False
+        self.at = None
+        return True
+
+
+class Assigned:
+    """Partitions that were assigned by hand, to the stop of each."""
+
+    def __init__(self, consumer: Consumer) -> None:
+        self._consumer = consumer
+
+    @property
+    def done(self) -> bool:
+        """See Reading."""
+        return self._consumer.done
+
+    @property
+    def waiting(self) -> bool:
+        """See Reading."""
+        return False
+
+    def tick(self) -> None:
+        """See Reading."""
+
+    def flushed(self, partly: Mapping[TopicPartition, OffsetAndMetadata] | None) -> None:
+        """See Reading; nothing is committed."""
+
+    def recreated(self, error: TopicRecreatedError) -> None:
+        """See Reading."""
+        raise error
+
+    def finish(self) -> None:
+        """See Reading."""
+
+
+class Chosen(Assigned):
+    """Partitions that the user chose. ``find_new`` gives those that have come since, for readings without an end."""
+
+    def __init__(
+        self,
+        consumer: Consumer,
+        asked: RangeSpec,
+        *,
+        until_end: bool,
+        timeout: float,
+        say: Say,
+        warn: Say,
+        on_out_of_range: str = "fail",
+        on_recreate: str = "fail",
+        find_new: Callable[[], Sequence[TopicPartition]] | None = None,
+    ) -> None:
+        super().__init__(consumer)
+        self._asked = asked
+        self._until_end = until_end
+        self._timeout = timeout
+        self._say = say
+        self._warn = warn
+        self._on_out_of_range = on_out_of_range
+        self._on_recreate = on_recreate
+        self._find_new = find_new
+        self._later = Later(asked.stop, until_end=until_end, now_ms=clock.wall_ms())
+        self._version = -1
+
+    def begin(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, Span]:
+        """Finds out what the range means in each partition, and assigns them."""
+        found = self._spans(partitions, self._asked)
+        self._consumer.assign(found)
+        self._version = self._consumer.cluster.view.version
+        return found
+
+    def tick(self) -> None:
+        """See Reading: an end that has come, partitions that have."""
+        if self._later.due:
+            stop = self._asked.stop
+            found = ranges.stops(
+                self._consumer, self._consumer.assignment, stop, until_end=True, timeout=self._timeout
+            )
+            for where, offset in found.items():
+                self._consumer.state(where).stop = offset
+        version = self._consumer.cluster.view.version
+        if self._find_new is not None and version != self._version:
+            self._version = version
+            if new := [where for where in self._find_new() if where not in self._consumer.assignment]:
+                self._say(f"come since the start: {', '.join(map(str, new))}")
+                self._consumer.add(self._spans(new, RangeSpec(OffsetSpec("earliest"))))
+
+    def recreated(self, error: TopicRecreatedError) -> None:
+        """See Reading. What is read of other topics goes on; an end is pinned anew."""
+        if self._on_recreate != "restart":
+            raise error
+        self._warn(f"topic {error.topic} was created anew: reading it from its beginning")
+        present = self._consumer.partitions([error.topic], self._timeout)[error.topic]
+        wanted = {where.partition for where in self._consumer.assignment if where.topic == error.topic}
+        every = self._find_new is not None or self._until_end
+        places = [TopicPartition(error.topic, n) for n in present if every or n in wanted]
+        others = {
+            where: Span(state.position if state.position >= 0 else None, state.stop)
+            for where in self._consumer.assignment
+            if where.topic != error.topic
+            for state in (self._consumer.state(where),)
+        }
+        anew = self._spans(places, RangeSpec(OffsetSpec("earliest")))
+        self._consumer.assign({**others, **anew})
+
+    def _spans(self, partitions: Sequence[TopicPartition], asked: RangeSpec) -> dict[TopicPartition, Span]:
+        stop = None if self._later.at is not None else asked.stop
+        return ranges.spans(
+            self._consumer,
+            partitions,
+            RangeSpec(asked.start, stop),
+            until_end=self._until_end,
+            timeout=self._timeout,
+            on_out_of_range=self._on_out_of_range,
+        )
+
+
+class GroupShare:
+    """A member's share of topics: from the committed offsets on; where nothing is committed, from ``asked.start``."""
+
+    def __init__(
+        self,
+        consumer: Consumer,
+        asked: RangeSpec,
+        commits: GroupCommits,
+        *,
+        until_end: bool,
+        timeout: float,
+        say: Say,
+        warn: Say,
+        on_recreate: str = "fail",
+    ) -> None:
+        self._consumer = consumer
+        self._asked = asked
+        self._commits = commits
+        self._until_end = until_end
+        self._timeout = timeout
+        self._say = say
+        self._warn = warn
+        self._on_recreate = on_recreate
+        self._later = Later(asked.stop, until_end=until_end, now_ms=clock.wall_ms())
+
+    def begin(self, topics: "Sequence[str] | re.Pattern[str]") -> None:
+        """Joins the group with the next poll."""
+        self._consumer.subscribe(
+            topics, on_assigned=self._assigned, on_revoked=self._revoked, on_lost=self._lost
+        )
+
+    @property
+    def done(self) -> bool:
+        """See Reading. A member whose share is empty has nothing to wait for."""
+        if not (self._until_end or self._asked.stop is not None) or not self._consumer.settled:
+            return False
+        places = self._consumer.assignment
+        if not places:
+            return self._consumer.metrics().rebalances > 0
+        return all(self._consumer.state(where).done for where in places)
+
+    @property
+    def waiting(self) -> bool:
+        """See Reading."""
+        return not self._consumer.settled
+
+    def tick(self) -> None:
+        """See Reading."""
+        self._commits.tick()
+        if self._later.due:
+            self._pin(sorted(self._consumer.assignment), until_end=True)
+
+    def flushed(self, partly: Mapping[TopicPartition, OffsetAndMetadata] | None) -> None:
+        """See Reading."""
+        if partly is None:
+            self._commits.flushed_all()
+        else:
+            self._commits.flushed(partly)
+
+    def recreated(self, error: TopicRecreatedError) -> None:
+        """See Reading."""
+        if self._on_recreate != "restart":
+            raise error
+        self._warn(f"topic {error.topic} was created anew: reading it from its beginning")
+        places = [where for where in self._consumer.assignment if where.topic == error.topic]
+        self._commits.lost(places)
+        for where, offset in ranges.starts(
+            self._consumer, places, OffsetSpec("earliest"), self._timeout
+        ).items():
+            self._consumer.seek(where, offset)
+        self._pin(places, until_end=self._until_end)
+
+    def finish(self) -> None:
+        """See Reading: what was written is committed."""
+        self._commits.finish()
+
+    # --- rebalances ----------------------------------------------------------------------------------
+
+    def _assigned(self, places: list[TopicPartition]) -> None:
+        self._say(f"assigned: {', '.join(map(str, places)) or 'nothing'}")
+        start = self._asked.start
+        if start is not None and start.kind not in _BY_POLICY:
+            committed = self._consumer.committed(places, self._timeout)
+            fresh = [where for where in places if committed.get(where) is None]
+            if fresh:
+                for where, offset in ranges.starts(self._consumer, fresh, start, self._timeout).items():
+                    self._consumer.seek(where, offset)
+        self._pin(places, until_end=self._until_end)
+
+    def _revoked(self, places: list[TopicPartition]) -> None:
+        self._say(f"revoked: {', '.join(map(str, places))}")
+        self._commits.giving_up(places)
+
+    def _lost(self, places: list[TopicPartition]) -> None:
+        self._say(f"lost: {', '.join(map(str, places))}")
+        self._commits.lost(places)
+
+    def _pin(self, places: Sequence[TopicPartition], *, until_end: bool) -> None:
+        if not places or self._later.at is not None:
+            return
+        found = ranges.stops(
+            self._consumer, places, self._asked.stop, until_end=until_end, timeout=self._timeout
+        )
+        for where, offset in found.items():
+            self._consumer.state(where).stop = offset

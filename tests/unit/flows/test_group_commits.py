@@ -1,0 +1,187 @@
+"""What is committed, when: never more than what was flushed (O2)."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from kcli.core.errors import CommitFailedError, KcliError
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.group_commits import GroupCommits
+
+P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
+
+
+class Consumer:
+    """Positions that run ahead, and what is committed."""
+
+    def __init__(self) -> None:
+        self.states: dict[TopicPartition, Any] = {}
+        self.commits: list[dict[TopicPartition, int]] = []
+        self.waiting: list[Any] = []
+        self.refuse: KcliError | None = None
+
+    def read(self, where: TopicPartition, position: int, committed: int = -1) -> None:
+        self.states[where] = SimpleNamespace(position=position, epoch=3, committed=committed)
+
+    @property
+    def assignment(self) -> Any:
+        return self.states.keys()
+
+    def state(self, where: TopicPartition) -> Any:
+        return self.states[where]
+
+    def commit(self, offsets: Any, timeout: float) -> None:
+        if self.refuse is not None:
+            raise self.refuse
+        self.commits.append({where: place.offset for where, place in offsets.items()})
+
+    def commit_async(self, offsets: Any) -> Any:
+        self.commit(offsets, 0)
+        future = SimpleNamespace(done=False, error=None, callbacks=[])
+        future.on_done = future.callbacks.append
+        self.waiting.append(future)
+        return future
+
+    def answer(self, error: BaseException | None = None) -> None:
+        future = self.waiting.pop(0)
+        future.done, future.error = True, error
+        for callback in future.callbacks:
+            callback(future)
+
+
+class Case:
+    def __init__(self, *, enabled: bool = True) -> None:
+        self.now = 0.0
+        self.consumer, self.warned = Consumer(), []  # type: ignore[var-annotated]
+        self.commits = GroupCommits(
+            self.consumer,  # type: ignore[arg-type]
+            interval=5.0,
+            enabled=enabled,
+            warn=self.warned.append,
+            clock=lambda: self.now,
+        )
+
+
+@pytest.fixture
+def case() -> Case:
+    return Case()
+
+
+def test_o2_what_was_handed_out_but_not_flushed_is_not_committed(case: Case) -> None:
+    case.consumer.read(P0, 10)
+    case.commits.flushed_all()
+    case.consumer.read(P0, 500)  # a poll hands out more; its flush fails
+    case.commits.giving_up([P0])
+    case.commits.finish()
+    assert case.consumer.commits == [{P0: 10}]
+
+
+def test_o2_a_limit_within_a_batch_commits_behind_the_last_written_record(case: Case) -> None:
+    case.consumer.read(P0, 10)
+    case.consumer.read(P1, 10)
+    case.commits.flushed_all()
+    case.consumer.read(P0, 500)
+    case.consumer.read(P1, 700)
+    case.commits.flushed({P0: OffsetAndMetadata(123, "", 3)})
+    case.commits.finish()
+    assert case.consumer.commits == [{P0: 123, P1: 10}]
+
+
+def test_commits_are_made_every_interval_and_only_of_what_has_moved(case: Case) -> None:
+    case.consumer.read(P0, 10)
+    case.commits.flushed_all()
+    case.now = 4.9
+    case.commits.tick()
+    assert case.consumer.commits == []
+    case.now = 5.0
+    case.commits.tick()
+    case.consumer.answer()
+    assert case.consumer.commits == [{P0: 10}]
+    case.now = 20.0
+    case.commits.tick()
+    assert case.consumer.commits == [{P0: 10}]
+    assert case.commits.uncommitted == {}
+
+
+def test_one_commit_at_a_time(case: Case) -> None:
+    case.consumer.read(P0, 10)
+    case.commits.flushed_all()
+    case.now = 5.0
+    case.commits.tick()
+    case.consumer.read(P0, 20)
+    case.commits.flushed_all()
+    case.now = 10.0
+    case.commits.tick()
+    assert case.consumer.commits == [{P0: 10}]
+    case.consumer.answer()
+    case.now = 10.1
+    case.commits.tick()
+    assert case.consumer.commits[1:] == [{P0: 20}]
+
+
+def test_where_the_group_is_already_nothing_is_committed(case: Case) -> None:
+    case.consumer.read(P0, 10, committed=10)
+    case.commits.flushed_all()
+    case.commits.finish()
+    assert case.consumer.commits == []
+
+
+def test_a_position_that_is_not_known_is_not_committed(case: Case) -> None:
+    case.consumer.read(P0, -1)
+    case.commits.flushed_all()
+    case.commits.finish()
+    assert case.consumer.commits == []
+
+
+def test_before_partitions_are_given_up_they_are_committed_and_then_forgotten(case: Case) -> None:
+    case.consumer.read(P0, 10)
+    case.consumer.read(P1, 20)
+    case.commits.flushed_all()
+    case.commits.giving_up([P0])
+    del case.consumer.states[P0]
+    case.commits.finish()
+    assert case.consumer.commits == [{P0: 10}, {P1: 20}]
+
+
+def test_what_others_have_already_is_not_committed(case: Case) -> None:
+    case.consumer.read(P0, 10)
+    case.commits.flushed_all()
+    case.commits.lost([P0])
+    case.commits.giving_up([P0])
+    case.commits.finish()
+    assert case.consumer.commits == []
+
+
+def test_a_failed_commit_is_told_and_made_again(case: Case) -> None:
+    case.consumer.read(P0, 10)
+    case.commits.flushed_all()
+    case.now = 5.0
+    case.commits.tick()
+    case.consumer.answer(KcliError("no coordinator"))
+    assert "no coordinator" in case.warned[0]
+    assert case.commits.uncommitted == {P0: 10}
+    case.commits.finish()
+    assert case.consumer.commits == [{P0: 10}, {P0: 10}]
+
+
+def test_a_rebalance_goes_on_when_its_commit_fails_but_the_end_does_not_hide_it(case: Case) -> None:
+    case.consumer.read(P0, 10)
+    case.consumer.read(P1, 10)
+    case.commits.flushed_all()
+    case.consumer.refuse = CommitFailedError("fenced", {})
+    case.commits.giving_up([P0])
+    assert len(case.warned) == 1
+    with pytest.raises(CommitFailedError):
+        case.commits.finish()
+
+
+def test_no_commit_commits_nothing() -> None:
+    case = Case(enabled=False)
+    case.consumer.read(P0, 10)
+    case.commits.flushed_all()
+    case.now = 50.0
+    case.commits.tick()
+    case.commits.giving_up([P0])
+    case.commits.finish()
+    assert (case.consumer.commits, case.commits.uncommitted) == ([], {})

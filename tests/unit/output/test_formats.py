@@ -1,0 +1,187 @@
+"""Golden output of every format, byte by byte; ``kcat.out`` is what kcat 1.7.1 itself printed for these records."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kcli.core.consumer.fetched import FetchedBatch
+from kcli.core.records.batch import RecordBatch
+from kcli.core.types import Record
+from kcli.output.decoding import Decoders
+from kcli.output.records import (
+    CsvFormatter,
+    Formatter,
+    HexFormatter,
+    JsonFormatter,
+    KcatFormatter,
+    NdjsonFormatter,
+    RawFormatter,
+    TableFormatter,
+    TemplateFormatter,
+    ValueFormatter,
+)
+from kcli.output.template import Template
+from tests.batches import batch_of, fetched_of
+
+GOLDEN = Path(__file__).parent / "golden"
+STAMP = 1_700_000_000_123
+HOSTILE = b'a"b\\c/d\n\r\t\x08\x0c\x00\x1f\x7f\xe2\x80\xa8\xf0\x9f\x98\x80'
+RECORDS = [
+    Record("j", 0, 0, STAMP, 0, b"k", HOSTILE, (("h", b"1"), ("h", None), ("e", b"")), 0),
+    Record("j", 0, 1, STAMP + 1, 0, b"", b"", (), 0),
+    Record("j", 0, 2, STAMP + 2, 0, None, None, (), 0),
+    Record("j", 0, 3, STAMP + 2, 0, b"\xff", b"\xff\xfe", (("x", b"\xff"),), 0),
+]
+EVERY_VERB = r"%t %p %o %k %v %s %K %V %S %R %T %d %d{strftime[%H:%M:%S]} %h %h{[%k=%v]} %H %e %x %y %%"
+
+FORMATS: dict[str, Callable[[], Formatter]] = {
+    "value": lambda: ValueFormatter(b"\n", b""),
+    "value-null": lambda: ValueFormatter(b"\0", b"NULL"),
+    "ndjson": NdjsonFormatter,
+    "json": lambda: JsonFormatter(lambda: b'{"items":[', lambda: b"\n]}\n"),
+    "kcat": lambda: KcatFormatter(lambda _where: 1),
+    "csv": lambda: CsvFormatter(b"", headers=True),
+    "csv-null": lambda: CsvFormatter(b"NULL", headers=False),
+    "raw": RawFormatter,
+    "hex": HexFormatter,
+    "table": lambda: TableFormatter(headers=True, topics=1, width=None),
+    "template": lambda: TemplateFormatter(Template(EVERY_VERB + r"\n", null=b"NULL")),
+    "template-encoded": lambda: TemplateFormatter(Template(r"%k{hex} %v{base64} %v{json}\n")),
+}
+
+
+def shown(formatter: Formatter, *batches: FetchedBatch) -> bytes:
+    parts = [formatter.batch(fetched, None, b"").data for fetched in batches]
+    return formatter.begin() + b"".join(parts) + formatter.end()
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_golden(name: str) -> None:
+    whole = shown(FORMATS[name](), fetched_of(RECORDS))
+    assert whole == (GOLDEN / f"{name}.out").read_bytes()
+    # Cut into batches in any other way it is the same.
+    assert shown(FORMATS[name](), fetched_of(RECORDS[:1]), fetched_of(RECORDS[1:])) == whole
+
+
+def test_every_golden_file_has_its_format() -> None:
+    assert {path.stem for path in GOLDEN.iterdir()} == set(FORMATS)
+
+
+# --- transactions' markers ---------------------------------------------------------------------------
+
+
+def marker(kind: int) -> FetchedBatch:
+    key, value = b"\0\0" + kind.to_bytes(2, "big"), bytes(6)
+    return fetched_of([Record("j", 0, 9, STAMP, 0, key, value)], producer=5, epoch=1, flags=0x30)
+
+
+@pytest.mark.parametrize(("kind", "name"), [(0, b"ABORT"), (1, b"COMMIT")])
+def test_a_marker_says_what_it_is(kind: int, name: bytes) -> None:
+    assert shown(NdjsonFormatter(), marker(kind)).endswith(b',"control":"' + name + b'"}\n')
+    assert name in shown(HexFormatter(), marker(kind)).splitlines()[0]
+    assert name in shown(TableFormatter(headers=False, topics=1, width=None), marker(kind))
+    assert shown(TemplateFormatter(Template("%x %y %K %V")), marker(kind)) == b"5 1 4 6"
+
+
+def test_records_and_markers_of_one_partition_do_not_share_a_program() -> None:
+    lines = shown(NdjsonFormatter(), fetched_of(RECORDS[:1]), marker(1), fetched_of(RECORDS[:1])).splitlines()
+    assert [b'"control"' in line for line in lines] == [False, True, False]
+
+
+# --- old formats ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize("codec", [0, 1])
+def test_batches_of_old_formats_look_the_same(magic: int, codec: int) -> None:
+    from kcli.core.records.batch import split_batches
+    from kcli.core.types import TopicPartition
+    from tests.unit.records.samples import kafka_python_batch
+
+    rows = [(STAMP + i, b"k%d" % i, None if i == 1 else b"v%d" % i, ()) for i in range(3)]
+    old = list(split_batches(kafka_python_batch(rows, codec, magic)))  # type: ignore[arg-type]
+    found = [
+        FetchedBatch(TopicPartition("j", 0), b, b.base_offset, b.next_offset, b.next_offset) for b in old
+    ]
+    lines = shown(TemplateFormatter(Template(r"%o %k %v %T %H\n", null=b"-")), *found).splitlines()
+    stamps = [-1] * 3 if magic == 0 else [STAMP + i for i in range(3)]
+    values = [b"v0", b"-", b"v2"]
+    assert lines == [b"%d k%d %b %d 0" % (i, i, values[i], stamps[i]) for i in range(3)]
+    kinds = {
+        line.split(b'"timestamp_type":')[1].split(b",")[0]
+        for line in shown(NdjsonFormatter(), *found).splitlines()
+    }
+    assert kinds == {b"null" if magic == 0 else b'"CreateTime"'}
+
+
+def test_the_append_time_is_that_of_the_batch() -> None:
+    records = [Record("j", 0, n, STAMP, 1, None, b"v") for n in range(2)]
+    batch: RecordBatch = batch_of(records)
+    assert batch.timestamp_type == 1
+    assert (
+        shown(TemplateFormatter(Template("%T %d{strftime[%S]},")), fetched_of(records))
+        == b"1700000000123 20," * 2
+    )
+    assert b'"LogAppendTime"' in shown(NdjsonFormatter(), fetched_of(records))
+    assert b'"tstype":"logappend"' in shown(KcatFormatter(lambda _where: 1), fetched_of(records))
+
+
+# --- decoders --------------------------------------------------------------------------------------------
+
+
+class Number:
+    """Decodes four bytes to an object, or to text where a header says so."""
+
+    name = "number"
+
+    def __call__(self, data: bytes, headers: object) -> object:
+        if len(data) != 4:
+            raise ValueError("not four bytes")
+        number = int.from_bytes(data, "big")
+        return f"text {number}" if headers else {"n": number}
+
+
+DECODED = [
+    Record("j", 0, 0, STAMP, 0, b"key", bytes([0, 0, 1, 0])),
+    Record("j", 0, 1, STAMP, 0, b"key", bytes([0, 0, 1, 1]), (("text", b""),)),
+    Record("j", 0, 2, STAMP, 0, b"key", b"\xff bad"),
+    Record("j", 0, 3, STAMP, 0, b"key", None),
+]
+
+
+def decoded(make: Callable[[Decoders], Formatter]) -> tuple[list[bytes], int]:
+    decoders = Decoders(value=Number())
+    return shown(make(decoders), fetched_of(DECODED)).splitlines(), decoders.failed
+
+
+def test_decoded_values_are_json_in_json_and_say_by_what() -> None:
+    lines, failed = decoded(NdjsonFormatter)
+    values = [line.split(b'"value":')[1].split(b',"headers"')[0] for line in lines]
+    assert values == [
+        b'{"n":256},"value_encoding":"number"',
+        b'"text 257","value_encoding":"number"',
+        b'"/yBiYWQ=","value_encoding":"base64"',
+        b"null",
+    ]
+    assert failed == 1
+    assert all(b'"key":"key","value"' in line for line in lines)
+
+
+def test_decoded_values_are_text_elsewhere() -> None:
+    texts = [b'{"n":256}', b"text 257", b"\xff bad", b""]
+    assert decoded(lambda d: ValueFormatter(b"\n", b"", d)) == (texts, 1)
+    assert decoded(lambda d: TemplateFormatter(Template("%v\\n"), d)) == (texts, 1)
+    assert decoded(lambda d: TemplateFormatter(Template("%v{hex}\\n"), d))[0][0] == b"00000100"
+    rows, _ = decoded(lambda d: TableFormatter(headers=False, topics=1, width=None, decoders=d))
+    assert [row.split()[4] for row in rows] == [b'{"n":256}', b"text", b"\\xff", "∅".encode()]
+    rows, _ = decoded(lambda d: CsvFormatter(b"", headers=False, decoders=d))
+    assert rows[0].split(b",", 5)[5] == b'"{""n"":256}",[],,number'
+    assert rows[2].split(b",", 5)[5] == b"/yBiYWQ=,[],,base64"
+    lines, _ = decoded(lambda d: KcatFormatter(lambda _where: 1, d))
+    assert lines[0].endswith(b'"payload":{"n":256}}')
+
+
+def test_decoding_twice_counts_once_a_record() -> None:
+    """CSV asks for value and its encoding: one record that cannot be decoded is one failure."""
+    assert decoded(lambda d: CsvFormatter(b"", headers=False, decoders=d))[1] == 1

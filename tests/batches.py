@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from kcli.core.consumer.fetched import FetchedBatch
-from kcli.core.records.batch import HEADER, RecordBatch
+from kcli.core.records.batch import CRC_START, HEADER, LENGTH_END, RecordBatch
+from kcli.core.records.crc32c import crc32c
 from kcli.core.types import Record, TopicPartition
 from tests.parity.plain import header_block, record
 
@@ -19,11 +20,15 @@ def batch_of(
         for r in records
     )
     last = records[-1].offset - base
-    header = HEADER.pack(
-        base, 49 + len(body), records[0].leader_epoch, 2, 0, flags | (8 if append else 0), last,
-        when, max(r.timestamp for r in records), producer, epoch, -1, len(records),
+    raw = bytearray(
+        HEADER.pack(
+            base, HEADER.size - LENGTH_END + len(body), records[0].leader_epoch, 2, 0, flags | (8 if append else 0), last,
+            when, max(r.timestamp for r in records), producer, epoch, -1, len(records),
+        )
+        + body
     )  # fmt: skip
-    return RecordBatch(memoryview(header + body))
+    raw[CRC_START - 4 : CRC_START] = crc32c(raw[CRC_START:]).to_bytes(4, "big")
+    return RecordBatch(memoryview(bytes(raw)))
 
 
 def fetched_of(records: Sequence[Record], **how: int) -> FetchedBatch:

@@ -84,8 +84,12 @@ def consume(
             _write(run, batches, reading)
             run.result.seconds = now - started
             progress(run.result)
+        else:
+            reading.flushed(None)
     if merger is not None:
         run.drain(merger)
+    elif not run.full():
+        reading.flushed(None)
     reading.finish()
     run.result.seconds = time.monotonic() - started
     return run.result

@@ -1,9 +1,15 @@
 """Golden output of every format, byte by byte; ``kcat.out`` is what kcat 1.7.1 itself printed for these records."""
 
+import base64
+import csv
+import io
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.records.batch import RecordBatch
@@ -66,6 +72,34 @@ def test_golden(name: str) -> None:
 
 def test_every_golden_file_has_its_format() -> None:
     assert {path.stem for path in GOLDEN.iterdir()} == set(FORMATS)
+
+
+BYTES = st.none() | st.binary(max_size=20) | st.text(max_size=20).map(str.encode)
+
+
+@given(st.lists(st.tuples(BYTES, BYTES), min_size=1, max_size=8))
+def test_c11_csv_and_raw_can_be_read_back(pairs: list[tuple[bytes | None, bytes | None]]) -> None:
+    """Any bytes; with a null marker that no field has, null is told apart from empty by any reader of CSV."""
+    rows = [Record("t", 0, n, STAMP, 0, key, value, (("n", value),)) for n, (key, value) in enumerate(pairs)]
+    text = shown(CsvFormatter(b"\x01null", headers=True), fetched_of(rows)).decode()
+    found = list(csv.DictReader(io.StringIO(text, newline="")))
+    assert len(found) == len(rows)
+    for row, told in zip(rows, found, strict=True):
+        assert from_csv(told["key"], told["key_encoding"]) == row.key
+        assert from_csv(told["value"], told["value_encoding"]) == row.value
+        assert len(json.loads(told["headers"])) == 1
+    raw, values = shown(RawFormatter(), fetched_of(rows)), []
+    while raw:
+        size = int.from_bytes(raw[:4], "big", signed=True)
+        values.append(raw[4 : 4 + size] if size >= 0 else None)
+        raw = raw[4 + max(size, 0) :]
+    assert values == [row.value for row in rows]
+
+
+def from_csv(text: str, encoding: str) -> bytes | None:
+    if text == "\x01null":
+        return None
+    return base64.b64decode(text) if encoding == "base64" else text.encode()
 
 
 # --- transactions' markers ---------------------------------------------------------------------------

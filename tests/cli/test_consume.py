@@ -1,0 +1,543 @@
+"""``kcli consume`` as a process against the fake cluster: what is read, filtered, committed, and how it ends."""
+
+import json
+import signal
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from kcli.core.error_codes import (
+    FENCED_INSTANCE_ID,
+    INCONSISTENT_GROUP_PROTOCOL,
+    TOPIC_AUTHORIZATION_FAILED,
+)
+from kcli.core.protocol.messages.fetch import FetchRequest
+from kcli.core.protocol.messages.join_group import JoinGroupRequest
+from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
+from kcli.core.types import Record
+from tests.batches import batch_of
+from tests.command import kcli, ok, shell, start
+from tests.fake.cluster import FakeCluster
+from tests.fake.raw_client import RawClient
+from tests.fake.raw_transaction import RawTransaction
+
+STAMP = 1_700_000_000_000
+QUICK = ("-X", "heartbeat.interval.ms=50", "-X", "fetch.max.wait.ms=50", "-X", "auto.commit.interval.ms=50")
+
+
+def put(
+    cluster: FakeCluster, topic: str, partition: int, *records: tuple[bytes | None, bytes | None]
+) -> None:
+    """A batch of (key, value); times go up by a second over all partitions of the topic."""
+    end = cluster.log(topic, partition).end_offset
+    rows = [
+        Record(
+            topic,
+            partition,
+            end + n,
+            STAMP + 1000 * (10 * (end + n) + partition),
+            0,
+            key,
+            value,
+            (("n", b"%d" % n),),
+        )
+        for n, (key, value) in enumerate(records)
+    ]
+    cluster.append(topic, partition, bytes(batch_of(rows).raw))
+
+
+def fill(
+    cluster: FakeCluster, topic: str = "t", partitions: int = 3, batches: int = 4, each: int = 5
+) -> None:
+    """Values are ``partition:offset``, keys ``k`` and the offset."""
+    for partition in range(partitions):
+        for number in range(batches):
+            rows = [
+                (b"k%d" % n, b"%d:%d" % (partition, n)) for n in range(number * each, number * each + each)
+            ]
+            put(cluster, topic, partition, *rows)
+
+
+@pytest.fixture
+def cluster() -> Iterator[FakeCluster]:
+    with FakeCluster(1, topics={"t": 3}) as found:
+        fill(found)
+        yield found
+
+
+def lines(cluster: FakeCluster, *arguments: str, codes: tuple[int, ...] = (0,)) -> list[str]:
+    return ok(kcli("consume", *arguments, bootstrap=cluster.bootstrap), codes).decode().splitlines()
+
+
+def committed(cluster: FakeCluster, group: str = "g") -> dict[int, int]:
+    return {where.partition: offset for where, offset in cluster.committed_offsets(group).items()}
+
+
+# --- what is read ------------------------------------------------------------------------------------
+
+
+def test_patterns_match_what_there_is_and_never_internal_topics(cluster: FakeCluster) -> None:
+    cluster.create_topic("t2", 1)
+    cluster.create_topic("other", 1)
+    put(cluster, "t2", 0, (None, b"two"))
+    put(cluster, "other", 0, (None, b"three"))
+    assert len(lines(cluster, "^t.*", "-e")) == 61
+    assert sorted(lines(cluster, "^t2", "other", "-e")) == ["three", "two"]
+    assert lines(cluster, "^t2$", "-t", "t2", "-e", "-f", "%t\\n") == ["t2"]
+
+
+def test_a_pattern_that_matches_nothing_is_1_and_one_that_is_none_2(cluster: FakeCluster) -> None:
+    done = kcli("consume", "^x", "-e", bootstrap=cluster.bootstrap)
+    assert (done.returncode, b"no topic matches ^x" in done.stderr) == (1, True)
+    done = kcli("consume", "^(", "-e", bootstrap=cluster.bootstrap)
+    assert (done.returncode, b"not a regular expression" in done.stderr) == (2, True)
+
+
+def test_topics_and_partitions_that_come_later_are_read(cluster: FakeCluster) -> None:
+    with start(
+        "consume",
+        "^t",
+        "-n",
+        "63",
+        "-X",
+        "metadata.max.age.ms=200",
+        *QUICK,
+        bootstrap=cluster.bootstrap,
+        bufsize=0,
+    ) as process:
+        assert process.stdout is not None
+        found = [process.stdout.readline() for _ in range(60)]
+        cluster.create_topic("t-new", 1)
+        put(cluster, "t-new", 0, (None, b"of a new topic"))
+        cluster.add_partitions("t", 4)
+        put(cluster, "t", 3, (None, b"of a new partition"), (None, b"the end"))
+        out, _ = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert sorted(out.splitlines()) == [b"of a new partition", b"of a new topic", b"the end"]
+    assert len(set(found)) == 60
+
+
+def test_merged_records_are_in_one_order_of_time(cluster: FakeCluster) -> None:
+    found = lines(cluster, "t", "--merge", "-e", "-f", "%T %v\\n")
+    assert [line.split()[1] for line in found] == [f"{p}:{n}" for n in range(20) for p in range(3)]
+    assert lines(cluster, "t", "--merge", "-n", "4") == ["0:0", "1:0", "2:0", "0:1"]
+
+
+def test_merged_records_do_not_wait_for_ever(cluster: FakeCluster) -> None:
+    """Without an end, a record waits a second for those of partitions that have nothing more."""
+    assert len(lines(cluster, "t", "--merge", "--idle-timeout", "3s")) == 60
+
+
+def test_ends_that_are_times_to_come_are_waited_for(cluster: FakeCluster) -> None:
+    soon = int((time.time() + 3) * 1000)
+    with start(
+        "consume", "t", "--until", str(soon), *QUICK, bootstrap=cluster.bootstrap, bufsize=0
+    ) as process:
+        assert process.stdout is not None
+        for _ in range(60):
+            process.stdout.readline()
+        put(cluster, "t", 0, (None, b"in time"))
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (0, b"in time\n"), err
+
+
+def test_c15_times_are_echoed_in_utc_and_local(cluster: FakeCluster) -> None:
+    done = shell(
+        f"TZ=Europe/Berlin kcli consume t -e --since 2026-10-25T02:30 --until 2026-10-25T04:00 -b {cluster.bootstrap}"
+    )
+    assert done.returncode == 0
+    assert b"from 2026-10-25T00:30:00.000Z (2026-10-25 02:30:00.000+02:00)" in done.stderr
+    assert b"until 2026-10-25T03:00:00.000Z (2026-10-25 04:00:00.000+01:00)" in done.stderr
+
+
+def test_ends_are_behind_markers_and_records_that_are_gone(cluster: FakeCluster) -> None:
+    cluster.create_topic("txn", 1)
+    with RawClient(cluster.address(1)) as client:
+        transaction = RawTransaction(client, topic="txn")
+        assert transaction.init() == 0
+        assert transaction.produce(0, b"a", b"b") == 0
+        assert transaction.end(commit=True) == 0
+        assert transaction.produce(0, b"gone") == 0
+        assert transaction.end(commit=False) == 0
+    assert lines(cluster, "txn", "-e") == ["a", "b"]
+    assert lines(cluster, "txn", "-e", "--isolation-level", "read_uncommitted") == ["a", "b", "gone"]
+    shown = [json.loads(line) for line in lines(cluster, "txn", "-e", "--print-control", "-o", "ndjson")]
+    assert [(row["offset"], row.get("control")) for row in shown] == [
+        (0, None),
+        (1, None),
+        (2, "COMMIT"),
+        (4, "ABORT"),
+    ]
+    assert "COMMIT" in lines(cluster, "txn", "-e", "--print-control", "-o", "table")[3]
+    assert lines(cluster, "txn", "-g", "g", "-e", "-n", "9") == ["a", "b"]
+    assert committed(cluster) == {0: 5}
+
+
+# --- filters -------------------------------------------------------------------------------------------
+
+
+def test_filters_are_and_limits_count_matches(cluster: FakeCluster) -> None:
+    assert sorted(lines(cluster, "t", "-e", "--grep", "v::1$")) == ["0:1", "1:1", "2:1"]
+    assert lines(cluster, "t", "-e", "--grep", "k:^k1", "--grep", "!v:1[0-8]", "--grep", "v:^2") == [
+        "2:1",
+        "2:19",
+    ]
+    assert lines(cluster, "t", "-p", "1", "--grep", "h:n=^0$", "-n", "2") == ["1:0", "1:5"]
+    done = kcli("consume", "t", "-e", "--grep", "v:nowhere", bootstrap=cluster.bootstrap)
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert b"0 records of 60 match" in done.stderr
+
+
+def test_tail_is_the_last_that_match(cluster: FakeCluster) -> None:
+    assert lines(cluster, "t", "--tail", "4", "--grep", "k:^k[0-3]$") == ["2:2", "0:3", "1:3", "2:3"]
+
+
+def test_where_looks_into_json_and_counts_what_is_none(cluster: FakeCluster) -> None:
+    cluster.create_topic("j", 1)
+    put(cluster, "j", 0, (b"a", b'{"n":1}'), (b"b", b'{"n":2}'), (b"c", b"no json"), (b"d", None))
+    done = kcli(
+        "consume",
+        "j",
+        "-e",
+        "--where",
+        "value.n == `2` || key == 'd'",
+        "-f",
+        "%k ",
+        bootstrap=cluster.bootstrap,
+    )
+    assert (done.returncode, done.stdout) == (0, b"b d ")
+    assert b"1 values are not JSON" in done.stderr
+    assert b"2 records of 4 match" in done.stderr
+
+
+def test_a_key_is_looked_for_where_it_belongs_and_that_is_said(cluster: FakeCluster) -> None:
+    cluster.create_topic("keys", 3)
+    put(cluster, "keys", 2, (b"21", b"misplaced"))
+    put(cluster, "keys", 1, (b"x", b"other"))
+    assert (-973932308 & 0x7FFFFFFF) % 3 == 0
+    put(cluster, "keys", 0, (b"21", b"here"), (b"x", b"other"), (b"21", None))
+    done = kcli("consume", "keys", "--key", "21", "-e", "--null-marker", "-", bootstrap=cluster.bootstrap)
+    assert (done.returncode, done.stdout) == (0, b"here\n-\n")
+    assert b"partition 0 of the 3 of keys, by murmur2" in done.stderr
+    fetched = {
+        p.partition
+        for seen in cluster.seen(FetchRequest)
+        for topic in seen.request.topics
+        for p in topic.partitions
+    }
+    assert fetched == {0}
+    assert sorted(lines(cluster, "keys", "--key", "21", "--all-partitions", "-e", "--null-marker", "-")) == [
+        "-",
+        "here",
+        "misplaced",
+    ]
+    done = kcli("consume", "keys", "--key", "nowhere", "-e", bootstrap=cluster.bootstrap)
+    assert b"--all-partitions looks everywhere" in done.stderr.splitlines()[-1]
+
+
+# --- groups --------------------------------------------------------------------------------------------
+
+
+def group(cluster: FakeCluster, *arguments: str, codes: tuple[int, ...] = (0,)) -> list[str]:
+    return lines(cluster, "t", "-g", "g", *QUICK, *arguments, codes=codes)
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_group_goes_on_where_it_was(cluster: FakeCluster, protocol: str) -> None:
+    more = ("-X", f"group.protocol={protocol}")
+    assert len(group(cluster, "-e", *more)) == 60
+    assert committed(cluster) == {0: 20, 1: 20, 2: 20}
+    assert cluster.group_state("g") == "Empty"
+    put(cluster, "t", 1, (None, b"new"))
+    assert group(cluster, "-e", *more) == ["new"]
+    assert committed(cluster) == {0: 20, 1: 21, 2: 20}
+
+
+def test_o2_a_limit_commits_exactly_behind_the_last_written_record(cluster: FakeCluster) -> None:
+    first = group(cluster, "-n", "7", "-f", "%p %o\\n")
+    assert len(first) == 7
+    ends = {int(p): int(o) + 1 for p, o in (line.split() for line in first)}
+    assert {p: o for p, o in committed(cluster).items() if o} == ends
+    rest = group(cluster, "-e", "-f", "%p %o\\n")
+    assert len({*first, *rest}) == len(first) + len(rest) == 60
+
+
+def test_a_limit_on_matches_commits_behind_the_last_match(cluster: FakeCluster) -> None:
+    assert group(cluster, "-n", "1", "--grep", "v:^0:7$") == ["0:7"]
+    assert committed(cluster)[0] == 8
+
+
+def test_no_commit_commits_nothing(cluster: FakeCluster) -> None:
+    assert len(group(cluster, "-e", "--no-commit")) == 60
+    assert committed(cluster) == {}
+    assert cluster.seen(OffsetCommitRequest) == []
+
+
+def test_a_start_applies_where_nothing_is_committed_and_that_is_said(cluster: FakeCluster) -> None:
+    done = kcli("consume", "t", "-g", "g", *QUICK, "-e", "--offset", "-2", bootstrap=cluster.bootstrap)
+    assert sorted(ok(done).split()) == [b"0:18", b"0:19", b"1:18", b"1:19", b"2:18", b"2:19"]
+    assert b"applies where nothing is committed" in done.stderr
+    assert group(cluster, "-e", "--from-beginning") == []
+    assert group(cluster, "-e", "--offset", "stored") == []
+    assert lines(cluster, "t", "-g", "g2", *QUICK, "-e", "--offset", "latest") == []
+    assert committed(cluster, "g2") == {0: 20, 1: 20, 2: 20}
+
+
+def test_a_member_reads_topics_that_match_a_pattern(cluster: FakeCluster) -> None:
+    cluster.create_topic("u", 1)
+    put(cluster, "u", 0, (None, b"named"))
+    assert sorted(lines(cluster, "^t", "u", "-g", "g", *QUICK, "-e"))[-1] == "named"
+
+
+def test_a_dry_run_joins_nothing(cluster: FakeCluster) -> None:
+    group(cluster, "-n", "20", "-X", "max.partition.fetch.bytes=100")
+    joins = len(cluster.seen(JoinGroupRequest))
+    shown = group(cluster, "-e", "--dry-run")
+    expected = [f"t-{p}: from {committed(cluster).get(p, 0)} to 20" for p in range(3)]
+    assert shown == expected
+    assert len(cluster.seen(JoinGroupRequest)) == joins
+
+
+def test_members_share_partitions_and_hand_over_exactly(cluster: FakeCluster) -> None:
+    """Two members; one leaves by a signal: every record is written once."""
+    for _ in range(10):
+        fill(cluster, batches=1)
+    common = ("t", "-g", "g", *QUICK, "-f", "%p %o\\n", "-X", "session.timeout.ms=10000")
+    with start("consume", *common, "--idle-timeout", "6s", bootstrap=cluster.bootstrap, bufsize=0) as one:
+        assert one.stdout is not None
+        first = one.stdout.readline()
+        with start("consume", *common, "-v", bootstrap=cluster.bootstrap) as two:
+            cluster.wait_until(lambda: len(cluster.group_members("g")) == 2)
+            cluster.wait_until(lambda: cluster.group_state("g") == "Stable")
+            fill(cluster, batches=1)
+            time.sleep(1)
+            two.send_signal(signal.SIGTERM)
+            out_two, err = two.communicate(timeout=30)
+        assert two.returncode == 143
+        assert b"assigned: t-" in err
+        fill(cluster, batches=1)
+        out_one, _ = one.communicate(timeout=60)
+    rows = [*(first + out_one).splitlines(), *out_two.splitlines()]
+    ends = {p: cluster.log("t", p).end_offset for p in range(3)}
+    assert sorted(rows) == sorted(b"%d %d" % (p, o) for p, end in ends.items() for o in range(end))
+    assert committed(cluster) == ends
+
+
+def test_c1_a_reader_that_leaves_commits_nothing_unwritten(cluster: FakeCluster) -> None:
+    done = shell(
+        f"kcli consume t -g g {' '.join(QUICK)} -b {cluster.bootstrap} | head -1; echo ${{PIPESTATUS[0]}}"
+    )
+    first, code = done.stdout.split()
+    assert first in (b"0:0", b"1:0", b"2:0")
+    assert (code, done.stderr) == (b"141", b"")
+    assert cluster.group_state("g") in ("Empty", "Dead")  # it has left
+    assert all(offset <= 20 for offset in committed(cluster).values())
+
+
+def test_c2_a_full_disk_is_1_and_nothing_is_committed(cluster: FakeCluster) -> None:
+    done = shell(f"kcli consume t -g g {' '.join(QUICK)} -b {cluster.bootstrap} > /dev/full")
+    assert done.returncode == 1
+    assert b"cannot write output: No space left on device" in done.stderr
+    assert b"nothing was written" in done.stderr
+    assert committed(cluster) == {}
+    assert cluster.group_state("g") in ("Empty", "Dead")
+
+
+def test_c4_a_suspended_member_commits_nothing_as_a_zombie(cluster: FakeCluster) -> None:
+    """SIGSTOP for longer than the session: others take over; after SIGCONT it joins again."""
+    common = ("t", "-g", "g", *QUICK, "-X", "session.timeout.ms=1000", "-f", "%p %o\\n")
+    with start("consume", *common, bootstrap=cluster.bootstrap, bufsize=0) as one:
+        assert one.stdout is not None
+        for _ in range(60):
+            one.stdout.readline()
+        cluster.wait_until(lambda: committed(cluster) == {0: 20, 1: 20, 2: 20})
+        one.send_signal(signal.SIGSTOP)
+        put(cluster, "t", 0, (None, b"for the other"))
+        other = lines(cluster, *common, "-n", "1")
+        assert other == ["0 20"]
+        before = committed(cluster)
+        assert before == {0: 21, 1: 20, 2: 20}
+        one.send_signal(signal.SIGCONT)
+        put(cluster, "t", 1, (None, b"after it"))
+        assert one.stdout.readline() == b"1 20\n"
+        one.send_signal(signal.SIGINT)
+        out, _ = one.communicate(timeout=30)
+    assert (one.returncode, out) == (130, b"")
+    assert committed(cluster) == {0: 21, 1: 21, 2: 20}
+
+
+def test_a_member_that_is_fenced_ends_with_7(cluster: FakeCluster) -> None:
+    cluster.fail(JoinGroupRequest, FENCED_INSTANCE_ID)
+    done = kcli("consume", "t", "-g", "g", *QUICK, "-X", "group.instance.id=i", bootstrap=cluster.bootstrap)
+    assert done.returncode == 7
+
+
+def test_a_group_of_another_kind_is_7(cluster: FakeCluster) -> None:
+    cluster.fail(JoinGroupRequest, INCONSISTENT_GROUP_PROTOCOL)
+    done = kcli("consume", "t", "-g", "g", *QUICK, bootstrap=cluster.bootstrap)
+    assert done.returncode == 7
+
+
+def test_a_last_commit_that_fails_is_no_success(cluster: FakeCluster) -> None:
+    cluster.fail(OffsetCommitRequest, FENCED_INSTANCE_ID)
+    done = kcli("consume", "t", "-g", "g", "-e", bootstrap=cluster.bootstrap)
+    assert done.returncode == 7
+    assert len(done.stdout.splitlines()) == 60
+    assert b"were not committed" in done.stderr
+
+
+# --- choices -------------------------------------------------------------------------------------------
+
+
+def test_out_of_range_is_5_unless_chosen(cluster: FakeCluster) -> None:
+    cluster.delete_records("t", 0, 15)
+    done = kcli("consume", "t", "-p", "0", "--offset", "3", "-e", bootstrap=cluster.bootstrap)
+    assert (done.returncode, done.stdout) == (5, b"")
+    assert b"offset 3 is out of range" in done.stderr
+    assert b"12 offsets are gone" in done.stderr
+    shown = kcli(
+        "consume",
+        "t",
+        "-p",
+        "0",
+        "--offset",
+        "3",
+        "-e",
+        "--on-out-of-range",
+        "earliest",
+        bootstrap=cluster.bootstrap,
+    )
+    assert ok(shown).split() == [b"0:%d" % n for n in range(15, 20)]
+    assert b"going on at the earliest offset" in shown.stderr
+    assert lines(cluster, "t", "-p", "0", "--offset", "3", "-e", "--on-out-of-range", "latest") == []
+    assert lines(cluster, "t", "-p", "0", "--offset", "99", "-e", "--on-out-of-range", "latest") == []
+
+
+def test_a_committed_offset_that_is_gone_is_5_unless_chosen(cluster: FakeCluster) -> None:
+    group(cluster, "-n", "60")
+    fill(cluster, partitions=1)
+    cluster.delete_records("t", 0, 30)
+    assert kcli("consume", "t", "-g", "g", *QUICK, "-e", bootstrap=cluster.bootstrap).returncode == 5
+    found = group(cluster, "-e", "--on-out-of-range", "earliest", "-f", "%p %o\\n")
+    assert found == [f"0 {n}" for n in range(30, 40)]
+
+
+def damage(cluster: FakeCluster, partition: int) -> None:
+    """Flips a bit in the value of the last record of the second batch of what is fetched."""
+
+    def flip(_request: object, answer: object) -> None:
+        for topic in answer.responses:  # type: ignore[attr-defined]
+            for data in topic.partitions:
+                if data.partition_index == partition and data.records:
+                    raw = bytearray(b"".join(data.records))
+                    at = raw.find(b"%d:9" % partition)
+                    if at >= 0:
+                        raw[at] ^= 1
+                    data.records = [bytes(raw)]
+
+    cluster.replace(FetchRequest, flip)
+
+
+def test_f2_a_damaged_batch_is_5_unless_skipped_and_then_counted(cluster: FakeCluster) -> None:
+    damage(cluster, 1)
+    done = kcli("consume", "t", "-p", "1", "-e", bootstrap=cluster.bootstrap)
+    assert done.returncode == 5
+    assert done.stdout.split() == [b"1:%d" % n for n in range(5)]
+    assert b"offsets 5 to 9" in done.stderr
+    done = kcli("consume", "t", "-p", "1", "-e", "--on-corrupt", "skip", bootstrap=cluster.bootstrap)
+    assert ok(done).split() == [b"1:%d" % n for n in (*range(5), *range(10, 20))]
+    assert b"5 damaged records at offsets 5 to 9" in done.stderr
+    assert b"1 damaged batch passed over" in done.stderr
+
+
+def test_a_topic_created_anew_is_5_unless_restarted(cluster: FakeCluster) -> None:
+    for choice, code in (("fail", 5), ("restart", 130)):
+        with start(
+            "consume", "t", "--on-recreate", choice, "-X", "metadata.max.age.ms=200", *QUICK,
+            bootstrap=cluster.bootstrap, bufsize=0,
+        ) as process:  # fmt: skip
+            assert process.stdout is not None
+            for _ in range(60):
+                assert process.stdout.readline()
+            cluster.recreate_topic("t", 3)
+            put(cluster, "t", 0, (None, b"of the new one"))
+            if choice == "restart":
+                assert process.stdout.readline() == b"of the new one\n"
+                process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=40)
+        assert process.returncode == code
+        assert b"created anew" in err
+        cluster.recreate_topic("t", 3)
+        fill(cluster)
+
+
+# --- the end -------------------------------------------------------------------------------------------
+
+
+def test_a_topic_that_must_not_be_read_is_4(cluster: FakeCluster) -> None:
+    cluster.fail(FetchRequest, TOPIC_AUTHORIZATION_FAILED)
+    done = kcli("consume", "t", "-e", bootstrap=cluster.bootstrap)
+    assert (done.returncode, done.stdout) == (4, b"")
+
+
+def test_a_silent_cluster_is_3() -> None:
+    assert kcli("consume", "t", "--timeout", "1s", bootstrap="127.0.0.1:1").returncode == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "no topic"),
+        (("t", "-o", "yaml"), "there is no output"),
+        (("t", "-J", "-o", "csv"), "-J and -o together"),
+        (("t", "-f", "%k", "-J"), "-f and -J together"),
+        (("t", "--commit"), "--commit without -g"),
+        (("t", "--no-commit"), "--no-commit without -g"),
+        (("t", "-g", ""), "empty"),
+        (("t", "-g", "g", "-p", "0"), "--group and --partitions"),
+        (("t", "-g", "g", "--tail", "3"), "--group and --tail"),
+        (("t", "-g", "g", "--merge"), "--group and --merge"),
+        (("t", "--tail", "3", "--merge"), "--tail and --merge"),
+        (("t", "--tail", "3", "-n", "3"), "--tail and --max-messages"),
+        (("t", "--since", "1h", "--offset", "3"), "--offset and --since"),
+        (("t", "--offset", "stored"), "is for groups"),
+        (("t", "-g", "g", "--offset", "3:stored"), "is for groups"),
+        (("t", "--all-partitions"), "without --key"),
+        (("t", "--grep", "error"), "names no field"),
+        (("t", "--grep", "v:("), "regular expression"),
+        (("t", "--where", "a ="), "JMESPath"),
+        (("t", "--offset", ":9", "--until", "1h"), "both say where to stop"),
+        (("t", "--on-corrupt", "ignore"), "--on-corrupt"),
+        (("t", "-o", "beginning"), "--from-beginning"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
+)
+def test_what_contradicts_itself_is_2_before_any_network_use(arguments: tuple[str, ...], said: str) -> None:
+    done = kcli("consume", *arguments, bootstrap="127.0.0.1:1")
+    assert done.returncode == 2, done.stderr
+    assert said in done.stderr.decode()
+
+
+def test_c12_any_locale_prints_utf8(cluster: FakeCluster) -> None:
+    cluster.create_topic("wide", 1)
+    put(cluster, "wide", 0, ("ключ".encode(), "漢字 שלום 😀".encode()))
+    for setting in ("LC_ALL=C", "PYTHONIOENCODING=ascii", "PYTHONUTF8=0 LC_ALL=C PYTHONIOENCODING=latin-1"):
+        for kind in ("value", "ndjson", "json", "csv", "kcat", "table", "hex"):
+            done = shell(f"{setting} kcli consume wide -e -o {kind} -b {cluster.bootstrap}")
+            assert (done.returncode, done.stderr) == (0, b""), (setting, kind)
+            assert kind == "hex" or "漢字 שלום 😀".encode() in done.stdout.replace(b"\\u05", b"")
+
+
+def test_a_report_can_be_had_as_json(cluster: FakeCluster) -> None:
+    done = kcli("consume", "t", "-e", "--grep", "v::1$", "--progress", "json", bootstrap=cluster.bootstrap)
+    rows = [json.loads(line) for line in done.stderr.splitlines() if line.startswith(b"{")]
+    report = rows[-1]
+    assert {row["kind"] for row in rows[:-1]} == {"Progress"}
+    assert (report["kind"], report["records"], report["scanned"]) == ("ConsumeReport", 3, 60)
+    assert [place["offset"] for place in report["positions"]] == [20, 20, 20]
+
+
+def test_quiet_says_nothing(cluster: FakeCluster) -> None:
+    done = kcli("consume", "t", "-e", "-q", "--key", "k1", "--since", "1d", bootstrap=cluster.bootstrap)
+    assert (done.returncode, done.stderr) == (0, b"")

@@ -140,6 +140,8 @@ class _Batch:
     def headers(self, index: int) -> list[tuple[bytes, bytes | None]]:
         """The headers of a record; names as bytes."""
         columns = self.columns
+        if not columns.header_counts[index]:
+            return []
         found = decode_headers(self.data, columns.header_starts[index], columns.header_ends[index])
         return [(name.encode() if isinstance(name, str) else name, value) for name, value in found]
 
@@ -195,8 +197,8 @@ def _number(number: Callable[[int], int], otherwise: bytes | None) -> Piece:
 
 
 def _time(timestamps: Sequence[int], before: bytes, after: bytes, otherwise: bytes) -> Piece:
-    def piece(index: int) -> bytes:
-        stamp = timestamps[index]
+    @lru_cache(1024)  # records of a batch share many
+    def text(stamp: int) -> bytes:
         if not 0 <= stamp <= _LAST_TIME:
             return otherwise
         days, rest = divmod(stamp, _DAY_MS)
@@ -211,7 +213,7 @@ def _time(timestamps: Sequence[int], before: bytes, after: bytes, otherwise: byt
             after,
         )
 
-    return piece
+    return lambda i: text(timestamps[i])
 
 
 @lru_cache(64)
@@ -287,25 +289,27 @@ def _form(form: int, suffix: bytes) -> Callable[[bytes], bytes] | None:
     if form == op.BASE64:
         return b64encode
     if form == op.JSON:
-        return lambda data: (
-            _json_string(text) if (text := _text(data)) is not None else _json64(data) + suffix
-        )
+        return lambda data: _json_text(data) if _is_text(data) else _json64(data) + suffix
     if form == op.JSON_ESCAPED:
-        return lambda data: _json_string(data.decode("utf-8", "backslashreplace"))
+        return lambda data: _json_text(data.decode("utf-8", "backslashreplace").encode())
     if form == op.JSON_AS_IS:
         return _json_as_is
     if form == op.CSV:
-        return lambda data: _csv(b64encode(data) if _text(data) is None else data)
+        return lambda data: _csv(data if _is_text(data) else b64encode(data))
     if form == op.NOT_TEXT:
-        return lambda data: suffix if _text(data) is None else b""
+        return lambda data: b"" if _is_text(data) else suffix
     raise ValueError(f"there is no form of bytes {form!r}")
 
 
-def _text(data: bytes) -> str | None:
+def _is_text(data: bytes) -> bool:
+    """Whether it is UTF-8."""
+    if data.isascii():
+        return True
     try:
-        return data.decode()
+        data.decode()
     except UnicodeDecodeError:
-        return None
+        return False
+    return True
 
 
 _SHORT = {0x22: b'\\"', 0x5C: b"\\\\", 8: b"\\b", 9: b"\\t", 10: b"\\n", 12: b"\\f", 13: b"\\r"}
@@ -314,8 +318,9 @@ _UPPER = {bytes([code]): _SHORT.get(code, b"\\u%04X" % code) for code in (*range
 _ESCAPED = re.compile(rb'[\x00-\x1f"\\]')
 
 
-def _json_string(text: str) -> bytes:
-    return b'"%b"' % _ESCAPED.sub(lambda match: _LOWER[match[0]], text.encode())
+def _json_text(data: bytes) -> bytes:
+    """A string of what is UTF-8."""
+    return b'"%b"' % _ESCAPED.sub(lambda match: _LOWER[match[0]], data)
 
 
 def _json_as_is(data: bytes) -> bytes:
@@ -331,15 +336,14 @@ def _json_pairs(headers: Sequence[tuple[bytes, bytes | None]]) -> bytes:
 
 
 def _json_pair(name: bytes, value: bytes | None) -> bytes:
-    label = _text(name)
-    text = None if value is None else _text(value)
-    first = _json64(name) if label is None else _json_string(label)
+    named = _is_text(name)
+    first = _json_text(name) if named else _json64(name)
     second, third = b"null", b""
-    if text is not None:
-        second = _json_string(text)
+    if value is not None and _is_text(value):
+        second = _json_text(value)
     elif value is not None:
         second, third = _json64(value), b',"base64"'
-    fourth = b"" if label is not None else b',"base64"' if third else b',null,"base64"'
+    fourth = b"" if named else b',"base64"' if third else b',null,"base64"'
     return b"[%b,%b%b%b]" % (first, second, third, fourth)
 
 

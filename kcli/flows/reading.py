@@ -174,6 +174,9 @@ class Chosen(Assigned):
 class GroupShare:
     """A member's share of topics: from the committed offsets on; where nothing is committed, from ``asked.start``."""
 
+    _PATIENCE = 10.0
+    """Seconds that an empty share may be followed by another with KIP-848: targets come with a later heartbeat."""
+
     def __init__(
         self,
         consumer: Consumer,
@@ -195,6 +198,7 @@ class GroupShare:
         self._warn = warn
         self._on_recreate = on_recreate
         self._later = Later(asked.stop, until_end=until_end, now_ms=clock.wall_ms())
+        self._empty_since: float | None = None
 
     def begin(self, topics: "Sequence[str] | re.Pattern[str]") -> None:
         """Joins the group with the next poll."""
@@ -209,7 +213,8 @@ class GroupShare:
             return False
         places = self._consumer.assignment
         if not places:
-            return self._consumer.metrics().rebalances > 0
+            return self._has_nothing()
+        self._empty_since = None
         return all(self._consumer.state(where).done for where in places)
 
     @property
@@ -246,6 +251,16 @@ class GroupShare:
     def finish(self) -> None:
         """See Reading: what was written is committed."""
         self._commits.finish()
+
+    def _has_nothing(self) -> bool:
+        """Whether the group has told that others have all partitions, and that is its last word."""
+        if not self._consumer.metrics().rebalances:
+            return False
+        now = clock.monotonic()
+        if self._empty_since is None:
+            self._empty_since = now
+        late = self._PATIENCE if self._consumer.options.group_protocol == "consumer" else 0.0
+        return now - self._empty_since >= late
 
     # --- rebalances ----------------------------------------------------------------------------------
 

@@ -254,6 +254,15 @@ def test_a_group_goes_on_where_it_was(cluster: FakeCluster, protocol: str) -> No
     assert committed(cluster) == {0: 20, 1: 21, 2: 20}
 
 
+def test_targets_that_come_late_are_waited_for() -> None:
+    """KIP-848: the coordinator may give nothing first, and the partitions with a later heartbeat."""
+    with FakeCluster(1, topics={"t": 3}, groups={"assignment_interval": 2.0}) as cluster:
+        fill(cluster)
+        more = ("-X", "group.protocol=consumer")
+        first = group(cluster, "-n", "5", *more)
+        assert len({*first, *group(cluster, "-e", *more)}) == 60
+
+
 def test_o2_a_limit_commits_exactly_behind_the_last_written_record(cluster: FakeCluster) -> None:
     first = group(cluster, "-n", "7", "-f", "%p %o\\n")
     assert len(first) == 7
@@ -342,6 +351,23 @@ def test_c2_a_full_disk_is_1_and_nothing_is_committed(cluster: FakeCluster) -> N
     assert b"nothing was written" in done.stderr
     assert committed(cluster) == {}
     assert cluster.group_state("g") in ("Empty", "Dead")
+
+
+def test_c3_a_second_signal_ends_it_at_once_and_says_what_is_not_committed(cluster: FakeCluster) -> None:
+    held = cluster.hold(OffsetCommitRequest)
+    with start(
+        "consume", "t", "-g", "g", "-X", "fetch.max.wait.ms=50", bootstrap=cluster.bootstrap, bufsize=0
+    ) as process:
+        assert process.stdout is not None
+        for _ in range(60):
+            process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        cluster.wait_for(OffsetCommitRequest)
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=30)
+    held.release()
+    assert process.returncode == 143
+    assert b"written but not committed: t-0@20, t-1@20, t-2@20" in err
 
 
 def test_c4_a_suspended_member_commits_nothing_as_a_zombie(cluster: FakeCluster) -> None:
@@ -470,6 +496,23 @@ def test_a_topic_created_anew_is_5_unless_restarted(cluster: FakeCluster) -> Non
         assert b"created anew" in err
         cluster.recreate_topic("t", 3)
         fill(cluster)
+
+
+def test_a_member_reads_a_topic_that_was_created_anew_from_its_beginning(cluster: FakeCluster) -> None:
+    with start(
+        "consume", "t", "-g", "g", "--on-recreate", "restart", *QUICK, "-X", "metadata.max.age.ms=200",
+        bootstrap=cluster.bootstrap, bufsize=0,
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        for _ in range(60):
+            assert process.stdout.readline()
+        cluster.recreate_topic("t", 3)
+        put(cluster, "t", 0, (None, b"of the new one"))
+        assert process.stdout.readline() == b"of the new one\n"
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=40)
+    assert (process.returncode, b"created anew" in err) == (130, True)
+    assert committed(cluster)[0] == 1
 
 
 # --- the end -------------------------------------------------------------------------------------------

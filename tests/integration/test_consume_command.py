@@ -4,7 +4,9 @@ import base64
 import json
 import os
 import pty
+import shutil
 import signal
+import subprocess
 import time
 
 import pytest
@@ -219,6 +221,97 @@ def test_debug_proto_shows_pipelined_requests(kafka: Kafka, numbers: str) -> Non
     assert ["→", "bootstrap@" + kafka.bootstrap, "#0", "ApiVersions"] in trace
     fetches = [line for line in trace if line[3] == "Fetch"]
     assert fetches[0][0] == "→"
+
+
+def judge(kafka: Kafka, *arguments: str) -> bytes:
+    """What kcat prints."""
+    found = shutil.which("kcat")
+    if found is None:
+        pytest.skip("kcat is not installed")
+    done = subprocess.run([found, "-b", kafka.bootstrap, "-q", *arguments], capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def odd(kafka: Kafka) -> str:
+    """Nulls, empties, bytes, escapes and headers in one partition."""
+    topic = kafka.topic("odd")
+    rows: list[tuple[bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]] = [
+        (b"k", b'a"b\\c/d\n\r\t\x08\x0c\x00\x1f\x7f\xe2\x80\xa8\xf0\x9f\x98\x80', (("h", b"1"), ("h", None), ("e", b""))),
+        (b"", b"", ()),
+        (None, None, ()),
+        (b"\xff", b"\xff\xfe", (("x", b"\xff"),)),
+        (b"plain", b"text", (("a b", b"c,d=e"),)),
+    ]  # fmt: skip
+    with Producer(bootstrap_servers=kafka.bootstrap) as producer:
+        for key, value, headers in rows:
+            producer.send(ProducerRecord(topic, value, key, headers))
+    return topic
+
+
+def test_kcats_json_is_byte_for_byte_kcats(kafka: Kafka, odd: str) -> None:
+    theirs = judge(kafka, "-C", "-t", odd, "-J", "-e")
+    for option in (["-J"], ["-o", "kcat"]):
+        assert ok(kcli("consume", odd, "-e", *option, bootstrap=kafka.bootstrap)) == theirs
+
+
+def test_kcats_verbs_mean_what_they_mean_there(kafka: Kafka, odd: str) -> None:
+    text = "%t %p %o %k %s %S %K %T %h %R%s %%\\n"
+    theirs = judge(kafka, "-C", "-t", odd, "-f", text, "-e")
+    assert ok(kcli("consume", odd, "-e", "-f", text, bootstrap=kafka.bootstrap)) == theirs
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_group_goes_on_where_it_was(kafka: Kafka, numbers: str, protocol: str) -> None:
+    group = f"{numbers}-{protocol}"
+    options = ["-g", group, "-e", "-X", f"group.protocol={protocol}"]
+    first = consume(kafka, numbers, *options, "-n", "50")
+    rest = consume(kafka, numbers, *options)
+    assert len(first) == 50
+    assert sorted(map(int, first + rest)) == list(range(300))
+    assert consume(kafka, numbers, *options) == []
+
+
+def test_kcat_goes_on_where_kcli_was_and_back(kafka: Kafka, numbers: str) -> None:
+    group = f"{numbers}-shared"
+    first = consume(kafka, numbers, "-g", group, "-n", "120")
+    theirs = judge(
+        kafka, "-G", group, "-c", "100", "-X", "auto.offset.reset=earliest", "-X", "enable.auto.commit=true", numbers
+    )  # fmt: skip
+    rest = consume(kafka, numbers, "-g", group, "-e")
+    found = [*first, *theirs.decode().split(), *rest]
+    assert sorted(map(int, found)) == list(range(300))
+
+
+def test_ends_are_behind_transactions(kafka: Kafka) -> None:
+    topic = kafka.topic("transactions")
+    with Producer(bootstrap_servers=kafka.bootstrap, transactional_id=topic) as producer:
+        producer.init_transactions()
+        for number in range(4):
+            producer.begin_transaction()
+            producer.send(ProducerRecord(topic, b"%d" % number))
+            producer.flush()
+            if number % 2:
+                producer.abort_transaction()
+            else:
+                producer.commit_transaction()
+    assert consume(kafka, topic, "-e") == ["0", "2"]
+    assert consume(kafka, topic, "-e", "-g", topic) == ["0", "2"]
+    shown = consume(kafka, topic, "-e", "--print-control", "-o", "ndjson")
+    assert [json.loads(line).get("control") for line in shown] == [
+        None,
+        "COMMIT",
+        "ABORT",
+        None,
+        "COMMIT",
+        "ABORT",
+    ]
+    assert consume(kafka, topic, "--tail", "1") == ["2"]
+
+
+def test_merged_partitions_are_in_order_of_time(kafka: Kafka, numbers: str) -> None:
+    assert consume(kafka, numbers, "--merge", "-e") == [str(i) for i in range(300)]
 
 
 def test_compacted_topics_end(kafka: Kafka) -> None:

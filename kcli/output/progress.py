@@ -93,13 +93,25 @@ class Progress:
         if self.bytes:
             parts.append(f"{size_text(self.bytes)} ({size_text(self.bytes / seconds)}/s)")
         parts.append(f"{rate:,.0f} {self.unit}/s")
-        parts += [f"{name.replace('_', ' ')} {value}" for name, value in self.extra.items() if value]
+        parts += [
+            f"{name.replace('_', ' ')} {_counted(value)}" for name, value in self.extra.items() if value
+        ]
+        left = self.seconds_left(seconds)
+        if left is not None:
+            parts.append(f"{left:,.0f} s left")
         head = f"[{_bar(self.done / self.total)}] " if bar and self.total else ""
         return head + ", ".join(parts)
+
+    def seconds_left(self, seconds: float) -> float | None:
+        """At the rate so far; None where there is no total, or nothing was done yet."""
+        if not self.total or not self.done:
+            return None
+        return max(0.0, (self.total - self.done) * seconds / self.done)
 
     def _document(self, seconds: float) -> str:
         import json
 
+        left = self.seconds_left(seconds)
         return json.dumps(
             {
                 "kind": "Progress",
@@ -109,6 +121,7 @@ class Progress:
                 "total": self.total,
                 "bytes": self.bytes,
                 "seconds": round(seconds, 3),
+                "seconds_left": None if left is None else round(left, 3),
                 **self.extra,
             }
         )
@@ -149,6 +162,10 @@ def size_text(size: float) -> str:
             return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
         size /= 1000
     return f"{size:.1f} TB"
+
+
+def _counted(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _bar(share: float, width: int = 20) -> str:

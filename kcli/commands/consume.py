@@ -447,6 +447,7 @@ class _Run:
             talk.warn(f"{counted(damaged, 'damaged batch').replace('batchs', 'batches')} passed over")
         if self.inv.values.progress == "json":
             talk.plain(self._report(damaged))
+            return
         text = counted(result.records, "record")
         if self.selection:
             text = f"{text} of {result.scanned:,} match"

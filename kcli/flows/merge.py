@@ -44,6 +44,7 @@ class Merger:
         self._committed_only = consumer.options.isolation_level == "read_committed"
         self._queues: dict[TopicPartition, _Queue] = {}
         self._heads: list[tuple[Order, TopicPartition]] = []
+        self._by_clock = False
 
     def add(self, fetched: FetchedBatch, selected: bytes | bytearray) -> None:
         """The wanted records of a batch."""
@@ -66,6 +67,7 @@ class Merger:
     def take(self) -> Iterator[FetchedBatch]:
         """Records, one by one, that no earlier one can come before."""
         missing = self._missing()
+        self._by_clock = missing is not None
         while self._heads and missing is not None:
             where = self._heads[0][1]
             if missing and self._clock() - self._queues[where].records[0][2] < PATIENCE:
@@ -73,6 +75,7 @@ class Merger:
             yield self._pop()
             if not self._queues[where].records:
                 missing = self._missing()
+                self._by_clock = missing is not None
 
     def drain(self) -> Iterator[FetchedBatch]:
         """Whatever is left, in order."""
@@ -81,8 +84,8 @@ class Merger:
 
     @property
     def wait(self) -> float:
-        """Seconds until the next record may go; 1 where nothing waits."""
-        if not self._heads:
+        """Seconds until the next record may go by the clock; 1 where none waits for that."""
+        if not (self._heads and self._by_clock):
             return 1.0
         came = self._queues[self._heads[0][1]].records[0][2]
         return min(1.0, max(0.0, came + PATIENCE - self._clock()))

@@ -156,7 +156,7 @@ class Chosen(Assigned):
             if where.topic != error.topic
             for state in (self._consumer.state(where),)
         }
-        anew = self._spans(places, RangeSpec(OffsetSpec("earliest")))
+        anew = self._spans(places, RangeSpec(OffsetSpec("earliest"), self._asked.stop))
         self._consumer.assign({**others, **anew})
 
     def _spans(self, partitions: Sequence[TopicPartition], asked: RangeSpec) -> dict[TopicPartition, Span]:

@@ -116,6 +116,14 @@ def test_where_a_partition_has_nothing_more_at_present_a_record_waits_for_a_seco
     assert merger.wait == 1.0
 
 
+def test_what_waits_for_a_partition_that_is_behind_does_not_keep_us_busy() -> None:
+    merger, _, clock = made(P0, P1)
+    add(merger, P0, [10])
+    clock.now = 60.0
+    assert taken(merger.take()) == []
+    assert merger.wait == 1.0
+
+
 def test_only_what_is_selected_and_asked_for_is_kept() -> None:
     merger, _, _ = made(P0)
     add(merger, P0, [10, 20, 30], selected=b"\0\1\0")

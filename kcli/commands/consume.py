@@ -7,7 +7,7 @@ import click
 
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
-from kcli.commands._exit import usage
+from kcli.commands._exit import abandon_stdout, usage
 from kcli.commands._options import RECORD_KINDS
 from kcli.commands._params import DELIMITER, DURATION, INSTANT, OFFSET_RANGE, PARTITIONS
 
@@ -374,6 +374,9 @@ class _Run:
                 raise
             self.inv.failed(error)  # the signal counts
         except OSError as error:
+            if stop and isinstance(error, BrokenPipeError):
+                abandon_stdout()  # Ctrl-C has ended the reader too
+                return stop.exit_code
             if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG):
                 self._say_written()
             raise

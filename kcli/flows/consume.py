@@ -29,6 +29,9 @@ class Sink(Protocol):
     def flush(self) -> None:
         """What was written is with the reader."""
 
+    def check(self) -> None:
+        """Raises when the reader has gone; called while there is nothing to write."""
+
 
 @dataclass(slots=True)
 class ConsumeResult:
@@ -86,6 +89,7 @@ def consume(
             progress(run.result)
         else:
             reading.flushed(None)
+            sink.check()
     if merger is not None:
         run.drain(merger)
     elif not run.full():

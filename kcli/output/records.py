@@ -81,6 +81,10 @@ class RecordSink:
         """What was written is with the reader."""
         self._out.flush()
 
+    def check(self) -> None:
+        """BrokenPipeError when the reader has gone."""
+        self._out.check_reader()
+
     def _begin(self) -> None:
         if not self._begun:
             self._begun = True

@@ -78,6 +78,19 @@ class Output:
         """What was written is with the reader, or an error is raised."""
         self.binary.flush()
 
+    def check_reader(self) -> None:
+        """BrokenPipeError when nobody reads the pipe any more: who has nothing to write would not find out."""
+        import select
+
+        try:
+            descriptor = self.binary.fileno()
+        except (OSError, ValueError):
+            return  # no descriptor: in a test
+        watched = select.poll()
+        watched.register(descriptor, 0)
+        if any(event & select.POLLERR for _, event in watched.poll(0)):
+            raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
     def rows(
         self,
         kind: str,

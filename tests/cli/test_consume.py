@@ -2,8 +2,11 @@
 
 import json
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -17,7 +20,7 @@ from kcli.core.protocol.messages.join_group import JoinGroupRequest
 from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
 from kcli.core.types import Record
 from tests.batches import batch_of
-from tests.command import kcli, ok, shell, start
+from tests.command import environment, kcli, ok, shell, start
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import RawClient
 from tests.fake.raw_transaction import RawTransaction
@@ -344,6 +347,17 @@ def test_c1_a_reader_that_leaves_commits_nothing_unwritten(cluster: FakeCluster)
     assert all(offset <= 20 for offset in committed(cluster).values())
 
 
+def test_c1_a_reader_that_left_before_the_next_record_is_noticed(cluster: FakeCluster) -> None:
+    process = start("consume", "t", *QUICK, bootstrap=cluster.bootstrap, bufsize=0)
+    assert process.stdout is not None
+    for _ in range(60):
+        process.stdout.readline()
+    process.stdout.close()
+    assert process.wait(30) == -signal.SIGPIPE
+    assert process.stderr is not None
+    assert process.stderr.read() == b""
+
+
 def test_c2_a_full_disk_is_1_and_nothing_is_committed(cluster: FakeCluster) -> None:
     done = shell(f"kcli consume t -g g {' '.join(QUICK)} -b {cluster.bootstrap} > /dev/full")
     assert done.returncode == 1
@@ -351,6 +365,38 @@ def test_c2_a_full_disk_is_1_and_nothing_is_committed(cluster: FakeCluster) -> N
     assert b"nothing was written" in done.stderr
     assert committed(cluster) == {}
     assert cluster.group_state("g") in ("Empty", "Dead")
+
+
+def test_c2_a_full_tmpfs_keeps_what_was_written_and_commits_no_more(
+    cluster: FakeCluster, tmp_path: Path
+) -> None:
+    for _ in range(40):
+        put(cluster, "t", 0, *[(None, b"x" * 1000)] * 5)
+    line = (
+        f"mount -t tmpfs -o size=64k none {tmp_path} || exit 99; "
+        f"kcli consume t -p 0 -e -X fetch.max.bytes=5000 -f '%o %s\\n' > {tmp_path}/a; echo a $?; "
+        f"kcli consume t -g g {' '.join(QUICK)} -X fetch.max.bytes=5000 -f '%p %o %s\\n' > {tmp_path}/b; echo b $?; "
+        f"rm {tmp_path}/a; kcli consume t -g g {' '.join(QUICK)} -X fetch.max.bytes=5000 -f '%p %o %s\\n' "
+        f"> {tmp_path}/c; echo c $?; cut -c1-8 {tmp_path}/c"
+    )
+    define = f'kcli() {{ "{sys.executable}" -m kcli "$@"; }}; '
+    done = subprocess.run(
+        ["unshare", "-rm", "bash", "-c", define + line],
+        capture_output=True,
+        timeout=120,
+        env=environment(cluster.bootstrap),
+        check=False,
+    )
+    if done.returncode in (1, 99) and b"echo" not in done.stdout and b"a " not in done.stdout:
+        pytest.skip("no tmpfs may be mounted here")
+    out = done.stdout.decode().splitlines()
+    assert out[:3] == ["a 1", "b 1", "c 1"]
+    assert done.stderr.count(b"cannot write output: No space left on device") == 3
+    assert b"written so far, up to: t-0@" in done.stderr
+    rows = [row.split()[:2] for row in out[3:-1]]  # the last one may be cut
+    for partition, offset in committed(cluster).items():
+        written = [int(o) for p, o in rows if int(p) == partition]
+        assert offset <= max(written, default=-1) + 2
 
 
 def test_c3_a_second_signal_ends_it_at_once_and_says_what_is_not_committed(cluster: FakeCluster) -> None:
@@ -368,6 +414,22 @@ def test_c3_a_second_signal_ends_it_at_once_and_says_what_is_not_committed(clust
     held.release()
     assert process.returncode == 143
     assert b"written but not committed: t-0@20, t-1@20, t-2@20" in err
+
+
+def test_c3_a_signal_counts_more_than_the_reader_that_it_ends_too(cluster: FakeCluster) -> None:
+    """Ctrl-C in ``consume | less``: both get it, and the pipe may break before the rest is written."""
+    for _ in range(30):
+        put(cluster, "t", 0, *[(None, b"x" * 1000)] * 20)
+    process = start("consume", "t", "-g", "g", *QUICK, bootstrap=cluster.bootstrap, bufsize=0)
+    assert process.stdout is not None
+    process.stdout.read(1000)
+    time.sleep(1)  # it waits for the pipe now
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+    process.stdout.close()
+    assert process.wait(30) == 130
+    assert process.stderr is not None
+    assert b"Traceback" not in process.stderr.read()
 
 
 def test_c4_a_suspended_member_commits_nothing_as_a_zombie(cluster: FakeCluster) -> None:

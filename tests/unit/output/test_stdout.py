@@ -1,6 +1,8 @@
 """Bytes for stdout, on streams that do not take all that they are given at once."""
 
 import io
+import os
+from pathlib import Path
 
 import pytest
 
@@ -37,3 +39,18 @@ def test_what_is_taken_in_parts_is_written_whole() -> None:
 def test_a_stream_that_takes_nothing_is_an_error() -> None:
     with pytest.raises(BlockingIOError):
         Output(Sips(None), isatty=False).write(b"x")
+
+
+def test_a_reader_that_has_gone_is_noticed_without_writing() -> None:
+    reading, writing = os.pipe()
+    with os.fdopen(writing, "wb") as stream:
+        Output(stream).check_reader()
+        os.close(reading)
+        with pytest.raises(BrokenPipeError):
+            Output(stream).check_reader()
+
+
+def test_files_and_memory_have_no_reader_that_goes(tmp_path: Path) -> None:
+    with (tmp_path / "out").open("wb") as stream:
+        Output(stream).check_reader()
+    Output(io.BytesIO()).check_reader()

@@ -444,11 +444,15 @@ def test_c4_a_suspended_member_commits_nothing_as_a_zombie(cluster: FakeCluster)
         put(cluster, "t", 0, (None, b"for the other"))
         other = lines(cluster, *common, "-n", "1")
         assert other == ["0 20"]
-        before = committed(cluster)
-        assert before == {0: 21, 1: 20, 2: 20}
+        assert committed(cluster) == {0: 21, 1: 20, 2: 20}
         one.send_signal(signal.SIGCONT)
         put(cluster, "t", 1, (None, b"after it"))
-        assert one.stdout.readline() == b"1 20\n"
+        line = one.stdout.readline()
+        if (
+            line == b"0 20\n"
+        ):  # its answer had come while it was stopped: written twice, but not committed here
+            line = one.stdout.readline()
+        assert line == b"1 20\n"
         one.send_signal(signal.SIGINT)
         out, _ = one.communicate(timeout=30)
     assert (one.returncode, out) == (130, b"")

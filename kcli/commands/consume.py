@@ -185,7 +185,7 @@ def _formatter(
 
 def _name_unknown(inv: Invocation, consumer: Any, names: list[str]) -> None:
     """A topic that does not exist is named with the nearest ones there are."""
-    from kcli.core.admin.topics import unknown_topic
+    from kcli.core.cluster.metadata import unknown_topic
     from kcli.core.errors import NotFoundError
 
     try:

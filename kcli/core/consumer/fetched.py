@@ -55,10 +55,11 @@ class Arrived:
         self.size += found.bytes + _OF_A_BATCH * len(found.batches)
 
     def release(self) -> None:
-        """Nobody reads its bytes any more."""
-        self.answer.release()
+        """Nobody reads its bytes any more; once is enough."""
         size, self.size = self.size, 0
-        self.given_back(size)
+        if size:
+            self.answer.release()
+            self.given_back(size)
 
 
 @dataclass(slots=True)

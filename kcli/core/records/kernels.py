@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from kcli.core.errors import ConfigError
-from kcli.core.records._pure import NO_HEADERS, Columns, Row
+from kcli.core.records.shapes import NO_HEADERS, Columns, Row
 
 if TYPE_CHECKING:
     from kcli.core.records import _pure as _chosen
@@ -35,6 +35,8 @@ else:
 
     _chosen, IMPLEMENTATION = _choose(os.environ.get("KCLI_IMPL", ""))
 
+crc32c = _chosen.crc32c
+crc32c_patch = _chosen.crc32c_patch
 decode_columns = _chosen.decode_columns
 decode_headers = _chosen.decode_headers
 decode_values = _chosen.decode_values
@@ -51,6 +53,8 @@ __all__ = [
     "NO_HEADERS",
     "Columns",
     "Row",
+    "crc32c",
+    "crc32c_patch",
     "decode_columns",
     "decode_headers",
     "decode_values",

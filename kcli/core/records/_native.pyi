@@ -1,0 +1,47 @@
+"""The C twin of ``_pure``, built from ``native/*.c`` where there is a compiler. Arguments are positional only."""
+
+from collections.abc import Iterable, Sequence
+
+from kcli.core.records.shapes import Columns, Row
+from kcli.core.records.varint import Buffer
+from kcli.core.types import Header
+
+def crc32c(data: Buffer, value: int = 0, /) -> int: ...
+def crc32c_patch(crc: int, old: Buffer, new: Buffer, tail: int, /) -> int: ...
+def crc32c_tables(data: Buffer, value: int = 0, /) -> int:
+    """``crc32c`` as processors without instructions for it compute it; for tests."""
+
+def decode_columns(payload: Buffer, count: int, /) -> Columns: ...
+def decode_headers(payload: Buffer, start: int, end: int, /) -> tuple[Header, ...]: ...
+def decode_values(
+    payload: Buffer, count: int, first_delta: int, last_delta: int, delimiter: bytes, null: bytes, /
+) -> tuple[bytes, int]: ...
+def encode_headers(headers: Sequence[Header], /) -> bytes: ...
+def encode_keyed(
+    keys: Sequence[bytes | None],
+    values: Sequence[bytes | None],
+    start: int,
+    first_delta: int,
+    timestamp_delta: int,
+    headers: bytes,
+    room: int,
+    /,
+) -> tuple[bytes, int, int]: ...
+def encode_lines(
+    lines: Sequence[bytes],
+    start: int,
+    first_delta: int,
+    timestamp_delta: int,
+    key: bytes | None,
+    headers: bytes,
+    room: int,
+    /,
+) -> tuple[bytes, int, int]: ...
+def encode_record(
+    key: bytes | None, value: bytes | None, headers: bytes, offset_delta: int, timestamp_delta: int, /
+) -> bytes: ...
+def encode_rows(
+    rows: Sequence[Row], start: int, first_delta: int, base_timestamp: int, room: int, /
+) -> tuple[bytes, int, int]: ...
+def murmur2(key: bytes, /) -> int: ...
+def partition_keys(keys: Sequence[bytes] | Iterable[bytes], partitions: int, /) -> list[int]: ...

@@ -49,7 +49,10 @@ Offsets = Mapping[TopicPartition, OffsetAndMetadata | int]
 
 
 class Consumer:
-    """``Consumer(bootstrap_servers="host:9092", group_id="g")``; a context manager. One thread at a time."""
+    """``Consumer(bootstrap_servers="host:9092", group_id="g")``; a context manager. One thread at a time.
+
+    ``joins``: polls may give neighbouring small batches as one (``records/run.py``), for those who only want records.
+    """
 
     def __init__(
         self,
@@ -59,6 +62,7 @@ class Consumer:
         key_deserializer: Deserializer | None = None,
         value_deserializer: Deserializer | None = None,
         assignors: Assignor | Sequence[str | Assignor] | None = None,
+        joins: bool = False,
         **values: Any,
     ) -> None:
         self.options = given(ConsumerOptions, options, values)
@@ -76,7 +80,7 @@ class Consumer:
                 assignors or self.options.partition_assignment_strategy,
             )
         self._positions = Positions(self.cluster, self.options, self._subscription, self._group)
-        self._fetcher = Fetcher(self.cluster, self.options, self._subscription)
+        self._fetcher = Fetcher(self.cluster, self.options, self._subscription, joins=joins)
         self._handout = Handout(self._subscription, self._withheld)
         self._auto_commit = AutoCommit(self.cluster, self.options, self._subscription, self._group)
         self._pattern: re.Pattern[str] | None = None

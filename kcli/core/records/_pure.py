@@ -13,6 +13,7 @@ from kcli.core.records._pure_encode import (
 )
 from kcli.core.records._pure_headers import NO_HEADERS, decode_headers, encode_headers
 from kcli.core.records._pure_partition import murmur2, partition_keys
+from kcli.core.records._pure_run import decode_run, walk_batches
 
 __all__ = [
     "NO_HEADERS",
@@ -20,6 +21,7 @@ __all__ = [
     "Row",
     "decode_columns",
     "decode_headers",
+    "decode_run",
     "decode_values",
     "encode_headers",
     "encode_keyed",
@@ -28,4 +30,5 @@ __all__ = [
     "encode_rows",
     "murmur2",
     "partition_keys",
+    "walk_batches",
 ]

@@ -37,6 +37,7 @@ else:
 
 decode_columns = _chosen.decode_columns
 decode_headers = _chosen.decode_headers
+decode_run = _chosen.decode_run
 decode_values = _chosen.decode_values
 encode_headers = _chosen.encode_headers
 encode_keyed = _chosen.encode_keyed
@@ -45,6 +46,7 @@ encode_record = _chosen.encode_record
 encode_rows = _chosen.encode_rows
 murmur2 = _chosen.murmur2
 partition_keys = _chosen.partition_keys
+walk_batches = _chosen.walk_batches
 
 __all__ = [
     "IMPLEMENTATION",
@@ -53,6 +55,7 @@ __all__ = [
     "Row",
     "decode_columns",
     "decode_headers",
+    "decode_run",
     "decode_values",
     "encode_headers",
     "encode_keyed",
@@ -61,4 +64,5 @@ __all__ = [
     "encode_rows",
     "murmur2",
     "partition_keys",
+    "walk_batches",
 ]

@@ -85,14 +85,19 @@ class RecordSink:
 
 
 def wanted_records(fetched: FetchedBatch, limit: int | None) -> Iterator[Record]:
-    """The records of the batch that were asked for, at most ``limit``."""
+    """The records that were asked for, at most ``limit``."""
+    return (source.record for source in _wanted_sources(fetched, limit))
+
+
+def _wanted_sources(fetched: FetchedBatch, limit: int | None) -> Iterator[Source]:
     left = limit if limit is not None else fetched.batch.count
-    for record in fetched.batch.records(*fetched.where):
-        if fetched.first <= record.offset < fetched.stop:
-            if left <= 0:
-                return
-            left -= 1
-            yield record
+    for batch in fetched.batch.batches():
+        for record in batch.records(*fetched.where):
+            if fetched.first <= record.offset < fetched.stop:
+                if left <= 0:
+                    return
+                left -= 1
+                yield Source(record, batch.producer_id, batch.producer_epoch)
 
 
 class _RecordByRecord:
@@ -108,11 +113,7 @@ class _RecordByRecord:
         raise NotImplementedError
 
     def batch(self, fetched: FetchedBatch, limit: int | None) -> tuple[bytes, int]:
-        batch = fetched.batch
-        parts = [
-            self.one(Source(record, batch.producer_id, batch.producer_epoch))
-            for record in wanted_records(fetched, limit)
-        ]
+        parts = [self.one(source) for source in _wanted_sources(fetched, limit)]
         return b"".join(parts), len(parts)
 
     def records(self, records: Sequence[Record]) -> bytes:

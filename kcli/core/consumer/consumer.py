@@ -57,6 +57,7 @@ Offsets = Mapping[TopicPartition, OffsetAndMetadata | int]
 class Consumer:
     """``Consumer(bootstrap_servers="host:9092", group_id="g")``; a context manager. One thread at a time.
 
+    ``joins``: polls may give neighbouring small batches as one (``records/run.py``), for those who only want records.
     One that is neither closed nor left by ``with`` is told with a ResourceWarning when it is collected.
     """
 
@@ -70,6 +71,7 @@ class Consumer:
         key_deserializer: Deserializer | None = None,
         value_deserializer: Deserializer | None = None,
         assignors: Assignor | Sequence[str | Assignor] | None = None,
+        joins: bool = False,
         **values: Any,
     ) -> None:
         self.options = given(ConsumerOptions, options, values)
@@ -97,7 +99,7 @@ class Consumer:
             )
         group = self._group
         self._positions = Positions(self.cluster, self.options, self._subscription, self._group)
-        self._fetcher = Fetcher(self.cluster, self.options, self._subscription)
+        self._fetcher = Fetcher(self.cluster, self.options, self._subscription, joins=joins)
         self._handout = Handout(subscription, lambda: group.giving_up if group is not None else frozenset())
         self._auto_commit = auto_commit = AutoCommit(self.cluster, self.options, subscription, group)
         self._missing = MissingTopics(self.cluster, self._subscription.of_topic)

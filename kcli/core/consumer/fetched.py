@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from kcli.core.consumer.subscription import PartitionState
@@ -10,7 +10,8 @@ from kcli.core.consumer.transactions import visible_batches
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.options import ConsumerOptions
 from kcli.core.protocol.messages.fetch import FetchResponse, PartitionData
-from kcli.core.records.batch import split_batches
+from kcli.core.records.batch import BatchSplitter, split_batches
+from kcli.core.records.run import BatchRun, plain_run
 from kcli.core.records.view import BatchView
 from kcli.core.types import TopicPartition
 
@@ -21,11 +22,12 @@ _OF_AN_ANSWER, _OF_A_BATCH = 4_096, 1_024  # bytes of the objects that describe 
 class FetchedBatch:
     """A batch, and the offsets of it that were asked for: from ``first`` up to, not including, ``stop``.
 
-    Valid until the consumer's next poll: its bytes are a view into the receive buffer.
+    To a consumer that ``joins`` it may be several neighbouring batches as one (``records/run.py``). Valid until the
+    consumer's next poll: its bytes are a view into the receive buffer.
     """
 
     where: TopicPartition
-    batch: BatchView
+    batch: BatchView | BatchRun
     first: int
     stop: int
     then: int
@@ -77,18 +79,24 @@ class Cut:
     damage: CorruptRecordsError | None = None
 
 
-def cut(state: PartitionState, data: PartitionData, options: ConsumerOptions) -> Cut:
-    """What is to be handed out of an answer, from the position up to the stop."""
+def cut(state: PartitionState, data: PartitionData, options: ConsumerOptions, *, joins: bool = False) -> Cut:
+    """What is to be handed out of an answer, from the position up to the stop.
+
+    ``joins``: neighbouring plain batches are handed out as one, where no transaction of the answer was aborted.
+    """
     records = data.records
     found = Cut(state.fetch_from, state.fetch_epoch)
     if not isinstance(records, memoryview) or not len(records):
         return found
     found.bytes = len(records)
-    position, stop = state.fetch_from, state.stop
     aborted = [(a.producer_id, a.first_offset) for a in data.aborted_transactions or ()]
     committed_only = options.isolation_level == "read_committed"
     split = split_batches(records)
-    whole = _checked(state.where, split, options, found)
+    whole: Iterable[BatchView | BatchRun] = (
+        _joined(split, records, check=options.check_crcs) if joins and not aborted else split
+    )
+    whole = _checked(state.where, whole, options, found)
+    position, stop = state.fetch_from, state.stop
     for batch, visible in visible_batches(whole, aborted, committed_only=committed_only):
         if stop is not None and position >= stop:
             break
@@ -107,16 +115,31 @@ def cut(state: PartitionState, data: PartitionData, options: ConsumerOptions) ->
     return found
 
 
+def _joined(split: BatchSplitter, records: memoryview, *, check: bool) -> Iterator[BatchView | BatchRun]:
+    """The batches of an answer, plain neighbours as one."""
+    while True:
+        run = plain_run(records, split.position, transactional=True, verify=check)
+        if run is None:
+            batch = next(split, None)
+            if batch is None:
+                return
+            yield batch
+        else:
+            split.position += run.size
+            yield run
+
+
 def _checked(
-    where: TopicPartition, batches: Iterable[BatchView], options: ConsumerOptions, found: Cut
-) -> Iterable[BatchView]:
+    where: TopicPartition, batches: Iterable[BatchView | BatchRun], options: ConsumerOptions, found: Cut
+) -> Iterable[BatchView | BatchRun]:
     """The batches up to a damaged one, which is reported when those before it were handed out."""
     check, limit = options.check_crcs, options.max_decompressed_batch_bytes
     try:
         for batch in batches:
-            batch.limit = limit
-            if check:
-                batch.verify()
+            if isinstance(batch, BatchView):
+                batch.limit = limit
+                if check:
+                    batch.verify()
             yield batch
     except CorruptRecordsError as error:
         found.damage = CorruptRecordsError(

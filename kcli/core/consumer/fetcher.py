@@ -59,9 +59,12 @@ class OutOfRangeError(DataLossError):
 class Fetcher:
     """``pump`` sends what can be sent; ``take`` returns an answer that has come."""
 
-    def __init__(self, cluster: Cluster, options: ConsumerOptions, subscription: Subscription) -> None:
+    def __init__(
+        self, cluster: Cluster, options: ConsumerOptions, subscription: Subscription, *, joins: bool = False
+    ) -> None:
         self._cluster = cluster
         self._options = options
+        self._joins = joins
         self._subscription = subscription
         self._changed = subscription.watch()
         self._view: ClusterView | None = None
@@ -305,7 +308,7 @@ class Fetcher:
         self._setbacks.over(where)
         if data.preferred_read_replica >= 0:
             self._redirected(state, data.preferred_read_replica, source, now)
-        found = cut(state, data, self._options)
+        found = cut(state, data, self._options, joins=self._joins)
         self.bytes_fetched += found.bytes
         state.high_watermark, state.last_stable = data.high_watermark, data.last_stable_offset
         if found.position > state.fetch_from:

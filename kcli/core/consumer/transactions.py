@@ -7,18 +7,25 @@ Source: KIP-98; set semantics as in the Java client.
 
 from collections.abc import Iterable, Iterator
 
+from kcli.core.records.run import BatchRun
 from kcli.core.records.view import BatchView
 
 _ABORT = b"\x00\x00\x00\x00"
 
 
 def visible_batches(
-    batches: Iterable[BatchView], aborted: Iterable[tuple[int, int]], *, committed_only: bool
-) -> Iterator[tuple[BatchView, bool]]:
-    """Each batch with whether its records are to be shown; ``aborted`` has (producer id, first offset)."""
+    batches: Iterable[BatchView | BatchRun], aborted: Iterable[tuple[int, int]], *, committed_only: bool
+) -> Iterator[tuple[BatchView | BatchRun, bool]]:
+    """Each batch with whether its records are to be shown; ``aborted`` has (producer id, first offset).
+
+    A run of batches has no marker and nothing aborted: it is shown.
+    """
     waiting = sorted(((first, producer) for producer, first in aborted), reverse=True)
     dropped: set[int] = set()
     for batch in batches:
+        if isinstance(batch, BatchRun):
+            yield batch, True
+            continue
         while waiting and waiting[-1][0] <= batch.last_offset:
             dropped.add(waiting.pop()[1])
         if batch.is_control:

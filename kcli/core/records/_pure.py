@@ -13,12 +13,14 @@ from kcli.core.records._pure_encode import (
 )
 from kcli.core.records._pure_headers import decode_headers, encode_headers
 from kcli.core.records._pure_partition import murmur2, partition_keys
+from kcli.core.records._pure_run import decode_run, walk_batches
 
 __all__ = [
     "crc32c",
     "crc32c_patch",
     "decode_columns",
     "decode_headers",
+    "decode_run",
     "decode_values",
     "encode_headers",
     "encode_keyed",
@@ -27,4 +29,5 @@ __all__ = [
     "encode_rows",
     "murmur2",
     "partition_keys",
+    "walk_batches",
 ]

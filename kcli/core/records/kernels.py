@@ -39,6 +39,7 @@ crc32c = _chosen.crc32c
 crc32c_patch = _chosen.crc32c_patch
 decode_columns = _chosen.decode_columns
 decode_headers = _chosen.decode_headers
+decode_run = _chosen.decode_run
 decode_values = _chosen.decode_values
 encode_headers = _chosen.encode_headers
 encode_keyed = _chosen.encode_keyed
@@ -47,6 +48,7 @@ encode_record = _chosen.encode_record
 encode_rows = _chosen.encode_rows
 murmur2 = _chosen.murmur2
 partition_keys = _chosen.partition_keys
+walk_batches = _chosen.walk_batches
 
 __all__ = [
     "IMPLEMENTATION",
@@ -57,6 +59,7 @@ __all__ = [
     "crc32c_patch",
     "decode_columns",
     "decode_headers",
+    "decode_run",
     "decode_values",
     "encode_headers",
     "encode_keyed",
@@ -65,4 +68,5 @@ __all__ = [
     "encode_rows",
     "murmur2",
     "partition_keys",
+    "walk_batches",
 ]

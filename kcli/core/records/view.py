@@ -104,6 +104,10 @@ class BatchView(ABC):
     def payload(self, limit: int | None = None) -> memoryview:
         """The records, decompressed under ``limit`` bytes (the view's own limit). Kept for the next call."""
 
+    def batches(self) -> "Iterator[BatchView]":
+        """Itself: what is asked of a run of batches (``run.py``) can be asked of one too."""
+        yield self
+
     @abstractmethod
     def forget_payload(self) -> None:
         """Lets go of the decompressed records: many batches may wait in one answer, few need be open."""

@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 
 from kcli.core.consumer import handout as handout_module
-from kcli.core.consumer.fetched import Arrived, cut
+from kcli.core.consumer.fetched import Arrived, Cut, cut
 from kcli.core.consumer.handout import Handout
 from kcli.core.consumer.subscription import Phase, Span, Subscription
 from kcli.core.options import ConsumerOptions
-from kcli.core.protocol.messages.fetch import FetchResponse, PartitionData
+from kcli.core.protocol.messages.fetch import AbortedTransaction, FetchResponse, PartitionData
+from kcli.core.records.batch import RecordBatch
 from kcli.core.types import TopicPartition
 from tests.interrupting import Interrupter
 from tests.unit.core.consumer.test_transactions import batch, marker
@@ -127,6 +128,41 @@ def test_a_position_behind_what_is_not_shown_has_the_epoch_there() -> None:
     reader.handout.begin(arrived)
     assert reader.take() == [(P0, 0, 1)]
     assert (state.position, state.epoch) == (2, 5)
+
+
+def _cut(*parts: RecordBatch, start: int = 0, stop: int | None = None, **row: Any) -> Cut:
+    subscription = Subscription()
+    subscription.assign({P0: Span(start, stop)})
+    state = subscription.get(P0)
+    assert state is not None
+    raw = memoryview(b"".join(part.raw for part in parts))
+    data = PartitionData(partition_index=0, error_code=0, high_watermark=0, records=raw, **row)
+    return cut(state, data, OPTIONS, joins=True)
+
+
+def test_plain_neighbours_are_cut_as_one_batch() -> None:
+    found = _cut(batch(0, count=3), batch(3, count=2), marker(5, 7, abort=False), batch(6, count=4))
+    assert [(b.first, b.stop, b.batch.count, b.then) for b in found.batches] == [(0, 5, 5, 5), (6, 10, 4, 10)]
+    assert (found.position, found.needed) == (10, 0)
+
+
+def test_a_run_is_read_from_the_position_up_to_the_stop() -> None:
+    found = _cut(batch(0, count=3), batch(3, count=2), start=2, stop=4)
+    assert [(b.first, b.stop) for b in found.batches] == [(2, 4)]
+    assert found.position == 5
+
+
+def test_what_was_aborted_is_looked_at_batch_by_batch() -> None:
+    aborted = [AbortedTransaction(producer_id=7, first_offset=0)]
+    found = _cut(batch(0, 7), batch(1), marker(2, 7, abort=True), batch(3), aborted_transactions=aborted)
+    assert [(b.first, b.stop) for b in found.batches] == [(1, 2), (3, 4)]
+
+
+def test_a_batch_that_is_cut_off_ends_the_runs_too() -> None:
+    whole, rest = batch(0, count=3), batch(3, count=2)
+    found = _cut(whole, RecordBatch(rest.raw[:-1]))
+    assert [(b.first, b.stop) for b in found.batches] == [(0, 3)]
+    assert (found.position, found.needed) == (3, len(rest.raw))
 
 
 # --- Ctrl-C ------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ SUITES := $(wildcard $(ORDER)) \
           $(wildcard tests/test_*.py)
 
 .NOTPARALLEL:
-.PHONY: help demo test chaos sanitize check docs bench clean distclean venv venv-dev
+.PHONY: help demo test chaos sanitize check docs bench bench-produce-consume clean distclean venv venv-dev
 
 help:
 	@echo 'make demo       a throw-away Apache Kafka, and records through it and back'
@@ -28,6 +28,7 @@ help:
 	@echo 'make check      static only: ruff, mypy, import contracts, generated files'
 	@echo 'make docs       writes the generated files again: man pages, completions, README blocks'
 	@echo 'make bench      runs the benchmarks'
+	@echo 'make bench-produce-consume    produce and consume beside their rivals'
 	@echo 'make clean      removes what was built, and the caches of the tools'
 	@echo 'make distclean  also .cache/: the environment and all downloads'
 	@echo
@@ -56,6 +57,9 @@ check: venv-dev
 
 docs: venv
 	@$(PY) -m kcli.docgen
+
+bench-produce-consume: venv-dev
+	@$(PY) -m benchmarks produce_consume
 
 bench: venv-dev
 	@$(PY) -m benchmarks

@@ -13,11 +13,23 @@ from kcli.core.records._pure_encode import (
 )
 from kcli.core.records._pure_headers import NO_HEADERS, decode_headers, encode_headers
 from kcli.core.records._pure_partition import murmur2, partition_keys
+from kcli.core.records._pure_text import (
+    SLICE_BYTES,
+    Text,
+    encode_slices,
+    encode_text,
+    gather_slices,
+    group_slices,
+    index_text,
+    slice_columns,
+)
 
 __all__ = [
     "NO_HEADERS",
+    "SLICE_BYTES",
     "Columns",
     "Row",
+    "Text",
     "decode_columns",
     "decode_headers",
     "decode_values",
@@ -26,6 +38,12 @@ __all__ = [
     "encode_lines",
     "encode_record",
     "encode_rows",
+    "encode_slices",
+    "encode_text",
+    "gather_slices",
+    "group_slices",
+    "index_text",
     "murmur2",
     "partition_keys",
+    "slice_columns",
 ]

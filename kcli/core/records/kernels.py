@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from kcli.core.errors import ConfigError
-from kcli.core.records._pure import NO_HEADERS, Columns, Row
+from kcli.core.records._pure import NO_HEADERS, SLICE_BYTES, Columns, Row, Text, gather_slices, slice_columns
 
 if TYPE_CHECKING:
     from kcli.core.records import _pure as _chosen
@@ -43,14 +43,20 @@ encode_keyed = _chosen.encode_keyed
 encode_lines = _chosen.encode_lines
 encode_record = _chosen.encode_record
 encode_rows = _chosen.encode_rows
+encode_slices = _chosen.encode_slices
+encode_text = _chosen.encode_text
+group_slices = _chosen.group_slices
+index_text = _chosen.index_text
 murmur2 = _chosen.murmur2
 partition_keys = _chosen.partition_keys
 
 __all__ = [
     "IMPLEMENTATION",
     "NO_HEADERS",
+    "SLICE_BYTES",
     "Columns",
     "Row",
+    "Text",
     "decode_columns",
     "decode_headers",
     "decode_values",
@@ -59,6 +65,12 @@ __all__ = [
     "encode_lines",
     "encode_record",
     "encode_rows",
+    "encode_slices",
+    "encode_text",
+    "gather_slices",
+    "group_slices",
+    "index_text",
     "murmur2",
     "partition_keys",
+    "slice_columns",
 ]

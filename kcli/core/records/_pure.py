@@ -14,6 +14,7 @@ from kcli.core.records._pure_encode import (
 from kcli.core.records._pure_headers import decode_headers, encode_headers
 from kcli.core.records._pure_partition import murmur2, partition_keys
 from kcli.core.records._pure_run import decode_run, walk_batches
+from kcli.core.records._pure_text import encode_slices, encode_text, group_slices, index_text
 
 __all__ = [
     "crc32c",
@@ -27,6 +28,10 @@ __all__ = [
     "encode_lines",
     "encode_record",
     "encode_rows",
+    "encode_slices",
+    "encode_text",
+    "group_slices",
+    "index_text",
     "murmur2",
     "partition_keys",
     "walk_batches",

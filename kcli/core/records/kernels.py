@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from kcli.core.errors import ConfigError
 from kcli.core.records.shapes import NO_HEADERS, Columns, Row
+from kcli.core.records.slices import SLICE_BYTES, Text, gather_slices, slice_columns
 
 if TYPE_CHECKING:
     from kcli.core.records import _pure as _chosen
@@ -46,6 +47,10 @@ encode_keyed = _chosen.encode_keyed
 encode_lines = _chosen.encode_lines
 encode_record = _chosen.encode_record
 encode_rows = _chosen.encode_rows
+encode_slices = _chosen.encode_slices
+encode_text = _chosen.encode_text
+group_slices = _chosen.group_slices
+index_text = _chosen.index_text
 murmur2 = _chosen.murmur2
 partition_keys = _chosen.partition_keys
 walk_batches = _chosen.walk_batches
@@ -53,8 +58,10 @@ walk_batches = _chosen.walk_batches
 __all__ = [
     "IMPLEMENTATION",
     "NO_HEADERS",
+    "SLICE_BYTES",
     "Columns",
     "Row",
+    "Text",
     "crc32c",
     "crc32c_patch",
     "decode_columns",
@@ -66,7 +73,13 @@ __all__ = [
     "encode_lines",
     "encode_record",
     "encode_rows",
+    "encode_slices",
+    "encode_text",
+    "gather_slices",
+    "group_slices",
+    "index_text",
     "murmur2",
     "partition_keys",
+    "slice_columns",
     "walk_batches",
 ]

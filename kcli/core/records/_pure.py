@@ -13,6 +13,7 @@ from kcli.core.records._pure_encode import (
 )
 from kcli.core.records._pure_headers import decode_headers, encode_headers
 from kcli.core.records._pure_partition import murmur2, partition_keys
+from kcli.core.records._pure_render import render_records
 from kcli.core.records._pure_run import decode_run, walk_batches
 from kcli.core.records._pure_text import encode_slices, encode_text, group_slices, index_text
 
@@ -34,5 +35,6 @@ __all__ = [
     "index_text",
     "murmur2",
     "partition_keys",
+    "render_records",
     "walk_batches",
 ]

@@ -7,7 +7,7 @@ and with its checksum. Small batches are common, and what is done per batch woul
 from struct import Struct
 
 from kcli.core.records._pure_decode import decode_values
-from kcli.core.records.crc32c import crc32c
+from kcli.core.records._pure_crc import crc32c
 from kcli.core.records.shapes import SMALLEST_RECORD
 from kcli.core.records.varint import INT64_MAX, Buffer
 

@@ -53,6 +53,7 @@ group_slices = _chosen.group_slices
 index_text = _chosen.index_text
 murmur2 = _chosen.murmur2
 partition_keys = _chosen.partition_keys
+render_records = _chosen.render_records
 walk_batches = _chosen.walk_batches
 
 __all__ = [
@@ -80,6 +81,7 @@ __all__ = [
     "index_text",
     "murmur2",
     "partition_keys",
+    "render_records",
     "slice_columns",
     "walk_batches",
 ]

@@ -6,8 +6,8 @@ and with its checksum. Small batches are common, and what is done per batch woul
 
 from struct import Struct
 
-from kcli.core.records._pure_decode import decode_values
 from kcli.core.records._pure_crc import crc32c
+from kcli.core.records._pure_decode import decode_values
 from kcli.core.records.shapes import SMALLEST_RECORD
 from kcli.core.records.varint import INT64_MAX, Buffer
 
@@ -61,8 +61,10 @@ def decode_run(
 
     ``data`` is exactly a run as ``walk_batches`` found it. As ``decode_values`` for each batch: a null is written as
     ``null``, every record is checked, inside the range or not; CorruptRecordsError with the byte in its batch's payload.
+    Data whose batches do not fill it is a ValueError.
     """
     view = memoryview(data)
+    _check_run(view)
     pieces: list[bytes] = []
     at = written = 0
     while at < len(view):
@@ -74,3 +76,14 @@ def decode_run(
         written += some
         at = end
     return b"".join(pieces), written
+
+
+def _check_run(view: memoryview) -> None:
+    at = 0
+    while at < len(view):
+        if len(view) - at >= _HEADER_SIZE:
+            size = _LENGTH_END + _HEADER.unpack_from(view, at)[1]
+            if _HEADER_SIZE <= size <= len(view) - at:
+                at += size
+                continue
+        raise ValueError("the data is no run of batches")

@@ -8,7 +8,8 @@ line too, unless it is empty. ``text`` is bytes or a bytearray, and is not kept.
 - then a key or value that equals ``null_marker`` is null, and with ``empty_is_null`` an empty one is. Both look at
   what stood in the line, never at ``key``.
 
-Slices are what ``slices.py`` describes.
+Slices are what ``slices.py`` describes. An empty delimiter, a region that is not in the text, and slices that are not
+are a ValueError.
 
 What these return is the specification for the C twins, which let go of the interpreter's lock.
 """
@@ -45,6 +46,7 @@ def encode_text(
     Stops before a line of more than ``longest`` bytes. Returns the encoded records, how many lines were taken, and
     the position of the first line that was not (``end`` when there is none).
     """
+    _check_region(text, start, end, delimiter, key_delimiter)
     plain = key_delimiter is None and null_marker is None and not empty_is_null
     pieces: list[bytes] = []
     taken = size = 0
@@ -87,6 +89,7 @@ def index_text(
     Without ``key_delimiter`` all keys are null. Returns the slices, how many lines they are, and the position of the
     first line that is not among them.
     """
+    _check_region(text, start, end, delimiter, key_delimiter)
     found = array("i")
     position = start
     while position < end:
@@ -104,6 +107,8 @@ def group_slices(text: Text, slices: bytes, partitions: int, sticky: int) -> lis
     Returns (partition, slices, rows) in ascending order of partition, without those that get nothing. ``rows`` are
     packed native int32: the places of these slices among all.
     """
+    if partitions < 1:
+        raise ValueError(f"no key has a place in {partitions} partitions")
     whole = array("i", slices)
     at, lengths = whole[0::PER_SLICE], whole[1::PER_SLICE]
     numbers = [
@@ -141,6 +146,15 @@ def encode_slices(
         if count < len(values):
             break
     return b"".join(pieces), taken, size
+
+
+def _check_region(text: Text, start: int, end: int, delimiter: bytes, key_delimiter: bytes | None) -> None:
+    if start < 0:
+        raise ValueError(f"the start is {start}")
+    if not delimiter or key_delimiter == b"":
+        raise ValueError("a delimiter is empty")
+    if end > len(text):
+        raise ValueError(f"the region ends at byte {end}, the text at {len(text)}")
 
 
 def _lines(

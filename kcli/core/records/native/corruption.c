@@ -29,15 +29,16 @@ make_error(PyObject *type, PyObject *what, PyObject *why)
     return error;
 }
 
-PyObject *
-raise_corruption(const struct corruption *fault)
+/* Takes the reference of ``why``, which may be NULL with an exception. */
+static PyObject *
+raise_because(int64_t position, PyObject *why)
 {
     PyObject *type = error_type();
-    if (type == NULL)
+    if (type == NULL) {
+        Py_XDECREF(why);
         return NULL;
-    PyObject *what = PyUnicode_FromFormat("record data at byte %lld", (long long)fault->position);
-    /* A format that names fewer numbers leaves the others unread, which C allows. */
-    PyObject *why = PyUnicode_FromFormat(fault->why, fault->first, fault->second);
+    }
+    PyObject *what = PyUnicode_FromFormat("record data at byte %lld", (long long)position);
     PyObject *error = make_error(type, what, why);
     if (error != NULL) {
         PyErr_SetObject(type, error);
@@ -45,4 +46,17 @@ raise_corruption(const struct corruption *fault)
     }
     Py_DECREF(type);
     return NULL;
+}
+
+PyObject *
+raise_corruption(const struct corruption *fault)
+{
+    /* A format that names fewer numbers leaves the others unread, which C allows. */
+    return raise_because(fault->position, PyUnicode_FromFormat(fault->why, fault->first, fault->second));
+}
+
+PyObject *
+raise_corruption_because(int64_t position, PyObject *why)
+{
+    return raise_because(position, Py_NewRef(why));
 }

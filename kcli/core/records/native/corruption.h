@@ -18,4 +18,7 @@ struct corruption {
 /* Raises CorruptRecordsError in the words of the pure twin. Returns NULL, for the caller to return. */
 PyObject *raise_corruption(const struct corruption *fault);
 
+/* The same for a reason that is no format; the reference stays with the caller. */
+PyObject *raise_corruption_because(int64_t position, PyObject *why);
+
 #endif

@@ -1,7 +1,7 @@
 /* Where the fields of all records are, as the lists of Columns. They are Python objects, so the GIL stays. */
 #include "arguments.h"
 #include "kernels.h"
-#include "reader.h"
+#include "quick.h"
 
 enum {
     OFFSET_DELTA,
@@ -83,7 +83,7 @@ fill_columns(struct columns *columns, struct reader *reader, Py_ssize_t count)
 {
     struct record record;
     for (Py_ssize_t index = 0; index < count; index++) {
-        if (!read_record(reader, &record)) {
+        if (!next_record(reader, &record)) {
             raise_corruption(&reader->fault);
             return false;
         }

@@ -1,36 +1,7 @@
 /* Which partition a key belongs to, as Java's default partitioner has it. */
 #include "arguments.h"
+#include "hash.h"
 #include "kernels.h"
-
-static const uint32_t MIX = 0x5BD1E995;
-static const uint32_t SEED = 0x9747B28C;
-
-static inline uint32_t
-load_word(const uint8_t *data)
-{
-    return data[0] | (uint32_t)data[1] << 8 | (uint32_t)data[2] << 16 | (uint32_t)data[3] << 24;
-}
-
-/* Java's Utils.murmur2; its int arithmetic wraps as unsigned arithmetic does here. */
-static uint32_t
-hash(struct span key)
-{
-    uint32_t digest = SEED ^ (uint32_t)key.size;
-    const uint8_t *at = key.data;
-    size_t left = key.size;
-    for (; left >= 4; at += 4, left -= 4) {
-        uint32_t word = load_word(at) * MIX;
-        word = (word ^ word >> 24) * MIX;
-        digest = digest * MIX ^ word;
-    }
-    if (left) {
-        for (size_t index = 0; index < left; index++)
-            digest ^= (uint32_t)at[index] << 8 * index;
-        digest *= MIX;
-    }
-    digest = (digest ^ digest >> 13) * MIX;
-    return digest ^ digest >> 15;
-}
 
 static bool
 hash_object(PyObject *object, uint32_t *digest)
@@ -39,7 +10,7 @@ hash_object(PyObject *object, uint32_t *digest)
     PyObject *kept = keep_some_bytes(Py_NewRef(object), &key);
     if (kept == NULL)
         return false;
-    *digest = hash(key);
+    *digest = hash_key(key);
     Py_DECREF(kept);
     return true;
 }

@@ -6,8 +6,7 @@
 #ifndef KCLI_WRITER_H
 #define KCLI_WRITER_H
 
-#include <string.h>
-
+#include "copy.h"
 #include "varint.h"
 
 /* Bytes that belong to somebody else; data is NULL for Kafka's null, which is not the same as no bytes. */
@@ -53,8 +52,7 @@ write_bytes(uint8_t *at, struct span bytes)
         *at = bytes.data[0];
         return at + 1;
     }
-    if (bytes.size)
-        memcpy(at, bytes.data, bytes.size);
+    copy_bytes(at, bytes.data, bytes.size);
     return at + bytes.size;
 }
 

@@ -1,88 +1,140 @@
-"""Throughput of the record kernels, checksum and codecs in CPU time: ``python -m benchmarks kernels``.
+"""The record kernels of both implementations, and the codecs, in CPU time: ``python -m benchmarks kernels``.
 
-Medians of five rounds, in one process; ``KCLI_IMPL`` chooses the implementation. No broker and no socket.
+Medians of three rounds, in one process, both twins in turn. A record counts with its key, value and headers; MB/s are
+of these bytes. A C twin that is not built is left out. No broker and no socket.
 """
 
 import random
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
 
-from kcli.core.records import kernels
 from kcli.core.records.codec import CODEC_NAMES
 from kcli.core.records.compression import compress, decompress
-from kcli.core.records.crc32c import crc32c
+from kcli.core.records.kernels import IMPLEMENTATION, NO_HEADERS, encode_headers
 
 RECORDS = 10_000
-ROUNDS = 5
+ROUNDS = 3
+SECONDS = 0.1
+NO_LIMIT = 1 << 40
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Records of one kind."""
+
+    name: str
+    keys: list[bytes | None]
+    values: list[bytes]
+    headers: bytes
+
+    @property
+    def size(self) -> float:
+        """The mean number of bytes of key, value and headers."""
+        total = sum(len(key or b"") for key in self.keys) + sum(map(len, self.values))
+        return total / len(self.values) + (len(self.headers) if self.headers != NO_HEADERS else 0)
+
+
+def shapes(seeded: random.Random) -> Iterator[Shape]:
+    """What is measured: fixed and mixed lengths, long values, keys, headers."""
+    nothing: list[bytes | None] = [None] * RECORDS
+    keys: list[bytes | None] = [b"key-%d" % index for index in range(RECORDS)]
+    hundred = [seeded.randbytes(100) for _ in range(RECORDS)]
+    mixed = [seeded.randbytes(seeded.randrange(60, 141)) for _ in range(RECORDS)]
+    kilobyte = [seeded.randbytes(1000) for _ in range(RECORDS)]
+    two = encode_headers([("trace", b"0123456789abcdef"), ("source", b"web")])
+    yield Shape("100 B", nothing, hundred, NO_HEADERS)
+    yield Shape("60-140 B", nothing, mixed, NO_HEADERS)
+    yield Shape("1 KB", nothing, kilobyte, NO_HEADERS)
+    yield Shape("100 B, key", keys, hundred, NO_HEADERS)
+    yield Shape("100 B, key, headers", keys, hundred, two)
+
+
+def calls(kernels: ModuleType, shape: Shape) -> dict[str, Callable[[], object]]:
+    """What is called for a shape; each call deals with all records."""
+    rows = [
+        (key, value, shape.headers, index // 50)
+        for index, (key, value) in enumerate(zip(shape.keys, shape.values, strict=True))
+    ]
+    payload = kernels.encode_rows(rows, 0, 0, 0, NO_LIMIT)[0]
+    found = {
+        "encode_rows": partial(kernels.encode_rows, rows, 0, 0, 0, NO_LIMIT),
+        "decode_values": partial(kernels.decode_values, payload, RECORDS, 0, RECORDS, b"\n", b""),
+        "decode_columns": partial(kernels.decode_columns, payload, RECORDS),
+    }
+    if shape.keys[0] is None:
+        for name, room in (("1 MB", 1_000_000), ("16 KB", 16_384)):
+            found[f"encode_lines, {name}"] = partial(fill, kernels, shape, room)
+        return found
+    found["encode_keyed"] = partial(
+        kernels.encode_keyed, shape.keys, shape.values, 0, 0, 0, shape.headers, NO_LIMIT
+    )
+    found["partition_keys"] = partial(kernels.partition_keys, shape.keys, 12)
+    if shape.headers != NO_HEADERS:
+        found["decode_headers"] = partial(decode_all_headers, kernels, shape.headers)
+    return found
+
+
+def fill(kernels: ModuleType, shape: Shape, room: int) -> None:
+    """Batch after batch, as a producer does with the lines of one read."""
+    done = 0
+    while done < RECORDS:
+        done += kernels.encode_lines(shape.values, done, 0, 0, None, shape.headers, room)[1]
+
+
+def decode_all_headers(kernels: ModuleType, block: bytes) -> None:
+    """One call per record, as there are headers only on request."""
+    for _ in range(RECORDS):
+        kernels.decode_headers(block, 0, len(block))
 
 
 def cpu_seconds(call: Callable[[], object]) -> float:
     """The median CPU time of one call, each round long enough for the clock."""
+    started = time.process_time()
     call()
+    count = max(1, round(SECONDS / max(time.process_time() - started, 1e-6)))
     rounds = []
     for _ in range(ROUNDS):
-        calls = 0
-        started = now = time.process_time()
-        while now - started < 0.2:
+        started = time.process_time()
+        for _ in range(count):
             call()
-            calls += 1
-            now = time.process_time()
-        rounds.append((now - started) / calls)
+        rounds.append((time.process_time() - started) / count)
     return statistics.median(rounds)
 
 
-def show(name: str, amount: float, unit: str, call: Callable[[], object]) -> None:
-    """One line: how much of ``unit`` a CPU second does, when one call does ``amount``."""
-    print(f"{name:28} {amount / cpu_seconds(call):10.2f} {unit}")
+def records(twins: list[ModuleType]) -> None:
+    """The table of encoders and decoders."""
+    print(f"\n{'':42}" + "".join(f"{twin.__name__.rpartition('_')[2]:>10} ns {'MB/s':>8}" for twin in twins))
+    for shape in shapes(random.Random(1)):
+        per_twin = [calls(twin, shape) for twin in twins]
+        for name in per_twin[0]:
+            spent = [cpu_seconds(each[name]) / RECORDS for each in per_twin]
+            cells = "".join(f"{each * 1e9:13.0f} {shape.size / each / 1e6:8.0f}" for each in spent)
+            print(f"{name:20} {shape.name:20} {cells}{spent[0] / spent[-1]:8.1f}x", flush=True)
 
 
-def fill(lines: list[bytes], room: int) -> None:
-    """Batch after batch, as a producer does with the lines of one read."""
-    done = 0
-    while done < len(lines):
-        done += kernels.encode_lines(lines, done, 0, 0, None, b"\0", room)[1]
-
-
-def records(seeded: random.Random) -> None:
-    """Encoders and decoders, millions of records."""
-    unit, amount = "M records/s", RECORDS / 1e6
-    for name, lines in (
-        ("60-140 B", [seeded.randbytes(seeded.randrange(60, 141)) for _ in range(RECORDS)]),
-        ("100 B", [seeded.randbytes(100) for _ in range(RECORDS)]),
+def checksums(twins: list[ModuleType]) -> None:
+    """The checksum of a batch of 1 MB, whole and patched."""
+    data = random.Random(2).randbytes(1 << 20)
+    short, old, new = data[:16_384], data[:14], data[14:28]
+    for name, size, call in (
+        ("crc32c, 1 MB", len(data), lambda twin: twin.crc32c(data)),
+        ("crc32c, 16 KB", len(short), lambda twin: twin.crc32c(short)),
+        ("crc32c_patch of 14 B before 1 MB", 0, lambda twin: twin.crc32c_patch(1, old, new, len(data))),
     ):
-        keys = [b"key-%d" % index for index in range(RECORDS)]
-        rows = [
-            (key, line, b"\0", index // 50) for index, (key, line) in enumerate(zip(keys, lines, strict=True))
-        ]
-        plain = kernels.encode_lines(lines, 0, 0, 0, None, b"\0", 1 << 30)[0]
-        keyed = kernels.encode_rows(rows, 0, 0, 0, 1 << 30)[0]
-        show(f"encode_lines {name}, 1 MB", amount, unit, lambda lines=lines: fill(lines, 1_000_000))
-        show(f"encode_lines {name}, 16 KB", amount, unit, lambda lines=lines: fill(lines, 16_384))
-        show(
-            f"encode_keyed {name}",
-            amount,
-            unit,
-            lambda keys=keys, lines=lines: kernels.encode_keyed(keys, lines, 0, 0, 0, b"\0", 1 << 30),
-        )
-        show(
-            f"encode_rows {name}", amount, unit, lambda rows=rows: kernels.encode_rows(rows, 0, 0, 0, 1 << 30)
-        )
-        for kind, payload in (("", plain), (", keys, times", keyed)):
-            show(
-                f"decode_values {name}{kind}",
-                amount,
-                unit,
-                lambda payload=payload: kernels.decode_values(payload, RECORDS, 0, RECORDS, b"\n", b""),
-            )
-        show(
-            f"decode_columns {name}", amount, unit, lambda plain=plain: kernels.decode_columns(plain, RECORDS)
-        )
-        show("partition_keys 8 B", amount, "M keys/s", lambda keys=keys: kernels.partition_keys(keys, 12))
+        spent = [cpu_seconds(partial(call, twin)) for twin in twins]
+        cells = "".join(f"{each * 1e9:13.0f} {size / each / 1e6:8.0f}" for each in spent)
+        print(f"{name:41} {cells}")
 
 
-def bytes_per_second(seeded: random.Random) -> None:
-    """Checksum and codecs on a megabyte of JSON lines."""
+def codecs() -> None:
+    """A megabyte of JSON lines through every codec."""
+    seeded = random.Random(2)
     names = [f"user-{seeded.randrange(10_000)}" for _ in range(300)]
     text = "\n".join(
         f'{{"id":{index},"name":"{seeded.choice(names)}","amount":{seeded.random():.6f}}}'
@@ -90,23 +142,23 @@ def bytes_per_second(seeded: random.Random) -> None:
     )
     data = text.encode()[: 1 << 20]
     mega = len(data) / 1e6
-    show("crc32c", mega / 1000, "GB/s", lambda: crc32c(data))
+    print()
     for codec, name in enumerate(CODEC_NAMES[1:], 1):
         packed = compress(codec, data)
-        show(
-            f"{name} in (1:{len(data) / len(packed):.1f})",
-            mega,
-            "MB/s",
-            lambda codec=codec: compress(codec, data),
-        )
-        show(f"{name} out", mega, "MB/s", lambda codec=codec, packed=packed: decompress(codec, packed))
+        ratio = len(data) / len(packed)
+        there = mega / cpu_seconds(partial(compress, codec, data))
+        back = mega / cpu_seconds(partial(decompress, codec, packed))
+        print(f"{name:8} 1:{ratio:.1f} {there:10.0f} MB/s in {back:10.0f} MB/s out")
 
 
 def main() -> None:
-    """All figures, one a line."""
-    print(f"kernels: {kernels.IMPLEMENTATION}")
-    records(random.Random(1))
-    bytes_per_second(random.Random(2))
+    """All figures."""
+    names = ["_pure"] + ["_native"] * (find_spec("kcli.core.records._native") is not None)
+    twins = [import_module(f"kcli.core.records.{name}") for name in names]
+    print(f"kernels in use: {IMPLEMENTATION}")
+    records(twins)
+    checksums(twins)
+    codecs()
 
 
 if __name__ == "__main__":

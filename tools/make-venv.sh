@@ -13,6 +13,8 @@ case $wanted in
 esac
 venv=.cache/venv
 stamp=$venv/kcli.stamp
+kernels=kcli/core/records
+kernels_stamp=$venv/kcli.kernels
 oldest=3.11
 
 say() { echo "kcli: $*" >&2; }
@@ -34,8 +36,15 @@ package_of() { echo "python$(version_of "$1" | tr -d t)-$2"; }
 # place comes first.
 fingerprint() {
     pwd -P
-    echo "$(version_of $venv/bin/python) ${KCLI_NO_EXT:-}"
-    cat pyproject.toml setup.py kcli/core/records/_native.c 2>/dev/null | cksum
+    version_of $venv/bin/python
+    cksum < pyproject.toml
+}
+
+# The same for the kernels. Where a compiler is missing, this changes on the day that it is there.
+kernels_fingerprint() {
+    echo "${KCLI_NO_EXT:-} $(kernels_lack $venv/bin/python)"
+    cat setup.py $kernels/native/*.[ch] | cksum
+    ls $kernels/_native*.so 2>/dev/null || :
 }
 
 # The interpreter asked for, if one was, is the one that is there.
@@ -88,19 +97,57 @@ need_venv_module() {
     die "  apt install $(package_of "$1" venv)"
 }
 
-# Without these the C kernels are left out, and everything works in pure Python.
-notice_what_kernels_lack() {
-    [ -f kcli/core/records/_native.c ] && [ -z "${KCLI_NO_EXT:-}" ] || return 0
+# The Debian packages without which there are no C kernels, and everything works in pure Python.
+kernels_lack() {
     include=$("$1" -c 'import sysconfig; print(sysconfig.get_path("include"))')
     lacks=
     [ -f "$include/Python.h" ] || lacks=$(package_of "$1" dev)
     command -v "${CC:-cc}" >/dev/null 2>&1 || lacks="${lacks:+$lacks }gcc"
-    [ -z "$lacks" ] ||
-        say "going on in pure Python; for the C kernels: apt install $lacks, and remove $venv"
+    echo "$lacks"
+}
+
+# Is setuptools there, and does it understand pyproject.toml? In 'run' it may be that of the venv module.
+can_build() {
+    $venv/bin/python -c '
+import sys
+from importlib import metadata
+sys.exit(int(metadata.version("setuptools").partition(".")[0]) < 77)' 2>/dev/null
+}
+
+# Built aside and moved, so that a kcli that starts meanwhile finds the old kernels or the new ones.
+build_kernels() {
+    aside=.cache/kernels
+    rm -rf $aside
+    mkdir -p $aside
+    $venv/bin/python setup.py --quiet build_ext --build-temp $aside/temp --build-lib $aside/lib \
+        >$aside/log 2>&1 || :
+    built=$(ls $aside/lib/$kernels/_native*.so 2>/dev/null || :)
+    if [ -n "$built" ]; then
+        mv -f "$built" $kernels/
+        rm -rf $aside
+    else
+        rm -f $kernels/_native*.so
+    fi
+}
+
+finish_kernels() {
+    if [ -n "${KCLI_NO_EXT:-}" ]; then
+        rm -f $kernels/_native*.so
+    elif ! ls $kernels/_native*.so >/dev/null 2>&1; then
+        lacks=$(kernels_lack $venv/bin/python)
+        [ -z "$lacks" ] || say "going on in pure Python; for the C kernels: apt install $lacks, and again"
+        [ -n "$lacks" ] || say "going on in pure Python; .cache/kernels/log or .cache/pip.log says why"
+    fi
+    kernels_fingerprint > $kernels_stamp
 }
 
 if up_to_date; then
-    exit 0
+    [ "$(cat $kernels_stamp 2>/dev/null)" != "$(kernels_fingerprint)" ] || exit 0
+    if [ -n "${KCLI_NO_EXT:-}" ] || can_build; then
+        [ -n "${KCLI_NO_EXT:-}" ] || build_kernels
+        finish_kernels
+        exit 0
+    fi
 fi
 if ! usable; then
     python=$(find_python)
@@ -109,10 +156,10 @@ if ! usable; then
     rm -rf $venv
     "$python" -m venv $venv || die "$python -m venv failed"
 fi
-notice_what_kernels_lack $venv/bin/python
 say "installing kcli[$extras] into $venv; this needs PyPI, later runs do not"
 rm -f .cache/pip.log # pip appends
 $venv/bin/python -m pip install --quiet --progress-bar off --disable-pip-version-check \
     --prefer-binary --log .cache/pip.log --editable ".[$extras]" ||
     die "the installation failed; .cache/pip.log has the details"
 { echo "$wanted"; fingerprint; } > $stamp
+finish_kernels

@@ -65,7 +65,7 @@ class Topics:
         return re.compile("|".join(f"(?:{one})" for one in (*(p.pattern for p in self.patterns), *exactly)))
 
     def _check_names(self, consumer: "Consumer", timeout: float) -> None:
-        from kcli.core.admin.topics import unknown_topic
+        from kcli.core.cluster.metadata import unknown_topic
         from kcli.core.errors import NotFoundError
 
         try:

@@ -166,7 +166,8 @@ def consume(inv: Invocation, /, topics: tuple[str, ...], **flags: Any) -> int:
     )
     options = _options(inv, flags, asked)
     what.say_times(inv, asked)
-    with Consumer(options, hooks=inv.hooks) as consumer:
+    keeps = flags["tail"] is not None or flags["merge"]  # these keep single records of a batch
+    with Consumer(options, hooks=inv.hooks, joins=not keeps) as consumer:
         with inv.first_contact(options.bootstrap_servers):
             seen["id"] = consumer.connect(inv.timeout).cluster_id
         seen["consumer"] = consumer

@@ -175,8 +175,8 @@ def _own_options(flags: dict[str, Any]) -> dict[str, Any]:
 
 def _connect(inv: Invocation, producer: Any, where: str, topic: str, partition: int | None) -> None:
     """First contact, before any input is read; an unknown topic is named with the nearest ones."""
-    from kcli.core.admin.topics import unknown_topic
     from kcli.core.cluster.cluster import TOPIC_PATIENCE
+    from kcli.core.cluster.metadata import unknown_topic
     from kcli.core.errors import NotFoundError
 
     with inv.first_contact(where):

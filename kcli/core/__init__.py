@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kcli.core.cluster.cluster import Cluster
     from kcli.core.cluster.offsets import OffsetInfo
     from kcli.core.consumer.consumer import Consumer
+    from kcli.core.consumer.waiting import OpenTransaction
     from kcli.core.producer.producer import Producer
     from kcli.core.types import GroupMetadata, Node, OffsetAndMetadata, TopicPartition, TopicSpec
 
@@ -59,6 +60,7 @@ _HOMES = {
     "kcli.core.cluster.cluster": ("Cluster",),
     "kcli.core.cluster.offsets": ("OffsetInfo",),
     "kcli.core.consumer.consumer": ("Consumer",),
+    "kcli.core.consumer.waiting": ("OpenTransaction",),
     "kcli.core.producer.producer": ("Producer",),
     "kcli.core.types": (
         "GroupMetadata",
@@ -92,6 +94,7 @@ __all__ = [
     "Node",
     "OffsetAndMetadata",
     "OffsetInfo",
+    "OpenTransaction",
     "Producer",
     "ProducerDescription",
     "ReplicaSize",

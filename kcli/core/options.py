@@ -380,7 +380,7 @@ def given(kind: type[O], options: O | None, values: Mapping[str, Any]) -> O:
             do="use dataclasses.replace(options, …), or keywords alone",
         )
     if options is not None:
-        return options
+        return _checked(kind, options)
     fields = {field.name: field for field in dataclasses.fields(kind)}
     for name in values:
         if name not in fields:
@@ -391,6 +391,21 @@ def given(kind: type[O], options: O | None, values: Mapping[str, Any]) -> O:
                 do=f"did you mean {near[0]!r}?" if near else "`kcli help options` lists them all",
             )
     return kind(**{name: _taken(fields[name], value) for name, value in values.items()})
+
+
+def _checked(kind: type[O], options: Any) -> O:
+    if isinstance(options, kind):
+        return options
+    client = kind.__name__.removesuffix("Options").replace("Client", "Admin")
+    if isinstance(options, Mapping):
+        do = f"{client}(**options), with underscores for the dots of the keys"
+    elif isinstance(options, str):
+        do = f"{client}(bootstrap_servers={options!r})"
+    else:
+        do = f"{client}(bootstrap_servers=…), or {kind.__name__}(…)"
+    raise ConfigError(
+        f"{options!r} is no {kind.__name__}", why="options are keywords, or an object of that class", do=do
+    )
 
 
 def _taken(field: dataclasses.Field[Any], value: Any) -> Any:

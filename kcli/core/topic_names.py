@@ -1,9 +1,10 @@
-"""Which names a topic may have. Pure."""
+"""What may name a topic or a partition. Pure."""
 
 import re
 from typing import Any
 
 from kcli.core.errors import ConfigError
+from kcli.core.types import TopicPartition
 
 _LEGAL = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
@@ -19,4 +20,15 @@ def check_topic(name: Any) -> None:
         raise ConfigError(
             f"{name!r} is not the name of a topic",
             why="names are text: 1 to 249 letters, digits, dots, underscores and dashes",
+        )
+
+
+def check_place(where: Any) -> None:
+    """Refuses what is no TopicPartition of a text and a whole number; which ones there are, brokers say."""
+    right = isinstance(where, TopicPartition)
+    if not right or not isinstance(where.topic, str) or type(where.partition) is not int:
+        raise ConfigError(
+            f"{where!r} is not a partition",
+            why="a partition is a TopicPartition: the topic's name and a whole number",
+            do='TopicPartition("orders", 0), for example',
         )

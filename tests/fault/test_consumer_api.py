@@ -3,12 +3,16 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
-from kcli.core import Admin, Consumer
+from kcli.core import Admin, Consumer, Producer
+from kcli.core.consumer import consumer as consumer_module
+from kcli.core.consumer import handout
 from kcli.core.consumer.deserialization import DeserializationError
+from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import (
     ClosedError,
@@ -18,13 +22,14 @@ from kcli.core.errors import (
     NoOffsetError,
     NotFoundError,
 )
-from kcli.core.options import ConsumerOptions
+from kcli.core.options import ConsumerOptions, ProducerOptions
 from kcli.core.protocol.messages.describe_groups import DescribeGroupsRequest
 from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
 from kcli.core.records.view import BatchView
 from kcli.core.types import OffsetAndMetadata, Record, TopicPartition
 from tests.fake.cluster import FakeCluster
 from tests.fault.producing import PATIENCE, numbers, quick, send
+from tests.interrupting import Interrupter
 
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
 OFFSET_METADATA_TOO_LARGE = 12
@@ -359,7 +364,7 @@ def test_what_cannot_be_committed_is_named(cluster: FakeCluster) -> None:
 @pytest.mark.parametrize("topics", [[1], [None], ["bad name!"], 5])
 def test_topics_that_are_none_are_refused_and_forgotten(cluster: FakeCluster, topics: Any) -> None:
     with reader(cluster) as consumer:
-        with pytest.raises((ConfigError, TypeError)):
+        with pytest.raises(ConfigError):
             consumer.subscribe(topics)
         with pytest.raises(ConfigError):
             consumer.assign([("t", "0")])  # type: ignore[list-item]
@@ -499,3 +504,171 @@ def test_admin_takes_no_letters_for_names(cluster: FakeCluster) -> None:
         assert "a" in [topic.name for topic in admin.list_topics()]
     with pytest.raises(ConfigError, match="security_protcol"):
         Admin(bootstrap_servers=cluster.bootstrap, security_protcol="SSL")
+
+
+# --- Ctrl-C, and arguments that are none -------------------------------------------------------------------
+
+
+def test_ctrl_c_inside_a_poll_loses_no_batch(cluster: FakeCluster) -> None:
+    """Between the moment when a batch leaves the queue and the one when the application has it."""
+    fill(cluster, "t", 2, 200)
+    found: list[tuple[int, int]] = []
+    with reader(cluster, group_id="", max_poll_records=3, fetch_max_wait_ms=5) as consumer:
+        consumer.assign({P0: Span(0), P1: Span(0)})
+        steps = iter(range(0, 400, 4))  # then it is left in peace
+        give_up = time.monotonic() + PATIENCE
+        while len(found) < 460:
+            assert time.monotonic() < give_up, f"{len(found)} records"
+            batches: list[FetchedBatch] = []
+            at = next(steps, -1)
+            with (
+                suppress(KeyboardInterrupt),
+                Interrupter(at, handout, consumer_module, names=_WAY_TO_THE_APPLICATION),
+            ):
+                batches = consumer.poll(0.1)
+            found += [
+                (one.where.partition, record.offset)
+                for one in batches
+                for record in one.batch.records(*one.where)
+                if one.first <= record.offset < one.stop
+            ]
+    assert next(steps, None) is None
+    for partition in range(2):
+        assert [offset for p, offset in found if p == partition] == list(range(230))
+
+
+_WAY_TO_THE_APPLICATION = ("poll", "_take", "take", "handed_out", "_moved", "_state")
+
+
+def test_partitions_that_stay_assigned_go_on_where_they_are(cluster: FakeCluster) -> None:
+    """As in Java: assigning one more is no reason to read the others again."""
+    with reader(cluster, enable_auto_commit=False) as consumer:
+        consumer.assign([P0])
+        assert len(read(consumer, 30)) == 30
+        consumer.assign([P0, P1])
+        assert consumer.position(P0) == 30
+        assert {(record.partition, record.offset) for record in read(consumer, 30)} == {
+            (1, offset) for offset in range(30)
+        }
+        consumer.assign([P1])
+        assert consumer.position(P1) == 30
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), -1, -0.5, "1", b"1", True, [1]], ids=repr)
+def test_a_timeout_that_is_none_is_told_and_nothing_happens(cluster: FakeCluster, wrong: Any) -> None:
+    with reader(cluster) as consumer, Admin(bootstrap_servers=cluster.bootstrap, timeout=wrong) as admin:
+        consumer.assign({P0: Span(0)})
+        consumer.position(P0)
+        calls: list[Callable[[], Any]] = [
+            lambda: consumer.poll(wrong),
+            lambda: list(consumer.records(wrong)),
+            lambda: consumer.position(P0, wrong),
+            lambda: consumer.commit({P0: 1}, timeout=wrong),
+            lambda: consumer.committed([P0], wrong),
+            lambda: consumer.partitions(["t"], wrong),
+            lambda: consumer.list_offsets({P0: -1}, wrong),
+            lambda: consumer.connect(wrong),
+            lambda: consumer.close(wrong),
+            admin.list_topics,
+        ]
+        for call in calls:
+            with pytest.raises(
+                ConfigError, match=r"timeout=.*is no time to wait.*number of seconds"
+            ) as error:
+                call()
+            assert error.value.do
+        assert len(read(consumer, 30)) == 30
+    assert cluster.committed_offsets("g") == {P0: 30}
+
+
+@pytest.mark.parametrize("client", [Consumer, Producer, Admin])
+@pytest.mark.parametrize(
+    ("wrong", "do"),
+    [
+        ("host:9092", "bootstrap_servers='host:9092'"),
+        ({"bootstrap.servers": "host:9092"}, "underscores"),
+        (5, "bootstrap_servers"),
+        (["host"], "bootstrap_servers"),
+    ],
+)
+def test_options_that_are_none_are_told(client: Any, wrong: Any, do: str) -> None:
+    with pytest.raises(ConfigError, match=r"is no \w+Options") as error:
+        client(wrong)
+    assert client.__name__ in error.value.do
+    assert do in error.value.do
+
+
+def test_options_of_another_client_are_told() -> None:
+    with pytest.raises(ConfigError, match="is no ConsumerOptions"):
+        Consumer(ProducerOptions(bootstrap_servers="host:9092"))  # type: ignore[arg-type]
+
+
+def test_admin_calls_name_arguments_that_are_none(cluster: FakeCluster) -> None:
+    pair: Any = ("t", 0)
+    calls: dict[str, Callable[[Admin], Any]] = {
+        "describe_groups of None": lambda a: a.describe_groups([None]),  # type: ignore[list-item]
+        "describe_groups of nothing": lambda a: a.describe_groups(None),  # type: ignore[arg-type]
+        "describe_topics of a list": lambda a: a.describe_topics([["t"]]),  # type: ignore[list-item]
+        "list_offsets of a pair": lambda a: a.list_offsets({pair: -1}),
+        "list_offsets of None": lambda a: a.list_offsets(None),  # type: ignore[arg-type]
+        "list_offsets of a list": lambda a: a.list_offsets([P0]),  # type: ignore[arg-type]
+        "list_offsets at a text": lambda a: a.list_offsets({P0: "latest"}),  # type: ignore[dict-item]
+        "list_offsets of a text": lambda a: a.list_offsets({TopicPartition("t", "0"): -1}),  # type: ignore[arg-type]
+        "delete_records": lambda a: a.delete_records({P0: None}),  # type: ignore[dict-item]
+        "commit_offsets of a number": lambda a: a.commit_offsets({"g": {P0: 5}}),  # type: ignore[dict-item]
+        "commit_offsets of a pair": lambda a: a.commit_offsets({"g": {pair: OffsetAndMetadata(5)}}),
+        "commit_offsets of a list": lambda a: a.commit_offsets({"g": [P0]}),  # type: ignore[dict-item]
+        "commit_offsets of nobody": lambda a: a.commit_offsets({None: {}}),  # type: ignore[dict-item]
+        "commit_offsets of text": lambda a: a.commit_offsets({"g": {P0: OffsetAndMetadata("5")}}),  # type: ignore[arg-type]
+        "delete_offsets": lambda a: a.delete_offsets({"g": [pair]}),
+        "delete_offsets of all": lambda a: a.delete_offsets({"g": None}),  # type: ignore[dict-item]
+        "fetch_offsets": lambda a: a.fetch_offsets({"g": P0}),  # type: ignore[dict-item]
+        "describe_producers": lambda a: a.describe_producers([pair]),
+    }
+    with Admin(bootstrap_servers=cluster.bootstrap) as admin:
+        admin.connect()
+        before = len(cluster.requests)
+        for name, call in calls.items():
+            with pytest.raises(ConfigError) as error:
+                call(admin)
+            assert error.value.why, name
+        assert len(cluster.requests) == before, "something was sent"
+        assert set(admin.fetch_offsets({"g": None})) == {"g"}
+
+
+@pytest.mark.parametrize(
+    "wrong", [None, 5, "t", P0, [None], ["t"], [("t", "0")], [("t", 0, 1)], [("t", -1)]], ids=repr
+)
+def test_a_consumer_names_partitions_that_are_none(cluster: FakeCluster, wrong: Any) -> None:
+    with reader(cluster) as consumer:
+        for call in (consumer.assign, consumer.committed):
+            with pytest.raises(ConfigError, match=r"partition|topic"):
+                call(wrong)
+        with pytest.raises(ConfigError, match="no Span"):
+            consumer.assign({P0: 5})  # type: ignore[dict-item]
+        with pytest.raises(ConfigError, match="partition"):
+            consumer.commit({None: 5})  # type: ignore[dict-item]
+        consumer.assign([P0])
+        assert len(read(consumer, 30)) == 30
+
+
+def test_a_poll_of_a_foreign_thread_changes_nothing(cluster: FakeCluster) -> None:
+    with reader(cluster, group_id="", max_poll_records=10) as consumer:
+        consumer.assign({P0: Span(0)})
+        found = read(consumer, 10)
+        version = consumer.state(P0).version
+        raised: list[BaseException] = []
+
+        def foreign() -> None:
+            try:
+                consumer.poll(0)
+            except RuntimeError as error:
+                raised.append(error)
+
+        stranger = threading.Thread(target=foreign)
+        stranger.start()
+        stranger.join(PATIENCE)
+        assert "owner thread" in str(raised[0])
+        assert consumer.state(P0).version == version, "what was fetched is dropped"
+        found += read(consumer, 20)
+        assert [record.offset for record in found] == list(range(30))

@@ -1,16 +1,26 @@
 """A member rewinds its group from its own loop (the client proposal's ``rewind_offsets``), on the fake cluster."""
 
+import itertools
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
 
 from kcli.core import Consumer
-from kcli.core.errors import ConfigError, KcliError
-from kcli.core.protocol.messages.leave_group import LeaveGroupRequest
+from kcli.core.errors import ConfigError, KcliError, MembershipError
+from kcli.core.group.guard import ClassicGuard
+from kcli.core.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+from kcli.core.protocol.messages.describe_groups import DescribeGroupsRequest
+from kcli.core.protocol.messages.join_group import JoinGroupRequest
+from kcli.core.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
+from kcli.core.protocol.messages.sync_group import SyncGroupRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from tests.fake.cluster import FakeCluster
+from tests.fake.codes import Code
 from tests.fault.producing import PATIENCE, numbers, quick, send
 from tests.rewinding import others
 
@@ -120,3 +130,200 @@ def test_who_is_no_member_is_refused(cluster: FakeCluster) -> None:
         with pytest.raises(ConfigError, match="for members"):
             consumer.rewind_offsets(TARGETS)
     assert cluster.seen(OffsetCommitRequest) == []
+
+
+# --- two at once ---------------------------------------------------------------------------------------
+
+THEIRS = {where: OffsetAndMetadata(20 + where.partition) for where in TARGETS}
+OURS = {where: OffsetAndMetadata(offset) for where, offset in TARGETS.items()}
+
+
+class Rewinder:
+    """A member in a thread of its own that rewinds when told to, and polls before and after."""
+
+    def __init__(
+        self, cluster: FakeCluster, offsets: dict[TopicPartition, OffsetAndMetadata], **options: Any
+    ):
+        self.consumer = Consumer(
+            bootstrap_servers=cluster.bootstrap,
+            group_id="g",
+            **{**OPTIONS, "enable_auto_commit": False, "max_poll_records": 1, **options},
+        )
+        self.consumer.subscribe("t")
+        self.offsets = offsets
+        self.ready, self.done, self.stop = threading.Event(), threading.Event(), threading.Event()
+        self.found: Any = None
+        self.error: BaseException | None = None
+        self.thread = threading.Thread(target=self._run)
+        self.thread.start()
+
+    def _run(self) -> None:
+        try:
+            while not self.ready.is_set():
+                self.consumer.poll(0.01)
+            try:
+                self.found = self.consumer.rewind_offsets(self.offsets, PATIENCE)
+            except KcliError as error:
+                self.error = error
+            self.done.set()
+            while not self.stop.is_set():
+                self.consumer.poll(0.01)
+        except BaseException as error:  # noqa: BLE001 - told by the test
+            self.error = error
+        finally:
+            self.done.set()
+            self.consumer.close(commit=False)
+
+
+@contextmanager
+def rewinders(cluster: FakeCluster, **options: Any) -> Iterator[tuple[Rewinder, Rewinder]]:
+    """Two members that share the topic."""
+    both = Rewinder(cluster, OURS, **options), Rewinder(cluster, THEIRS, **options)
+    try:
+        give_up = time.monotonic() + PATIENCE
+        while not all(len(one.consumer.assignment) == PARTITIONS // 2 for one in both):
+            assert time.monotonic() < give_up
+            time.sleep(0.01)
+        yield both
+    finally:
+        for one in both:
+            one.ready.set()
+            one.stop.set()
+        for one in both:
+            one.thread.join(2 * PATIENCE)
+
+
+@PROTOCOLS
+@pytest.mark.parametrize("crossing", [True, False], ids=["crossing", "at once"])
+@pytest.mark.parametrize("_again", range(3))
+def test_of_two_rewinds_at_once_each_is_whole_and_the_last_one_stays(
+    cluster: FakeCluster, options: dict[str, Any], crossing: bool, _again: int
+) -> None:
+    """Also when both have sent each other out before either had committed."""
+    with rewinders(cluster, **options) as both:
+        first_two = threading.Barrier(2)
+        orders = itertools.count()
+
+        def wait_for_the_other(_request: Any) -> None:
+            if next(orders) < 2:
+                with suppress(threading.BrokenBarrierError):
+                    first_two.wait(1.0)
+
+        if crossing:
+            for one in both:
+                looked_at_the_group_before_sending(one, wait_for_the_other)
+        for one in both:
+            one.ready.set()
+        for one in both:
+            assert one.done.wait(2 * PATIENCE)
+        assert [one.error for one in both] == [None, None]
+        assert [one.found for one in both] == [OURS, THEIRS]
+        committed = cluster.committed_offsets("g")
+        assert committed in [{where: place.offset for where, place in one.items()} for one in (OURS, THEIRS)]
+        last = cluster.seen(OffsetCommitRequest)[-1].request.topics[0].partitions
+        assert {p.committed_offset for p in last} == set(committed.values())
+
+
+def looked_at_the_group_before_sending(one: Rewinder, wait: Any) -> None:
+    """Both know who is in the group, and only then send each other out."""
+    brokers = one.consumer.cluster.brokers
+    send = brokers.send
+
+    def sending(node: Any, purpose: str, request: Any, future: Any, deadline: float) -> None:
+        if isinstance(request, LeaveGroupRequest):
+            wait(request)
+        send(node, purpose, request, future, deadline)
+
+    brokers.send = sending  # type: ignore[method-assign]
+
+
+@PROTOCOLS
+def test_who_is_not_in_the_group_sends_nobody_out_and_says_that_another_rewind_goes_on(
+    cluster: FakeCluster, options: dict[str, Any]
+) -> None:
+    """It was sent out and has not heard of it yet. Whoever did that may be holding the group right now."""
+
+    def without_members(_request: Any, answer: Any) -> None:
+        answer.groups[0].members = []
+
+    with Consumer(bootstrap_servers=cluster.bootstrap, group_id="g", **OPTIONS, **options) as consumer:
+        consumer.subscribe("t")
+        read_until(consumer, lambda: len(consumer.assignment) == PARTITIONS)
+        cluster.replace((DescribeGroupsRequest, ConsumerGroupDescribeRequest), without_members)
+        with pytest.raises(MembershipError, match=r"another rewind .* nothing was committed"):
+            consumer.rewind_offsets(TARGETS, 1.0)
+        assert cluster.seen(LeaveGroupRequest) == []
+        cluster.heal()
+        assert consumer.rewind_offsets(TARGETS, PATIENCE) == OURS
+
+
+@pytest.mark.parametrize(
+    "api", [JoinGroupRequest, SyncGroupRequest, DescribeGroupsRequest, LeaveGroupRequest]
+)
+@pytest.mark.parametrize(
+    "code", [Code.COORDINATOR_LOAD_IN_PROGRESS, Code.NOT_COORDINATOR], ids=lambda c: c.name
+)
+def test_a_coordinator_that_is_not_ready_is_asked_again_at_each_step(
+    cluster: FakeCluster, api: Any, code: Code
+) -> None:
+    with (
+        others(cluster.bootstrap, "t", "g", 1, **OPTIONS),
+        Consumer(bootstrap_servers=cluster.bootstrap, group_id="g", **OPTIONS) as consumer,
+    ):
+        consumer.subscribe("t")
+        read_until(consumer, lambda: len(consumer.assignment) == PARTITIONS // 2)
+        own_id = consumer.group_metadata.member_id
+        mine = (
+            {}
+            if api in (DescribeGroupsRequest, LeaveGroupRequest)
+            else {"when": lambda r: r.member_id == own_id}
+        )
+        rule = cluster.fail(api, code, code, **mine)
+        assert consumer.rewind_offsets(TARGETS, PATIENCE) == OURS
+        assert rule.count == 2
+
+
+def test_a_guard_that_was_sent_out_asks_for_no_place_that_it_would_not_take(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The coordinator would promise it a new member id, and the whole group would wait for that member to come."""
+    evict = ClassicGuard._evict
+    asked: list[int] = []
+
+    def evict_and_be_evicted(guard: Any, members: Any, deadline: float) -> None:
+        evict(guard, members, deadline)
+        if not asked:
+            own_id = guard._membership.member_id
+            evict(guard, [MemberIdentity(member_id=own_id)], deadline)
+            while guard._membership.member_id:  # the heartbeats tell
+                guard._cluster.sleep(0.01)
+            asked.append(len(cluster.seen(JoinGroupRequest)))
+
+    monkeypatch.setattr(ClassicGuard, "_evict", evict_and_be_evicted)
+    with Consumer(bootstrap_servers=cluster.bootstrap, group_id="g", **OPTIONS) as consumer:
+        consumer.subscribe("t")
+        read_until(consumer, lambda: len(consumer.assignment) == PARTITIONS)
+        began = time.monotonic()
+        assert consumer.rewind_offsets(TARGETS, PATIENCE) == OURS
+        assert time.monotonic() - began < 5
+        given = [s.request.member_id for s in cluster.seen(JoinGroupRequest)[asked[0] :]]
+        assert given.count("") == 1
+
+
+def test_a_guard_that_was_sent_out_after_its_commit_does_not_say_that_nothing_was_committed(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor does the one after it, which did not come so far."""
+
+    def leave(guard: Any, _offsets: Any, deadline: float) -> int:
+        cluster.evict("g", guard._membership.member_id)
+        cluster.replace(DescribeGroupsRequest, lambda _request, answer: answer.groups[0].members.clear())
+        return len(guard._others(deadline))
+
+    monkeypatch.setattr(ClassicGuard, "hold", leave)
+    with Consumer(bootstrap_servers=cluster.bootstrap, group_id="g", **OPTIONS) as consumer:
+        consumer.subscribe("t")
+        read_until(consumer, lambda: len(consumer.assignment) == PARTITIONS)
+        with pytest.raises(MembershipError, match=r"another rewind .* may have been committed"):
+            consumer.rewind_offsets(TARGETS, 2.0)
+        assert cluster.committed_offsets("g") == TARGETS

@@ -15,8 +15,9 @@ from confluent_kafka.admin import AdminClient, NewPartitions
 
 from kcli.core import Admin, Consumer, Producer
 from kcli.core.admin.configs import ConfigChange, ConfigKind, ConfigResource
+from kcli.core.consumer import missing_topics
 from kcli.core.errors import CommitFailedError, ConfigError, KcliError, MembershipError, UnsupportedError
-from kcli.core.types import OffsetAndMetadata, ProducerRecord, Record, TopicPartition
+from kcli.core.types import OffsetAndMetadata, ProducerRecord, Record, TopicPartition, TopicSpec
 from tests.fault.watching import Heard
 from tests.integration.members import CLIENTS, Kcli, Member, Place, wait_until
 from tests.kafka import Kafka
@@ -471,3 +472,44 @@ def test_positions_of_a_member_of_the_past_are_not_committed(kafka: Kafka, proto
             producer.send_offsets_to_transaction({mine: 5}, consumer.group_metadata)
         assert consumer.committed([mine]) == {mine: OffsetAndMetadata(5)}
         other.leave()
+
+
+@both_protocols
+def test_a_topic_that_does_not_exist_is_told_and_read_when_it_is_created(
+    kafka: Kafka, protocol: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the nearest name there is; no error, and nobody creates it by asking."""
+    needs(kafka, protocol)
+    monkeypatch.setattr(missing_topics, "TELL_AFTER", 1.0)
+    there, heard = kafka.topic("misspelt"), Heard()
+    missing = there + "x"
+    with Consumer(
+        bootstrap_servers=kafka.bootstrap,
+        group_id=kafka.unused_name("misspelt"),
+        group_protocol=protocol,
+        auto_offset_reset="earliest",
+        hooks=heard.hooks,
+    ) as consumer:
+        consumer.subscribe(missing)
+
+        def told() -> list[str]:
+            return [text for text in heard.said("warning") if f"topic {missing} does not exist" in text]
+
+        found: list[Record] = []
+
+        def poll_until(done: Callable[[], object]) -> None:
+            end = time.monotonic() + PATIENCE
+            while not done():
+                assert time.monotonic() < end
+                found.extend(consumer.records(0.2))
+
+        poll_until(told)
+        assert there in told()[0]
+        with Admin(bootstrap_servers=kafka.bootstrap) as admin:
+            assert admin.create_topics([TopicSpec(missing, 1)]) == {missing: None}
+        with Producer(bootstrap_servers=kafka.bootstrap) as producer:
+            producer.send(ProducerRecord(missing, b"here"))
+        poll_until(lambda: found)
+        assert [record.value for record in found] == [b"here"]
+    assert len([text for text in heard.said("warning") if "does not exist" in text]) == 1
+    assert f"topic {missing} is there now" in heard.said("info")

@@ -91,3 +91,44 @@ def test_members_of_two_clients_go_on_where_the_rewind_says(kafka: Kafka, protoc
             for record in consumer.records(0.1):
                 noted.note(record.partition, record.offset)
     assert noted.first == {where.partition: offset for where, offset in targets.items()}
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_of_two_rewinds_at_once_each_is_whole_and_the_last_one_stays(kafka: Kafka, protocol: str) -> None:
+    """Neither gives up, and none of them is told that it was done while the other one's offsets stand there."""
+    if protocol == "consumer" and int(kafka.version.split(".")[0]) < 4:
+        pytest.skip("groups of the new protocol need Kafka 4.0")
+    topic, group = kafka.topic("rewind", partitions=PARTITIONS), kafka.unused_name("g")
+    places = [TopicPartition(topic, partition) for partition in range(PARTITIONS)]
+    with Producer(bootstrap_servers=kafka.bootstrap) as producer:
+        for partition in range(PARTITIONS):
+            producer.send(ProducerRecord(topic, b"x", partition=partition))
+    options = {**OPTIONS, "group_protocol": protocol, "enable_auto_commit": False}
+    wanted = [{where: OffsetAndMetadata(number) for where in places} for number in (0, 1)]
+    found: dict[int, Any] = {}
+    share, stop = threading.Barrier(2), threading.Event()
+
+    def rewinds(number: int) -> None:
+        with Consumer(bootstrap_servers=kafka.bootstrap, group_id=group, **options) as consumer:
+            consumer.subscribe(topic)
+            while len(consumer.assignment) != PARTITIONS // 2 and not stop.is_set():
+                consumer.poll(0.05)
+            share.wait(PATIENCE)
+            found[number] = consumer.rewind_offsets(wanted[number], PATIENCE)
+            while not stop.is_set():
+                consumer.poll(0.05)
+
+    threads = [threading.Thread(target=rewinds, args=[number]) for number in range(2)]
+    for thread in threads:
+        thread.start()
+    try:
+        give_up = time.monotonic() + 2 * PATIENCE
+        while len(found) < len(threads) and time.monotonic() < give_up:
+            time.sleep(0.05)
+        assert found == dict(enumerate(wanted))
+        with Consumer(bootstrap_servers=kafka.bootstrap, group_id=group) as consumer:
+            assert consumer.committed(places) in wanted
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join(PATIENCE)

@@ -5,13 +5,14 @@ Each call loads the module that carries it out: whoever lists topics does not pa
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from kcli.core.admin.arguments import check_groups, check_numbers, check_offsets, check_places, several
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.errors import ConfigError
 from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.options import ClientOptions, given
+from kcli.core.types import GroupMetadata
 
 if TYPE_CHECKING:
     from kcli.core.admin.brokers import ClusterDescription, LogDir
@@ -27,18 +28,7 @@ if TYPE_CHECKING:
     from kcli.core.cluster.metadata import ClusterView
     from kcli.core.cluster.offsets import OffsetInfo
     from kcli.core.errors import KcliError
-    from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition, TopicSpec
-
-
-def several(names: Iterable[str]) -> list[str]:
-    """Each name once. A bare string is refused: its letters would be taken for the names."""
-    found = list(dict.fromkeys(names))
-    for name in [names] if isinstance(names, str) else found:
-        if isinstance(names, str) or not isinstance(name, str):
-            raise ConfigError(
-                f"{name!r} is not a list of names", why="each name is text in a list", do=f"[{name!r}]"
-            )
-    return found
+    from kcli.core.types import OffsetAndMetadata, TopicPartition, TopicSpec
 
 
 class Admin:
@@ -147,6 +137,7 @@ class Admin:
 
         OFFSET_OUT_OF_RANGE for an offset above the high watermark.
         """
+        check_numbers(before, "offset")
         from kcli.core.admin import records
 
         return records.delete_records(self.cluster, before, self._start())
@@ -158,6 +149,7 @@ class Admin:
 
         An offset of −1 says that there is no such record. UnsupportedError where a leader is too old for a place.
         """
+        check_numbers(wanted, "time or place")
         from kcli.core.cluster.offsets import list_offsets
 
         return list_offsets(self.cluster, wanted, self._start(), committed_only=committed_only)
@@ -266,6 +258,7 @@ class Admin:
         ``require_stable`` waits for open transactions, to the deadline (KIP-447). A partition whose offset could not
         be read has its error; a group that could not be read has one for all.
         """
+        check_groups(wanted, all_of=True)
         from kcli.core.admin import committed
 
         return committed.fetch_offsets(
@@ -280,8 +273,8 @@ class Admin:
         UNKNOWN_MEMBER_ID for a group that has members, ILLEGAL_GENERATION or STALE_MEMBER_EPOCH for a member that is
         behind. Brokers check no bounds. Raises ConfigError for a negative offset: nothing was sent.
         """
+        check_offsets(wanted)
         from kcli.core.admin import commits
-        from kcli.core.types import GroupMetadata
 
         by_member = {
             GroupMetadata(group) if isinstance(group, str) else group: offsets
@@ -296,6 +289,7 @@ class Admin:
 
         GROUP_SUBSCRIBED_TO_TOPIC for topics that a running group reads.
         """
+        check_groups(wanted)
         from kcli.core.admin import commits
 
         outcome = commits.delete_offsets(self.cluster, self._coordinators(), wanted, self._start())
@@ -338,6 +332,7 @@ class Admin:
         self, wanted: Collection[TopicPartition]
     ) -> dict[TopicPartition, list[ProducerDescription] | KcliError]:
         """The producers that the leaders of partitions know (KIP-664)."""
+        check_places(wanted)
         from kcli.core.admin import transactions
 
         return transactions.describe_producers(self.cluster, wanted, self._start())

@@ -1,11 +1,11 @@
 """Topics: list, describe, create, delete. Plural everywhere, with an answer or an error for each name."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from kcli.core.cluster.cluster import CONTROLLER, Cluster
-from kcli.core.cluster.metadata import ClusterView, PartitionView, TopicView, topic_error
+from kcli.core.cluster.metadata import ClusterView, PartitionView, TopicView, topic_error, unknown_topic
 from kcli.core.cluster.retry import judge, may_be_done
 from kcli.core.error_codes import (
     NONE,
@@ -81,15 +81,6 @@ def _described(view: ClusterView, name: str) -> TopicInfo | KcliError:
     if topic.error != NONE and not topic.partitions:
         return topic_error(topic)
     return topic_info(topic)
-
-
-def unknown_topic(name: str, known: Iterable[str]) -> NotFoundError:
-    """The error for a topic that does not exist, with the names that come nearest."""
-    import difflib
-
-    near = difflib.get_close_matches(name, list(known), 3, 0.6)
-    hint = f"did you mean {', '.join(near)}?" if near else "`kcli topics list` shows what there is"
-    return NotFoundError(f"topic {name} does not exist", do=hint)
 
 
 def create_topics(

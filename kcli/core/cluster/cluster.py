@@ -166,6 +166,8 @@ class Cluster:
 
     def deadline(self, timeout: float | None = None) -> float:
         """The absolute time ``timeout`` seconds from now (default ``default.api.timeout.ms``)."""
+        if timeout is not None:
+            check_timeout(timeout)
         seconds = self.options.default_api_timeout_ms / 1000 if timeout is None else timeout
         return self.loop.now() + seconds
 
@@ -176,6 +178,7 @@ class Cluster:
 
         ConnectError says which address failed and why; it comes early when no wait can help.
         """
+        check_timeout(timeout)
         start = self.loop.now()
         deadline = start + timeout
         while self.view.version == 0:
@@ -345,6 +348,11 @@ class Cluster:
             self._closed = True
             self.loop.close()
 
+    def drop(self) -> None:
+        """The same for a finalizer: calls nobody back."""
+        self._closed = True
+        self.loop.drop()
+
     # --- inside ------------------------------------------------------------------------------------
 
     def _any_node(self, purpose: str) -> Node:
@@ -379,6 +387,17 @@ class Cluster:
             f"cannot reach the cluster at {names}",
             why=why,
             do="check the addresses (-b) and that brokers run",
+        )
+
+
+def check_timeout(timeout: Any) -> None:
+    """Refuses what is no time to wait: one that compares with no clock (NaN) would wait for ever."""
+    number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
+    if not number or not timeout >= 0:
+        raise ConfigError(
+            f"timeout={timeout!r} is no time to wait",
+            why="it must be a number of seconds, from 0 on",
+            do="leave it out for the default",
         )
 
 

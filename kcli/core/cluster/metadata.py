@@ -128,6 +128,15 @@ def no_partition(where: TopicPartition, count: int) -> NotFoundError:
     return NotFoundError(what, why=f"it has {count}, numbered from 0")
 
 
+def unknown_topic(name: str, known: Iterable[str]) -> NotFoundError:
+    """The error for a topic that does not exist, with the names that come nearest."""
+    import difflib
+
+    near = difflib.get_close_matches(name, list(known), 3, 0.6)
+    hint = f"did you mean {', '.join(near)}?" if near else "`kcli topics list` shows what there is"
+    return NotFoundError(f"topic {name} does not exist", do=hint)
+
+
 def topic_error(topic: TopicView) -> KcliError:
     """Why a topic cannot be used that metadata reports with an error."""
     if topic.error == UNKNOWN_TOPIC_OR_PARTITION:

@@ -6,12 +6,15 @@ subscription a second thread only keeps the membership alive (KIP-62).
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
-from kcli.core.cluster.cluster import Cluster
+from kcli.core.cluster.cluster import Cluster, check_timeout
 from kcli.core.cluster.fanout import UNKNOWN_TOPIC_PATIENCE
 from kcli.core.cluster.metadata import ClusterView, no_partition
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo, list_offsets
@@ -21,9 +24,11 @@ from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.consumer.fetcher import Fetcher, OutOfRangeError
 from kcli.core.consumer.handout import Handout
 from kcli.core.consumer.metrics import ConsumerMetrics
+from kcli.core.consumer.missing_topics import MissingTopics
 from kcli.core.consumer.positions import Positions, offset_given, to_commit
 from kcli.core.consumer.rebalancing import RebalanceListener, Rebalancing
 from kcli.core.consumer.subscription import UNKNOWN, PartitionState, Phase, Span, Subscription
+from kcli.core.consumer.waiting import OpenTransaction
 from kcli.core.errors import (
     ClosedError,
     ConfigError,
@@ -37,11 +42,12 @@ from kcli.core.group.assignors.assignor import Assignor
 from kcli.core.group.group import Group
 from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.options import ConsumerOptions, given
-from kcli.core.topic_names import check_topic
+from kcli.core.topic_names import check_place, check_topic
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, Record, TopicPartition
 
 _NEVER = float("inf")
 _PATTERN_PATIENCE = 2.0  # seconds that a topic may be missing before a pattern does without it
+_PAIR = 2
 _LEAVE_PATIENCE = 5.0  # seconds for the last commit and the farewell
 
 What = str | TopicPartition
@@ -49,7 +55,13 @@ Offsets = Mapping[TopicPartition, OffsetAndMetadata | int]
 
 
 class Consumer:
-    """``Consumer(bootstrap_servers="host:9092", group_id="g")``; a context manager. One thread at a time."""
+    """``Consumer(bootstrap_servers="host:9092", group_id="g")``; a context manager. One thread at a time.
+
+    ``joins``: polls may give neighbouring small batches as one (``records/run.py``), for those who only want records.
+    One that is neither closed nor left by ``with`` is told with a ResourceWarning when it is collected.
+    """
+
+    _closed = True  # until there is something to close
 
     def __init__(
         self,
@@ -59,30 +71,43 @@ class Consumer:
         key_deserializer: Deserializer | None = None,
         value_deserializer: Deserializer | None = None,
         assignors: Assignor | Sequence[str | Assignor] | None = None,
+        joins: bool = False,
         **values: Any,
     ) -> None:
         self.options = given(ConsumerOptions, options, values)
-        self._deserializers = (key_deserializer, value_deserializer)
+        self._convert: Callable[[Record], Record] | None = None
+        if key_deserializer is not None or value_deserializer is not None:
+            self._convert = partial(
+                deserialized, key_deserializer=key_deserializer, value_deserializer=value_deserializer
+            )
+        # No part of it refers to the consumer itself: see __del__.
         self.cluster = Cluster(self.options, hooks=hooks)
-        self._subscription = Subscription()
+        self._subscription = subscription = Subscription()
         self._group: Group | None = None
-        self._rebalancing = Rebalancing(self._subscription, self._auto_commit_of)
+
+        def commit_of(places: frozenset[TopicPartition]) -> Future[None] | None:
+            return auto_commit.before_revocation(places)
+
+        self._rebalancing = Rebalancing(subscription, commit_of)
         if self.options.group_id:
             self._group = Group(
                 self.cluster,
                 self.options,
                 self._rebalancing,
-                lambda: self._subscription.topic_ids,
+                lambda: subscription.topic_ids,
                 assignors or self.options.partition_assignment_strategy,
             )
+        group = self._group
         self._positions = Positions(self.cluster, self.options, self._subscription, self._group)
-        self._fetcher = Fetcher(self.cluster, self.options, self._subscription)
-        self._handout = Handout(self._subscription, self._withheld)
-        self._auto_commit = AutoCommit(self.cluster, self.options, self._subscription, self._group)
+        self._fetcher = Fetcher(self.cluster, self.options, self._subscription, joins=joins)
+        self._handout = Handout(subscription, lambda: group.giving_up if group is not None else frozenset())
+        self._auto_commit = auto_commit = AutoCommit(self.cluster, self.options, subscription, group)
+        self._missing = MissingTopics(self.cluster, self._subscription.of_topic)
         self._pattern: re.Pattern[str] | None = None
         self._matched_version = -1
         self._subscribed = False
         self._woken = False
+        self._process = os.getpid()
         self._closed = False
 
     def __enter__(self) -> Consumer:
@@ -90,6 +115,25 @@ class Consumer:
 
     def __exit__(self, exc_type: object, *_exc: object) -> None:
         self.close(commit=exc_type is None)
+
+    def __del__(self) -> None:
+        """Dropped without ``close``: its connections are closed, and the heartbeat thread leaves the group and ends.
+
+        Runs in any thread at any moment, also where that thread holds a lock: so it takes none, waits for nothing and
+        calls nobody back. A copy in a forked process leaves the sockets to their owner.
+        """
+        if self._closed or self._process != os.getpid():
+            return
+        self._closed = True
+        if self._group is not None:
+            self._group.abandon()
+        self.cluster.drop()
+        warnings.warn(
+            f"a consumer of group {self.options.group_id!r} was dropped without close()",
+            ResourceWarning,
+            source=self,
+            stacklevel=2,
+        )
 
     # --- what there is -----------------------------------------------------------------------------
 
@@ -134,11 +178,15 @@ class Consumer:
             raise ConfigError("partitions were assigned by hand", do="unsubscribe first")
         names = frozenset[str]()
         if not isinstance(topics, re.Pattern):
-            names = frozenset([topics] if isinstance(topics, str) else topics)
-            for name in names:
+            several = (
+                [topics] if isinstance(topics, str) or not isinstance(topics, Iterable) else list(topics)
+            )
+            for name in several:
                 check_topic(name)
+            names = frozenset(several)
         self._rebalancing.listen(on_assigned, on_revoked, on_lost)
         self._subscribed = True
+        self._missing.watch(names)
         if isinstance(topics, re.Pattern):
             self._pattern, self._matched_version = topics, -1
             self.cluster.all_known = True
@@ -153,6 +201,7 @@ class Consumer:
             self._leave(_LEAVE_PATIENCE, commit=True)
         finally:
             self._subscribed, self._pattern = False, None
+            self._missing.watch(frozenset())
             self._subscription.assign({})
 
     @property
@@ -162,18 +211,18 @@ class Consumer:
     def assign(self, spans: Mapping[TopicPartition, Span] | Iterable[TopicPartition]) -> None:
         """Reads exactly these partitions, whoever else does: each from its start to its stop.
 
-        Without a start: from the committed offset of ``group.id``, or else where ``auto.offset.reset`` says.
+        Without a start: from the committed offset of ``group.id``, or else where ``auto.offset.reset`` says. One that
+        it reads already goes on where it is.
         """
         self._must_be_open()
         if self._subscribed:
             raise ConfigError("topics were subscribed to", do="unsubscribe first")
-        chosen = spans if isinstance(spans, Mapping) else {TopicPartition(*where): Span() for where in spans}
-        for topic, partition in chosen:
-            check_topic(topic)
-            if type(partition) is not int or partition < 0:
-                raise ConfigError(
-                    f"{partition!r} is no partition of {topic}", why="it must be a number from 0 on"
-                )
+        chosen = {place: Span() for place in _places(spans)}
+        if isinstance(spans, Mapping):
+            for place, span in zip(chosen, spans.values(), strict=True):
+                if not isinstance(span, Span):
+                    raise ConfigError(f"{place}: {span!r} is no Span", do="Span(start, stop)")
+                chosen[place] = span
         self._auto_commit.before_close(self.cluster.deadline(_LEAVE_PATIENCE))
         self.cluster.topics.update(where.topic for where in chosen)
         self._subscription.assign(chosen)
@@ -248,29 +297,29 @@ class Consumer:
     def poll(self, timeout: float | None = None) -> list[FetchedBatch]:
         """Batches that have come, in order per partition; an empty list after ``timeout`` seconds without.
 
-        Their bytes are valid until the next call. At most ``max.poll.records`` records. Raises what a retry cannot
-        help: lost or corrupt data, authorisation, the end of the membership; and what callbacks raise.
+        Their bytes are valid until the next call. At most ``max.poll.records`` records. Without a timeout it waits
+        until there are some. Raises what a retry cannot help: lost or corrupt data, authorisation, the end of the
+        membership; what callbacks raise; and ConfigError for a timeout that is none, also a negative one.
         """
         batches = self._next(timeout)
-        for batch in batches:
-            self._handout.handed_out(batch)
-        return batches
+        try:
+            self._handout.handed_out(batches)
+            return batches
+        except BaseException:  # Ctrl-C: what the application did not get it gets from the next poll
+            self._handout.take_back(batches)
+            raise
 
     def records(self, timeout: float | None = None) -> Iterator[Record]:
         """The records of one poll, one by one. The bulk paths work on batches instead.
 
         The position follows record by record: a commit in between covers what was handed over, no more.
         """
-        yield from self._one_by_one(self._next(timeout))
+        yield from self._handout.one_by_one(self._next(timeout), self._convert)
 
     def __iter__(self) -> Iterator[Record]:
         """Records without end: up to the stop of every partition, or a ``wakeup``."""
         while batches := self._next(None):
-            yield from self._one_by_one(batches)
-
-    def _one_by_one(self, batches: list[FetchedBatch]) -> Iterator[Record]:
-        for record in self._handout.one_by_one(batches):
-            yield deserialized(record, *self._deserializers) if any(self._deserializers) else record
+            yield from self._handout.one_by_one(batches, self._convert)
 
     def wakeup(self) -> None:
         """Ends the current or the next poll; for other threads and signal handlers."""
@@ -306,7 +355,7 @@ class Consumer:
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """What is committed for the group; None for nothing. Raises the first error that lasts."""
         group, deadline = self._must_have_group(), self.cluster.deadline(timeout)
-        wanted, found = frozenset(places), dict[TopicPartition, OffsetAndMetadata | None]()
+        wanted, found = frozenset(_places(places)), dict[TopicPartition, OffsetAndMetadata | None]()
 
         def attempt() -> Future[Any]:
             answer = group.fetch_offsets(wanted - found.keys(), group.find_coordinator(deadline))
@@ -332,7 +381,8 @@ class Consumer:
 
         The other members are sent out, held until they are back, and start where ``offsets`` says: one rebalance for
         each, and one failed commit for those that commit by hand. What this member had read of other partitions is
-        committed first. MembershipError when they could not be held: nothing was committed then.
+        committed first. Members that rewind at the same time do so one after the other. MembershipError when the group
+        could not be held, or another rewind did not end in time: it says whether anything may have been committed.
         """
         group, deadline = self._must_have_group(), self.cluster.deadline(timeout)
         if not isinstance(offsets, Mapping) or not offsets:
@@ -380,14 +430,25 @@ class Consumer:
         """
         if self._closed:
             return
+        check_timeout(timeout)
         self.cluster.loop.check_owner()
         self._closed = True
         try:
             self._leave(timeout, commit=commit)
         finally:
+            self._missing.watch(frozenset())
             self._handout.release()
             self._fetcher.close()
             self.cluster.close()
+
+    def waiting(self) -> dict[TopicPartition, OpenTransaction]:
+        """The partitions that stand before an open transaction at this moment, and what is known of it.
+
+        With ``isolation.level=read_committed`` nothing behind it can be read until it ends, and the last records of a
+        log may be in it for a moment: look at ``since_ms``. What lasts for 10 s is told as a warning too.
+        """
+        asker = self._fetcher.open_transactions
+        return asker.snapshot() if asker is not None else {}
 
     def metrics(self) -> ConsumerMetrics:
         """A snapshot of its figures."""
@@ -416,9 +477,20 @@ class Consumer:
 
     def _next(self, timeout: float | None) -> list[FetchedBatch]:
         self._must_be_open()
+        self.cluster.loop.check_owner()  # whoever may not poll changes nothing
+        try:
+            return self._wait_for_batches(timeout)
+        except KcliError:
+            raise
+        except BaseException:  # Ctrl-C, or what a callback raised
+            self._handout.take_back([])
+            self._fetcher.take_back()
+            raise
+
+    def _wait_for_batches(self, timeout: float | None) -> list[FetchedBatch]:
         self._handout.end_open()
         loop = self.cluster.loop
-        deadline = _NEVER if timeout is None else loop.now() + timeout
+        deadline = _NEVER if timeout is None else self.cluster.deadline(timeout)
         self._auto_commit.polled(loop.now())
         if self._handout.empty:
             self._handout.release()
@@ -465,6 +537,7 @@ class Consumer:
             group.commits.pump(now)
         elif group is not None:
             self._match()
+            self._missing.look()
             group.polled(now)
             group.advance(now)
         self._positions.pump(now)
@@ -494,15 +567,10 @@ class Consumer:
         )
         self._must_have_group().subscribe(names)
 
-    def _withheld(self) -> frozenset[TopicPartition]:
-        return self._group.giving_up if self._group is not None else frozenset()
-
-    def _auto_commit_of(self, places: frozenset[TopicPartition]) -> Future[None] | None:
-        return self._auto_commit.before_revocation(places)
-
     def _to_commit(self, what: tuple[What | Offsets, ...]) -> dict[TopicPartition, OffsetAndMetadata]:
         if len(what) == 1 and isinstance(what[0], Mapping):
-            return {TopicPartition(*where): offset_given(where, place) for where, place in what[0].items()}
+            places = _places(what[0])
+            return {w: offset_given(w, place) for w, place in zip(places, what[0].values(), strict=True)}
         chosen = self._chosen(what) if what else self.assignment
         found: dict[TopicPartition, OffsetAndMetadata] = {}
         for where in chosen:
@@ -595,3 +663,17 @@ class Consumer:
             why=f"the log goes from {start.offset} to {end.offset}{gap}",
             do="choose an offset in that range, or set on.out.of.range to earliest or latest",
         )
+
+
+def _places(given: Any) -> list[TopicPartition]:
+    """The partitions that an application names, by TopicPartitions or pairs; ConfigError for what names none."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise ConfigError(f"{given!r} is not a list of partitions", do='[TopicPartition("orders", 0)]')
+    found = []
+    for one in given:
+        check_place(one if not isinstance(one, tuple) or len(one) != _PAIR else TopicPartition(*one))
+        check_topic(one[0])
+        if one[1] < 0:
+            raise ConfigError(f"{one[1]} is no partition of {one[0]}", why="it must be a number from 0 on")
+        found.append(TopicPartition(*one))
+    return found

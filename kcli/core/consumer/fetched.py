@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from kcli.core.consumer.subscription import PartitionState
@@ -10,7 +10,8 @@ from kcli.core.consumer.transactions import visible_batches
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.options import ConsumerOptions
 from kcli.core.protocol.messages.fetch import FetchResponse, PartitionData
-from kcli.core.records.batch import split_batches
+from kcli.core.records.batch import BatchSplitter, split_batches
+from kcli.core.records.run import plain_run
 from kcli.core.records.view import BatchView
 from kcli.core.types import TopicPartition
 
@@ -21,7 +22,8 @@ _OF_AN_ANSWER, _OF_A_BATCH = 4_096, 1_024  # bytes of the objects that describe 
 class FetchedBatch:
     """A batch, and the offsets of it that were asked for: from ``first`` up to, not including, ``stop``.
 
-    Valid until the consumer's next poll: its bytes are a view into the receive buffer.
+    To a consumer that ``joins`` it may be several neighbouring batches as one (``records/run.py``). Valid until the
+    consumer's next poll: its bytes are a view into the receive buffer.
     """
 
     where: TopicPartition
@@ -55,10 +57,11 @@ class Arrived:
         self.size += found.bytes + _OF_A_BATCH * len(found.batches)
 
     def release(self) -> None:
-        """Nobody reads its bytes any more."""
-        self.answer.release()
+        """Nobody reads its bytes any more; once is enough."""
         size, self.size = self.size, 0
-        self.given_back(size)
+        if size:
+            self.answer.release()
+            self.given_back(size)
 
 
 @dataclass(slots=True)
@@ -78,18 +81,21 @@ class Cut:
     skipped: tuple[BatchView, CorruptRecordsError] | None = None
 
 
-def cut(state: PartitionState, data: PartitionData, options: ConsumerOptions) -> Cut:
-    """What is to be handed out of an answer, from the position up to the stop."""
+def cut(state: PartitionState, data: PartitionData, options: ConsumerOptions, *, joins: bool = False) -> Cut:
+    """What is to be handed out of an answer, from the position up to the stop.
+
+    ``joins``: neighbouring plain batches are handed out as one, where no transaction of the answer was aborted.
+    """
     records = data.records
     found = Cut(state.fetch_from, state.fetch_epoch)
     if not isinstance(records, memoryview) or not len(records):
         return found
     found.bytes = len(records)
-    position, stop = state.fetch_from, state.stop
     aborted = [(a.producer_id, a.first_offset) for a in data.aborted_transactions or ()]
     committed_only = options.isolation_level == "read_committed"
     split = split_batches(records)
-    whole = _checked(state.where, split, options, found)
+    whole = _whole(state.where, split, records, options, found, joins=joins and not aborted)
+    position, stop = state.fetch_from, state.stop
     for batch, visible in visible_batches(whole, aborted, committed_only=committed_only):
         if stop is not None and position >= stop:
             break
@@ -112,13 +118,27 @@ def cut(state: PartitionState, data: PartitionData, options: ConsumerOptions) ->
     return found
 
 
-def _checked(
-    where: TopicPartition, batches: Iterable[BatchView], options: ConsumerOptions, found: Cut
-) -> Iterable[BatchView]:
+def _whole(
+    where: TopicPartition,
+    split: BatchSplitter,
+    records: memoryview,
+    options: ConsumerOptions,
+    found: Cut,
+    *,
+    joins: bool,
+) -> Iterator[BatchView]:
     """The batches up to a damaged one, which is reported when those before it were handed out."""
     check, limit = options.check_crcs, options.max_decompressed_batch_bytes
     try:
-        for batch in batches:
+        while True:
+            run = plain_run(records, split.position, transactional=True, verify=check) if joins else None
+            if run is not None:
+                split.position += run.size
+                yield run
+                continue
+            batch = next(split, None)
+            if batch is None:
+                return
             batch.limit = limit
             if check and not _sound(batch, found, skip=options.on_corrupt == "skip"):
                 return

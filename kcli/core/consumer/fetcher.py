@@ -17,6 +17,7 @@ from kcli.core.cluster.metadata import ClusterView
 from kcli.core.cluster.retry import Backoff, judge, judge_code
 from kcli.core.consumer.fetch_session import Ask, FetchSession
 from kcli.core.consumer.fetched import Arrived, cut
+from kcli.core.consumer.open_transactions import OpenTransactions
 from kcli.core.consumer.setbacks import Report, Setbacks
 from kcli.core.consumer.sources import Source, source_of
 from kcli.core.consumer.subscription import PartitionState, Phase, Subscription
@@ -59,16 +60,23 @@ class OutOfRangeError(DataLossError):
 class Fetcher:
     """``pump`` sends what can be sent; ``take`` returns an answer that has come."""
 
-    def __init__(self, cluster: Cluster, options: ConsumerOptions, subscription: Subscription) -> None:
+    def __init__(
+        self, cluster: Cluster, options: ConsumerOptions, subscription: Subscription, *, joins: bool = False
+    ) -> None:
         self._cluster = cluster
         self._options = options
+        self._joins = joins
         self._subscription = subscription
         self._changed = subscription.watch()
         self._view: ClusterView | None = None
         self._sources: dict[int, Source] = {}
         self._read_from: dict[TopicPartition, Source] = {}
         self._queue: deque[Arrived | Report] = deque()
+        self._taken: Arrived | Report | None = None
         self._setbacks = Setbacks(cluster, options, subscription, self._changed, self._queue.append)
+        self.open_transactions: OpenTransactions | None = None
+        if options.isolation_level == "read_committed":
+            self.open_transactions = OpenTransactions(cluster, subscription)
         self.fetches = 0
         self.bytes_fetched = 0
         self.skipped = 0
@@ -77,17 +85,26 @@ class Fetcher:
     def take(self) -> Arrived | None:
         """The oldest answer that has come, or None; raises an error that a broker has reported, in its turn."""
         while self._queue:
-            found = self._queue.popleft()
+            found = self._taken = self._queue[0]
+            self._queue.popleft()
             if isinstance(found, Arrived):
                 return found
             if found.stands(self._subscription):
                 raise found.error
         return None
 
+    def take_back(self) -> None:
+        """Ctrl-C came before anybody had what was taken last: its memory is free again."""
+        if isinstance(self._taken, Arrived):
+            self._taken.release()
+
     def pump(self, now: float) -> None:
         """Sends a fetch to every broker that has something to be asked, none under way, and room for the answer."""
         self._look_at_news(now)
         self.wake_at = self._setbacks.wake_at
+        if self.open_transactions is not None:
+            self.open_transactions.pump(now)
+            self.wake_at = min(self.wake_at, self.open_transactions.wake_at)
         busy = [source for source in self._sources.values() if source.session.wanted]
         sent = False
         for source in busy:
@@ -106,6 +123,8 @@ class Fetcher:
 
     def close(self) -> None:
         """Tells brokers that they may forget their sessions: they have room for a thousand. Waits for nothing."""
+        if self.open_transactions is not None:
+            self.open_transactions.close()
         for source in self._sources.values():
             node = self._cluster.view.nodes.get(source.node_id)
             # behind a fetch that is under way it would not be read before the connection ends
@@ -136,6 +155,8 @@ class Fetcher:
         if before is not None and before is not source:
             before.session.drop(where)
             del self._read_from[where]
+        if source is None and self.open_transactions is not None:
+            self.open_transactions.forget(where)
         if state is None:
             self._setbacks.over(where)
         elif source is not None:
@@ -289,7 +310,7 @@ class Fetcher:
         self._setbacks.over(where)
         if data.preferred_read_replica >= 0:
             self._redirected(state, data.preferred_read_replica, source, now)
-        found = cut(state, data, self._options)
+        found = cut(state, data, self._options, joins=self._joins)
         self.bytes_fetched += found.bytes
         state.high_watermark, state.last_stable = data.high_watermark, data.last_stable_offset
         if found.position > state.fetch_from:
@@ -301,6 +322,8 @@ class Fetcher:
             self._setbacks.again(state, KcliError(what), now)
         if found.skipped is not None:
             self._passed_over(where, *found.skipped)
+        if self.open_transactions is not None and where in self._read_from:
+            self.open_transactions.heard(state, now)
         if found.damage is not None:
             self._setbacks.fail(state, found.damage)
 

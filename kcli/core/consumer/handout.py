@@ -2,6 +2,10 @@
 
 What was taken away, sought elsewhere or paused meanwhile is left out. The bytes of an answer are released when all of
 it was handed out and the application polls again.
+
+Ctrl-C may come between any two steps. So what is taken stands in ``_open`` before it leaves the queue, until it is the
+application's; ``end_open`` and ``take_back`` see to it that the next poll reads the rest again. Each step is in an order
+in which being interrupted, and done once more, does no harm.
 """
 
 from __future__ import annotations
@@ -11,8 +15,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from kcli.core.consumer.fetched import Arrived, FetchedBatch
-from kcli.core.consumer.subscription import PartitionState, Subscription
+from kcli.core.consumer.subscription import PartitionState, Phase, Subscription
+from kcli.core.errors import KcliError
 from kcli.core.types import Record, TopicPartition
+
+_Place = tuple[PartitionState, int, int]
+"""A partition with its position, and the leader epoch there."""
+_Places = list[_Place]
 
 
 @dataclass(slots=True)
@@ -58,7 +67,8 @@ class Handout:
         self._withheld = withheld
         self._arrived: Arrived | None = None
         self._items: deque[_Item] = deque()
-        self._open: list[FetchedBatch] = []
+        self._open: list[FetchedBatch] = []  # taken, and not handed out
+        self._moving: tuple[list[FetchedBatch], _Places] = ([], [])  # handed out last, and where that began
         self._cursor: _Cursor | None = None
         self.records = 0
         self.bytes = 0
@@ -87,33 +97,61 @@ class Handout:
 
     def take(self, limit: int) -> list[FetchedBatch]:
         """The next batches, of at most ``limit`` offsets; the last may be the beginning of one."""
+        self.end_open()
         taken: list[FetchedBatch] = []
+        self._open = taken
         withheld = self._withheld()
         while self._items and limit > 0:
-            item = self._items.popleft()
-            if self._state(item, withheld) is None:
-                continue
-            if item.batch is None:
-                self._moved(item.where, item.then, item.epoch)
-                continue
+            item = self._items[0]
             batch = item.batch
-            if batch.stop - batch.first > limit and batch.batch.count > limit:
+            if self._state(item, withheld) is None:
+                self._items.popleft()
+            elif batch is None:
+                self._moved(item.where, item.then, item.epoch)
+                self._items.popleft()
+            elif batch.stop - batch.first > limit and batch.batch.count > limit:
                 cut = batch.first + limit
-                self._items.appendleft(replace(item, batch=replace(batch, first=cut)))
-                batch = replace(batch, stop=cut, then=cut, epoch=None)
-            limit -= min(batch.stop - batch.first, batch.batch.count)
-            taken.append(batch)
+                taken.append(replace(batch, stop=cut, then=cut, epoch=None))
+                self._items[0] = replace(item, batch=replace(batch, first=cut))
+                limit = 0
+            else:
+                taken.append(batch)
+                self._items.popleft()
+                limit -= min(batch.stop - batch.first, batch.batch.count)
         return taken
 
-    def handed_out(self, batch: FetchedBatch) -> None:
-        """All of ``batch`` is the application's now."""
-        self._moved(batch.where, batch.then, batch.then_epoch)
-        self.records += min(batch.stop - batch.first, batch.batch.count)
+    def handed_out(self, batches: list[FetchedBatch]) -> None:
+        """All of ``batches``, which were taken last, is the application's now; unless ``take_back`` follows."""
+        states = {batch.where: state for batch in batches if (state := self._of(batch))}
+        self._moving = (batches, [(state, state.position, state.epoch) for state in states.values()])
+        for batch in batches:
+            self._moved(batch.where, batch.then, batch.then_epoch)
+        self.records += sum(min(batch.stop - batch.first, batch.batch.count) for batch in batches)
+        self._open = []
 
-    def one_by_one(self, batches: list[FetchedBatch]) -> Iterator[Record]:
-        """The records of ``batches``; positions follow record by record, and what is not taken is read again."""
+    def take_back(self, batches: list[FetchedBatch]) -> None:
+        """The poll that was to return ``batches`` was interrupted: the application has nothing of them."""
+        moved, places = self._moving
+        if batches and moved is batches:
+            for state, position, epoch in places:
+                state.position, state.epoch = position, epoch
+            self._open = batches
+        self.end_open()
+        self.release()
+        for where, state in self._subscription.items():  # an answer, or an error, may have been on its way
+            if state.fetch_from != state.position or state.phase is Phase.FAILED:
+                self._subscription.step_back(where)
+
+    def one_by_one(
+        self, batches: list[FetchedBatch], convert: Callable[[Record], Record] | None = None
+    ) -> Iterator[Record]:
+        """The records of ``batches``; positions follow record by record, and what is not taken is read again.
+
+        ``convert`` makes of a record what is given; one for which it raises is passed.
+        """
         versions = {batch.where: state.version for batch in batches if (state := self._of(batch))}
         self._open = batches
+        held: _Place | None = None  # where a record is that is about to be given
         try:
             while batches and self._open is batches:
                 fetched = batches[0]
@@ -124,9 +162,11 @@ class Handout:
                 for record in self._records_of(fetched):
                     if state.version != versions[fetched.where] or self._of(fetched) is not state:
                         break
+                    held = (state, state.position, state.epoch)
                     state.position, state.epoch = record.offset + 1, record.leader_epoch
                     self.records += 1
-                    yield record
+                    yield record if convert is None else convert(record)
+                    held = None
                     if self._open is not batches:
                         return  # another poll has begun: what is left here is read again there
                 else:
@@ -135,17 +175,24 @@ class Handout:
                     self._cursor = None
                     fetched.batch.forget_payload()
                 batches.pop(0)
+        except (GeneratorExit, KcliError):
+            raise
+        except BaseException:  # Ctrl-C before the record was given, or right behind: then it comes once more
+            if held is not None:
+                held[0].position, held[0].epoch = held[1:]
+            raise
         finally:
             if self._open is batches:
                 self.end_open(versions)
 
     def end_open(self, versions: dict[TopicPartition, int] | None = None) -> None:
-        """What the last ``one_by_one`` has not handed out is read again later."""
-        batches, self._open = self._open, []
-        for where in {batch.where for batch in batches}:
+        """What was taken last and not handed out is read again later."""
+        for where in {batch.where for batch in self._open}:
             state = self._subscription.get(where)
             if state is not None and (versions is None or state.version == versions.get(where)):
                 self._subscription.step_back(where)
+        self._open = []
+        self._moving = ([], [])
 
     def _records_of(self, fetched: FetchedBatch) -> Iterator[Record]:
         """Of a batch that is handed out in several parts the records are decoded once."""

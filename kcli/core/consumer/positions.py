@@ -63,6 +63,14 @@ class TruncatedError(DataLossError):
 
 
 @dataclass(slots=True)
+class _Trying:
+    """Since when a partition's question comes to nothing, and how often it did."""
+
+    since: float
+    failures: int = 0
+
+
+@dataclass(slots=True)
 class _Question:
     """What one broker was asked: partition → the version of its state then."""
 
@@ -103,11 +111,11 @@ class Positions:
         self._changed = subscription.watch()
         self._view: ClusterView | None = None
         self._policy = reset_policy(options.auto_offset_reset)
-        self._backoff = Backoff.of_requests(options)
         self._troubles = Troubles(cluster.hooks, "fetch")
         self._fetching: _Question | None = None
         self._asking: list[_Question] = []
-        self._since: dict[TopicPartition, float] = {}
+        self._trying: dict[TopicPartition, _Trying] = {}
+        self._pauses: tuple[float, dict[int, float]] = (-_NEVER, {})
         self.errors: deque[KcliError] = deque()
         self.wake_at = _NEVER
 
@@ -193,6 +201,8 @@ class Positions:
         self._changed.clear()
         for where in places:
             state = self._subscription.get(where)
+            if state is None:  # whoever comes to it later begins to count anew
+                self._over(where)
             topic = view.topics.get(where.topic)
             partition = topic.partition(where.partition) if topic else None
             if state is None or partition is None or state.phase is not Phase.READING:
@@ -255,15 +265,16 @@ class Positions:
             rows = [
                 (t.name, p.partition_index, p) for t in question.future.value.topics for p in t.partitions
             ]
+        now = self._cluster.loop.now()
         for where, state, row, error in self._answers(question, Phase.RESET, rows):
             if error is not None:
-                self._again(where, state, error, self._cluster.loop.now())
+                self._again(where, state, error, now)
             elif row.offset >= 0:
                 self._over(where)
                 self._subscription.seek(where, row.offset)
             elif state.reset_to in (LATEST, EARLIEST):  # it may not have looked: that is no place to begin
                 wrong = KcliError(f"{where}: the broker answers with offset {row.offset}")
-                self._again(where, state, wrong, self._cluster.loop.now(), always=True)
+                self._again(where, state, wrong, now, always=True)
             else:  # no record is that new
                 self._subscription.begin_anew(where, LATEST)
 
@@ -271,12 +282,13 @@ class Positions:
         rows: list[tuple[str, int, Any]] = []
         if question.future.error is None:
             rows = [(t.topic, p.partition, p) for t in question.future.value.topics for p in t.partitions]
+        now = self._cluster.loop.now()
         for where, state, row, error in self._answers(question, Phase.VALIDATE, rows):
             epoch = self._leader_epoch(where)
             if isinstance(error, UnsupportedError):  # then nobody can tell
                 state.phase, state.checked_epoch = Phase.READING, epoch
             elif error is not None:
-                self._again(where, state, error, self._cluster.loop.now())
+                self._again(where, state, error, now)
             elif row.end_offset >= 0 and row.end_offset < state.fetch_from:
                 self._over(where)
                 self._fail(where, TruncatedError(where, row.end_offset, state.fetch_from))
@@ -341,22 +353,32 @@ class Positions:
         always: bool = False,
     ) -> None:
         """Asks again after a pause, if that can help; to the deadline of an operation."""
-        started = self._since.setdefault(where, now)
+        trying = self._trying.setdefault(where, _Trying(now))
         verdict = judge(error)
         if not (verdict.retriable or always):
             self._over(where)
             self._fail(where, error)
-        elif now - started >= self._options.default_api_timeout_ms / 1000:
+        elif now - trying.since >= self._options.default_api_timeout_ms / 1000:
             self._over(where)
-            self._fail(where, given_up(f"{state.phase.value}: {where}", error, now - started))
+            self._fail(where, given_up(f"{state.phase.value}: {where}", error, now - trying.since))
         else:
             self._troubles.met(where, error, now)
-            state.not_before = now + self._backoff.peek()
+            state.not_before = now + self._pause(trying.failures, now)
+            trying.failures += 1
             if verdict.refresh == "metadata" or always:
                 self._cluster.request_refresh()
 
+    def _pause(self, failures: int, now: float) -> float:
+        """Longer with each failure (KIP-580); the same for all that fail at one time, so that they stay one request."""
+        if self._pauses[0] != now:
+            self._pauses = (now, {})
+        pauses = self._pauses[1]
+        if failures not in pauses:
+            pauses[failures] = Backoff.of_requests(self._options, failures).peek()
+        return pauses[failures]
+
     def _over(self, where: TopicPartition) -> None:
-        self._since.pop(where, None)
+        self._trying.pop(where, None)
         self._troubles.over(where)
 
     def _fail(self, where: TopicPartition, error: KcliError) -> None:

@@ -150,11 +150,19 @@ class Subscription:
         return changes
 
     def assign(self, spans: Mapping[TopicPartition, Span]) -> None:
-        """Reads exactly these partitions from now on; answers to older questions are dropped."""
-        for where in list(self._states):
+        """Reads exactly these partitions from now on; answers to older questions are dropped.
+
+        A partition that stays, and whose span names no start, goes on where it is, as in Java. One whose reading has
+        failed is tried again there.
+        """
+        for where in [where for where in self._states if where not in spans]:
             self.remove(where)
         for where, span in spans.items():
-            self.add(where, span)
+            state = self._states.get(where)
+            if state is None or span.start is not None:
+                self.add(where, span)
+            else:
+                self._keep(state, span)
 
     def add(self, where: TopicPartition, span: Span) -> None:
         """Reads this partition too."""
@@ -190,8 +198,10 @@ class Subscription:
         state.version = self._next_version()
 
     def step_back(self, where: TopicPartition) -> None:
-        """What was fetched but not handed out is fetched again later."""
+        """What was fetched but not handed out is fetched again later; and what was wrong behind it is found again."""
         state = self._states[where]
+        if state.phase is Phase.FAILED and state.position != UNKNOWN:
+            state.phase = Phase.READING
         state.fetch_from, state.fetch_epoch = state.position, state.epoch
         state.version = self._next_version()
         self._note(where)
@@ -242,6 +252,17 @@ class Subscription:
         return self._unfinished is None
 
     # --- inside ------------------------------------------------------------------------------------
+
+    def _keep(self, state: PartitionState, span: Span) -> None:
+        where, failed = state.where, state.phase is Phase.FAILED
+        if failed and state.position == UNKNOWN:
+            self.add(where, span)
+            return
+        if failed:
+            self.seek(where, state.position, epoch=state.epoch)
+        if span.stop != state.stop:  # what has come is cut at the old one
+            state.stop = span.stop
+            self.step_back(where)
 
     def _changed(self, state: PartitionState) -> None:
         where = state.where

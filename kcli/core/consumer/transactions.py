@@ -15,7 +15,10 @@ _ABORT = b"\x00\x00\x00\x00"
 def visible_batches(
     batches: Iterable[BatchView], aborted: Iterable[tuple[int, int]], *, committed_only: bool
 ) -> Iterator[tuple[BatchView, bool]]:
-    """Each batch with whether its records are to be shown; ``aborted`` has (producer id, first offset)."""
+    """Each batch with whether its records are to be shown; ``aborted`` has (producer id, first offset).
+
+    A run of batches (``records/run.py``) has no marker and nothing that was aborted: it is shown.
+    """
     waiting = sorted(((first, producer) for producer, first in aborted), reverse=True)
     dropped: set[int] = set()
     for batch in batches:

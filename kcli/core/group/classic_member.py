@@ -41,7 +41,9 @@ from kcli.core.types import Node
 
 Steps = Generator["Future[Any] | float", None, Any]
 
-_GRACE = 5.0  # seconds that a JoinGroup may take beyond the rebalance timeout: the answer has its way too
+_GRACE = 5.0
+"""Seconds that a JoinGroup may take beyond the rebalance timeout (Java's JOIN_GROUP_TIMEOUT_LAPSE): the coordinator may
+hold it for that long with every right, and the answer has its way too."""
 _METADATA_PATIENCE = 10.0  # seconds for the leader to learn of a topic that only others subscribed to
 _METADATA_LOOK = 0.05
 
@@ -70,7 +72,7 @@ class ClassicMember(Member):
         self._options = options
         self._assignors = {one.name: one for one in assignors}
         self._cooperative = rebalance_protocol(assignors) == "COOPERATIVE"
-        self._join_timeout = max(options.request_timeout_ms / 1000, membership.max_poll_interval) + _GRACE
+        self._join_timeout = max(options.request_timeout_ms / 1000, membership.max_poll_interval + _GRACE)
         self._backoff = Backoff.of_requests(options)
         self._joined_for: frozenset[str] = frozenset()
         self._led: Mapping[str, int] | None = None

@@ -10,6 +10,7 @@ from kcli.core.error_codes import (
     NONE,
     REBALANCE_IN_PROGRESS,
     UNKNOWN_MEMBER_ID,
+    UNKNOWN_SERVER_ERROR,
 )
 from kcli.core.errors import BrokerError, KcliError
 from kcli.core.group.membership import NO_GENERATION, MemberEvent, Membership, MemberState
@@ -90,7 +91,9 @@ class ClassicPulse:
         if error is not None and judge_code(code).refresh == "coordinator":
             self._next = now
             return error
-        if judge_code(code).retriable:  # it loads its groups still
+        if (
+            judge_code(code).retriable or code == UNKNOWN_SERVER_ERROR
+        ):  # it loads its groups still, or is at a loss
             self._next = now + self._pause
             return None
         if isinstance(request, LeaveGroupRequest):
@@ -100,17 +103,20 @@ class ClassicPulse:
         assert isinstance(request, HeartbeatRequest)
         told = (request.member_id, request.generation_id)
         if error is not None and member.is_member and told == (member.member_id, member.generation):
-            self._refused(error)
+            return self._refused(error)
         return None
 
     def unheard(self, request: Request | None, now: float) -> None:  # noqa: ARG002 - whatever it was
         """Said again as soon as there is a coordinator; one that leaves does not wait for it for ever."""
         self._next = now + self._pause
 
-    def _refused(self, error: BrokerError) -> None:
+    def _refused(self, error: BrokerError) -> KcliError | None:
+        """Returns what says nothing of the membership, as that there is no permission (any more): for the next poll."""
         member = self._membership
         if member.state is MemberState.JOINING and error.code != FENCED_INSTANCE_ID:
-            return  # the generation that it was said of is over, or about to be: the join is told by itself
+            return (
+                None  # the generation that it was said of is over, or about to be: the join is told by itself
+            )
         if error.code == REBALANCE_IN_PROGRESS:
             member.happened(MemberEvent.REBALANCE, str(error))
         elif error.code in (UNKNOWN_MEMBER_ID, MEMBER_ID_REQUIRED):
@@ -118,6 +124,9 @@ class ClassicPulse:
             member.member_id = ""
         elif error.code == ILLEGAL_GENERATION:
             member.happened(MemberEvent.LOST, str(error))
-        else:
+        elif error.code == FENCED_INSTANCE_ID:
             reason = refused(member.group_id, error, member.instance_id)
             member.happened(MemberEvent.FENCE, str(error), error=reason)
+        else:
+            return error
+        return None

@@ -1,5 +1,8 @@
 """Commits of a consumer, one after the other: none overtakes another, so a committed offset never goes back.
 
+Commits that stand next to each other share a request where none says of a partition what another one denies: what is
+committed then is the same as one by one, and so is what each is told.
+
 A commit belongs to the generation it was made in. When the member has joined again meanwhile, what it has owned all the
 time is committed under the new one. The rest is refused, as the coordinator would: others may have read on from there
 and committed, even if the partition has come back since. Runs in the caller's thread.
@@ -7,9 +10,11 @@ and committed, even if the partition has come back since. Runs in the caller's t
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from itertools import count
 from typing import Any
 
 from kcli.core.cluster.cluster import Cluster
@@ -17,6 +22,7 @@ from kcli.core.cluster.retry import Backoff, given_up, judge
 from kcli.core.error_codes import (
     FENCED_INSTANCE_ID,
     FENCED_MEMBER_EPOCH,
+    GROUP_ID_NOT_FOUND,
     ILLEGAL_GENERATION,
     MEMBER_ID_REQUIRED,
     NONE,
@@ -24,14 +30,22 @@ from kcli.core.error_codes import (
     STALE_MEMBER_EPOCH,
     UNKNOWN_MEMBER_ID,
 )
-from kcli.core.errors import BrokerError, CommitFailedError, KcliError, OutcomeUnknownError, TimedOutError
+from kcli.core.errors import (
+    BrokerError,
+    CommitFailedError,
+    KcliError,
+    MembershipError,
+    OutcomeUnknownError,
+    TimedOutError,
+)
 from kcli.core.future import Future
 from kcli.core.group.coordinator_link import CoordinatorLink, is_coordinator_error
-from kcli.core.group.offset_requests import commit_request, read_commit
+from kcli.core.group.offset_requests import commit_request, read_commit, unwritable
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
 
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]
 
+_NEVER = float("inf")
 _ABOUT_MEMBERSHIP = frozenset(
     {
         REBALANCE_IN_PROGRESS,
@@ -41,15 +55,20 @@ _ABOUT_MEMBERSHIP = frozenset(
         FENCED_INSTANCE_ID,
         FENCED_MEMBER_EPOCH,
         STALE_MEMBER_EPOCH,
+        GROUP_ID_NOT_FOUND,  # OffsetCommit 9 and later: with its last member a group may go
     }
 )
-_ASK_AGAIN = "poll to join the group again; the records will be read again by whoever owns their partitions"
 
 
 class Committer:
     """As whom commits are made: nobody in particular, for partitions that were assigned by hand."""
 
     by_epoch = False
+    advice = (
+        "a group that has members takes commits from them only: give this consumer a group.id of its own, or subscribe "
+        "instead of assigning by hand"
+    )
+    """What to do about a commit that is refused because of who made it."""
 
     def __init__(self, group_id: str) -> None:
         self.group_id = group_id
@@ -77,7 +96,7 @@ class Committer:
         return False
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Commit:
     offsets: dict[TopicPartition, OffsetAndMetadata]
     tenures: dict[TopicPartition, int | None]
@@ -85,14 +104,29 @@ class _Commit:
     deadline: float
     through_rebalance: bool
     future: Future[None]
-    backoff: Backoff
     started: float
     errors: dict[TopicPartition, KcliError] = field(default_factory=dict)
     last_error: KcliError | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A request that is on its way, and the commits in it."""
+
+    commits: Mapping[_Commit, None]
+    made_as: GroupMetadata
+    through_rebalance: bool
+    topic_ids: Mapping[str, bytes]
+    answer: Future[Any]
+
+
 class Commits:
-    """``submit`` queues, ``pump`` sends the first in the queue and settles it; ``wake_at`` is its next moment."""
+    """``submit`` queues, ``pump`` sends what is first in the queue and settles it; ``wake_at`` is its next moment.
+
+    A commit is open while it is in the queue. It is taken out before its future is completed: callbacks may commit, and
+    so pump, and must find nothing that is half done. No step looks at the whole queue, which may be long: whoever
+    commits after every record does so faster than coordinators answer.
+    """
 
     def __init__(
         self,
@@ -105,10 +139,14 @@ class Commits:
         self._link = link
         self.committer = committer
         self._topic_ids = topic_ids
-        self._queue: deque[_Commit] = deque()
-        self._asked: tuple[_Commit, Future[Any], Mapping[str, bytes]] | None = None
+        self._queue: OrderedDict[_Commit, None] = OrderedDict()
+        self._impatient: OrderedDict[_Commit, None] = OrderedDict()  # those that wait for no rebalance
+        self._deadlines: list[tuple[float, int, _Commit]] = []  # a heap; those settled are dropped at its top
+        self._serial = count()
+        self._asked: _Asked | None = None
+        self._backoff = Backoff.of_requests(cluster.options)
         self._not_before = 0.0
-        self.wake_at = float("inf")
+        self.wake_at = _NEVER
         self.done = 0
         self.failed = 0
 
@@ -129,41 +167,46 @@ class Commits:
         ``through_rebalance``: a rebalance that is under way is waited for; else it fails the commit, since whoever
         waits for it does not poll, and only polling ends a rebalance.
         """
-        options, now = self._cluster.options, self._cluster.loop.now()
+        now = self._cluster.loop.now()
+        refused: dict[TopicPartition, KcliError]
+        refused = {where: why for where, place in offsets.items() if (why := unwritable(where, place))}
         commit = _Commit(
-            dict(offsets),
+            {where: place for where, place in offsets.items() if where not in refused},
             {where: self.committer.tenure(where) for where in offsets},
             self.committer.metadata(),
             deadline,
             through_rebalance,
             Future(self._wait),
-            Backoff.of_requests(options),
             now,
+            errors=refused,
         )
-        self._queue.append(commit)
+        self._queue[commit] = None
+        if not through_rebalance:
+            self._impatient[commit] = None
+        heappush(self._deadlines, (deadline, next(self._serial), commit))
         self.pump(now)
         return commit.future
 
     def pump(self, now: float) -> None:
         """Settles what was answered and sends what comes next."""
-        self.wake_at = float("inf")
-        if self._asked is not None and self._asked[1].done:
-            (commit, future, ids), self._asked = self._asked, None
-            self._answered(commit, future, ids, now)
-        for commit in [commit for commit in self._queue if now >= commit.deadline]:
-            self._give_up(commit, now)
+        self.wake_at = _NEVER
+        if self._asked is not None and self._asked.answer.done:
+            asked, self._asked = self._asked, None
+            self._answered(asked, now)
+        while self._next_deadline() <= now:
+            self._give_up(self._deadlines[0][2], now)
         while self._queue and self._asked is None:
             if now < self._not_before:
                 self.wake_at = self._not_before
                 break
-            if not self._send(self._queue[0], now):
+            if not self._send(now):
                 break  # it cannot be sent now; another one would overtake it
-        self.wake_at = min(self.wake_at, *(commit.deadline for commit in self._queue), float("inf"))
+        self.wake_at = min(self.wake_at, self._next_deadline())
 
     def abandon(self, error: KcliError) -> None:
         """Fails all that is not answered yet: the membership in which it was made is at its end."""
         while self._queue:
-            self._fail_all(self._queue[0], error)
+            self._fail_all(self._first, error)
 
     # --- inside ------------------------------------------------------------------------------------
 
@@ -173,108 +216,147 @@ class Commits:
         self.pump(loop.now())
         while not future.done and (end is None or loop.now() < end):
             until = self.wake_at if end is None else min(self.wake_at, end)
-            self._cluster.poll(None if until == float("inf") else max(0.0, until - loop.now()))
+            self._cluster.poll(None if until == _NEVER else max(0.0, until - loop.now()))
             self.pump(loop.now())
 
-    def _send(self, commit: _Commit, now: float) -> bool:
-        """False when it cannot be sent at the moment."""
+    @property
+    def _first(self) -> _Commit:
+        return next(iter(self._queue))
+
+    def _next_deadline(self) -> float:
+        while self._deadlines and self._deadlines[0][2] not in self._queue:
+            heappop(self._deadlines)
+        return self._deadlines[0][0] if self._deadlines else _NEVER
+
+    def _send(self, now: float) -> bool:
+        """False when nothing can be sent at the moment."""
         present = self.committer.metadata()
         if present is None:
-            self._fail_all(commit, KcliError("this consumer is not a member of the group at the moment"))
+            why = MembershipError("this consumer is not a member of the group at the moment")
+            self._fail_all(self._first, why)
             return True
-        if commit.made_as != present:
-            if self.committer.joining:
-                self._fail_waiting()
-                self.wake_at = now + self._cluster.options.retry_backoff_ms / 1000
-                return False
-            self._carry_over(commit, present)
-            if not commit.offsets:
-                self._settle(commit)
-                return True
+        if self._first.made_as != present and self.committer.joining:
+            self._fail_waiting()
+            self.wake_at = now + self._cluster.options.retry_backoff_ms / 1000
+            return False
         try:
             node = self._link.node(now)
         except KcliError as error:
-            self._fail_all(commit, error)
+            self._fail_all(self._first, error)
             return True
         if node is None:
             self.wake_at = self._link.wake_at
             return False
+        commits, offsets = self._next_together(present)
+        over = [commit for commit in commits if not commit.offsets]
+        if over:
+            self._settle(*over)
+            return True
         ids = {topic: found for topic, found in self._topic_ids().items() if found}
-        request = commit_request(present, commit.offsets, ids, by_epoch=self.committer.by_epoch)
-        self._asked = (commit, self._cluster.send(request, node.id), ids)
+        try:
+            request = commit_request(present, offsets, ids, by_epoch=self.committer.by_epoch)
+            answer = self._cluster.send(request, node.id)
+        except Exception as error:  # noqa: BLE001 - told to who made it; the others have a right to be committed
+            self._fail_together(commits, _not_sent(error))
+            return True
+        self._asked = _Asked(dict.fromkeys(commits), present, commits[0].through_rebalance, ids, answer)
         return True
+
+    def _next_together(self, present: GroupMetadata) -> tuple[list[_Commit], Offsets]:
+        """The commits at the head of the queue that can be one request, and what they are all in all.
+
+        No two that differ in a partition: if the broker refuses the second one there, the first must have been made.
+        """
+        commits: list[_Commit] = []
+        offsets: dict[TopicPartition, OffsetAndMetadata] = {}
+        for commit in self._queue:
+            if commit.made_as != present:
+                self._carry_over(commit, present)
+            differs = any(offsets.get(where, place) != place for where, place in commit.offsets.items())
+            if differs or (commits and commit.through_rebalance != commits[0].through_rebalance):
+                break
+            commits.append(commit)
+            offsets |= commit.offsets
+        return commits, offsets
 
     def _fail_waiting(self) -> None:
         """Whoever waits for his commit does not poll, and so the join that everything here waits for has no end."""
         error = BrokerError(REBALANCE_IN_PROGRESS, f"commit of group {self.committer.group_id}")
-        for commit in [commit for commit in self._queue if not commit.through_rebalance]:
-            self._fail_all(commit, error)
+        while self._impatient:
+            self._fail_all(next(iter(self._impatient)), error)
 
     def _carry_over(self, commit: _Commit, present: GroupMetadata) -> None:
         """What is owned in the new generation too is committed there; the rest belongs to others now, or did."""
         for where in list(commit.offsets):
             tenure = self.committer.tenure(where)
             if tenure is None or tenure != commit.tenures[where]:
-                commit.errors[where] = KcliError(f"{where} was taken away before it was committed")
+                commit.errors[where] = MembershipError(f"{where} was taken away before it was committed")
                 del commit.offsets[where]
         commit.made_as = present
 
-    def _answered(self, commit: _Commit, future: Future[Any], ids: Mapping[str, bytes], now: float) -> None:
-        error = future.error
+    def _answered(self, asked: _Asked, now: float) -> None:
+        error = asked.answer.error
         if error is not None:
-            self._unanswered(commit, error, now)
+            self._unanswered(asked, error, now)
             return
         codes: dict[TopicPartition, int] = {}
-        for where, told in read_commit(future.value, ids):
+        for where, told in read_commit(asked.answer.value, asked.topic_ids):
             codes.setdefault(where, told)
-        again = self._about_membership(commit, set(codes.values()))
-        if commit.future.done:  # its deadline came before its answer
-            return
+        again = self._about_membership(asked, set(codes.values()))
+        is_open = [commit for commit in asked.commits if commit in self._queue]
+        for commit in is_open:
+            self._take(commit, codes, again)
+        over = [commit for commit in is_open if not commit.offsets]
+        passing = next((commit.last_error for commit in is_open if commit.offsets), None)
+        if passing is not None:
+            self._pause(passing, now)
+        elif over:
+            self._link.confirmed()
+            self._backoff.reset()
+        self._settle(*over)
+
+    def _take(
+        self, commit: _Commit, codes: Mapping[TopicPartition, int], again: Mapping[int | None, bool]
+    ) -> None:
+        """What was committed, and what cannot be, is not asked for again."""
         for where in list(commit.offsets):
             code = codes.get(where)
-            if code == NONE:
-                del commit.offsets[where]
-                continue
-            failure = _failure(where, code)
-            if again.get(code, judge(failure).retriable):
-                commit.last_error = failure
-                continue
-            commit.errors[where] = failure
+            if code != NONE:
+                failure = _failure(where, code)
+                if again.get(code, judge(failure).retriable):
+                    commit.last_error = failure
+                    continue
+                commit.errors[where] = failure
             del commit.offsets[where]
-        if not commit.offsets:
-            self._link.confirmed()
-            self._settle(commit)
-            return
-        assert commit.last_error is not None
-        self._link.refuted(commit.last_error, now)
-        self._not_before = now + commit.backoff.next()
 
-    def _about_membership(self, commit: _Commit, codes: set[int]) -> dict[int | None, bool]:
+    def _pause(self, error: KcliError, now: float) -> None:
+        if not self._link.refuted(error, now) and judge(error).refresh == "metadata":
+            self._cluster.request_refresh()
+        self._not_before = now + self._backoff.next()
+
+    def _about_membership(self, asked: _Asked, codes: set[int]) -> dict[int | None, bool]:
         """Those codes that say something of the membership, each told once; and whether it is worth another try."""
         again: dict[int | None, bool] = {}
         for code in codes & _ABOUT_MEMBERSHIP:
-            assert commit.made_as is not None
             error = BrokerError(code, f"commit of group {self.committer.group_id}")
-            may_pass = self.committer.refused(error, commit.made_as)
+            may_pass = self.committer.refused(error, asked.made_as)
             # Member epochs go on without the caller; generations only by his polls.
-            again[code] = may_pass and (commit.through_rebalance or self.committer.by_epoch)
+            again[code] = may_pass and (asked.through_rebalance or self.committer.by_epoch)
         return again
 
-    def _unanswered(self, commit: _Commit, error: BaseException, now: float) -> None:
-        if not isinstance(error, KcliError):
-            raise error
-        if not is_coordinator_error(error):
-            if not commit.future.done:
-                self._fail_all(commit, error)
+    def _unanswered(self, asked: _Asked, error: BaseException, now: float) -> None:
+        failure = error if isinstance(error, KcliError) else _not_sent(error)
+        if not is_coordinator_error(failure):
+            self._fail_together(asked.commits, failure)
             return
-        commit.last_error = error
-        self._link.refuted(error, now)
-        self._not_before = now + commit.backoff.next()
+        for commit in asked.commits:
+            commit.last_error = failure
+        self._pause(failure, now)
 
     def _give_up(self, commit: _Commit, now: float) -> None:
         error = commit.last_error or self._link.error
         what = "committing offsets"
-        if self._asked is not None and self._asked[0] is commit:
+        if self._asked is not None and commit in self._asked.commits:
             failure: KcliError = OutcomeUnknownError(f"{what}: no answer in {now - commit.started:.1f} s")
         elif error is None:
             failure = TimedOutError(f"{what}: no answer in {now - commit.started:.1f} s")
@@ -283,24 +365,50 @@ class Commits:
         self._fail_all(commit, failure)
 
     def _fail_all(self, commit: _Commit, error: KcliError) -> None:
-        commit.errors.update(dict.fromkeys(commit.offsets, error))
-        commit.offsets.clear()
-        self._settle(commit)
+        self._fail_together([commit], error)
 
-    def _settle(self, commit: _Commit) -> None:
-        self._queue.remove(commit)
-        if not commit.errors:
-            self.done += 1
-            commit.future.set_result(None)
-            return
-        self.failed += 1
-        group = self.committer.group_id
-        places = ", ".join(map(str, sorted(commit.errors)[:3])) + (", …" if len(commit.errors) > 3 else "")
-        commit.future.set_error(
-            CommitFailedError(
-                f"group {group}: offsets of {places} were not committed", commit.errors, do=_ASK_AGAIN
-            )
+    def _fail_together(self, commits: Iterable[_Commit], error: KcliError) -> None:
+        is_open = [commit for commit in commits if commit in self._queue]
+        for commit in is_open:
+            commit.errors.update(dict.fromkeys(commit.offsets, error))
+            commit.offsets.clear()
+        self._settle(*is_open)
+
+    def _settle(self, *commits: _Commit) -> None:
+        for commit in commits:
+            del self._queue[commit]
+            self._impatient.pop(commit, None)
+        for commit in commits:
+            if commit.errors:
+                self.failed += 1
+                commit.future.set_error(self._failed(commit.errors))
+            else:
+                self.done += 1
+                commit.future.set_result(None)
+
+    def _failed(self, errors: Mapping[TopicPartition, KcliError]) -> CommitFailedError:
+        places = ", ".join(sorted(map(str, errors))[:3]) + (", …" if len(errors) > 3 else "")
+        return CommitFailedError(
+            f"group {self.committer.group_id}: offsets of {places} were not committed",
+            errors,
+            do=self._advice(errors.values()),
         )
+
+    def _advice(self, errors: Iterable[KcliError]) -> str:
+        if any(map(_about_membership, errors)):
+            return self.committer.advice
+        return next((error.do for error in errors if error.do), "")
+
+
+def _about_membership(error: KcliError) -> bool:
+    """Whether a commit failed because of who made it, not of what it says."""
+    return isinstance(error, MembershipError) or (
+        isinstance(error, BrokerError) and error.code in _ABOUT_MEMBERSHIP
+    )
+
+
+def _not_sent(error: BaseException) -> KcliError:
+    return KcliError("the commit could not be sent", why=f"{type(error).__name__}: {error}")
 
 
 def _failure(where: TopicPartition, code: int | None) -> KcliError:

@@ -10,14 +10,17 @@ from typing import Any
 from kcli.core.cluster.retry import judge_code
 from kcli.core.error_codes import (
     FENCED_MEMBER_EPOCH,
+    GROUP_ID_NOT_FOUND,
     ILLEGAL_GENERATION,
     NONE,
     STALE_MEMBER_EPOCH,
+    TOPIC_AUTHORIZATION_FAILED,
     UNKNOWN_MEMBER_ID,
+    UNSUPPORTED_VERSION,
 )
 from kcli.core.errors import BrokerError, KcliError
 from kcli.core.group.membership import NO_GENERATION, MemberEvent, Membership, MemberState
-from kcli.core.group.reasons import came_too_late, refused
+from kcli.core.group.reasons import came_too_late, refused, switched_off
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -32,7 +35,7 @@ _NEVER = float("inf")
 _SENT_AWAY = frozenset({UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, STALE_MEMBER_EPOCH, ILLEGAL_GENERATION})
 _JOIN, _LEAVE, _LEAVE_FOR_A_WHILE = 0, -1, -2
 _SHORTEST_INTERVAL = 0.1  # seconds; an interval of 0 would be a flood (reliability case G13)
-_LONGEST_PAUSE = 1.0  # seconds between two tries to join
+_LONGEST_PAUSE = 1.0  # seconds between two tries to join, or to be allowed to
 
 
 class ConsumerPulse:
@@ -126,7 +129,8 @@ class ConsumerPulse:
         elif self._owes_leave or request.member_epoch != max(member.generation, 0) or not member.is_member:
             pass
         elif code != NONE:
-            self._refused(BrokerError(code, f"group {member.group_id}", message=answer.error_message or ""))
+            error = BrokerError(code, f"group {member.group_id}", message=answer.error_message or "")
+            self._refused(error, now, joins=request.member_epoch == _JOIN)
         elif answer.member_epoch <= 0:
             self._sent_away("the coordinator says that this member has left")
         else:
@@ -169,10 +173,20 @@ class ConsumerPulse:
             rows = answer.assignment.topic_partitions
             self.target = {row.topic_id: sorted(row.partitions) for row in rows}
 
-    def _refused(self, error: BrokerError) -> None:
+    def _refused(self, error: BrokerError, now: float, *, joins: bool) -> None:
         member = self._membership
-        if error.code in _SENT_AWAY:
+        gone = (
+            error.code == GROUP_ID_NOT_FOUND and not joins
+        )  # with its last member: the one that was missed too long
+        if error.code in _SENT_AWAY or gone:
             self._sent_away(str(error))
+        elif (
+            error.code == TOPIC_AUTHORIZATION_FAILED
+        ):  # it stays what it is: the permission may be given still
+            member.complaint = error
+            self._next = min(self._next, now + _LONGEST_PAUSE)
+        elif error.code == UNSUPPORTED_VERSION:
+            member.happened(MemberEvent.FENCE, str(error), error=switched_off(member.group_id, error))
         else:
             reason = refused(member.group_id, error, member.instance_id)
             member.happened(MemberEvent.FENCE, str(error), error=reason)

@@ -12,6 +12,7 @@ from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import Coordinators, KeyType
 from kcli.core.cluster.metadata import ClusterView
 from kcli.core.cluster.retry import Backoff, judge
+from kcli.core.error_codes import REQUEST_TIMED_OUT
 from kcli.core.errors import BrokerError, ConnectError, KcliError
 from kcli.core.future import Future
 from kcli.core.types import Node
@@ -115,6 +116,8 @@ class CoordinatorLink:
 
 def is_coordinator_error(error: BaseException) -> bool:
     """Whether the broker that was asked is not the coordinator, or cannot be reached to say so."""
-    if isinstance(error, BrokerError):
-        return judge(error).refresh == "coordinator"
+    if isinstance(
+        error, BrokerError
+    ):  # REQUEST_TIMED_OUT: it cannot write to its log, as one that was replaced
+        return judge(error).refresh == "coordinator" or error.code == REQUEST_TIMED_OUT
     return isinstance(error, ConnectError)

@@ -5,6 +5,8 @@ Without a subscription (partitions assigned by hand) it is a place for commits o
 
 from __future__ import annotations
 
+import random
+import weakref
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -14,6 +16,7 @@ from kcli.core.cluster.cluster import Cluster
 from kcli.core.error_codes import (
     FENCED_INSTANCE_ID,
     FENCED_MEMBER_EPOCH,
+    GROUP_ID_NOT_FOUND,
     ILLEGAL_GENERATION,
     MEMBER_ID_REQUIRED,
     REBALANCE_IN_PROGRESS,
@@ -30,16 +33,23 @@ from kcli.core.group.commits import Commits, Committer
 from kcli.core.group.consumer_member import ConsumerMember
 from kcli.core.group.consumer_pulse import ConsumerPulse
 from kcli.core.group.coordinator_link import CoordinatorLink
-from kcli.core.group.guard import rewind
+from kcli.core.group.guard import Guard, SentOutError, rewind
 from kcli.core.group.heartbeat import HeartbeatThread, Pulse
 from kcli.core.group.member import Listener, Member, Places
 from kcli.core.group.membership import MemberEvent, Membership, MemberState
 from kcli.core.group.offset_requests import fetch_error, fetch_request, read_fetch
 from kcli.core.group.reasons import refused
+from kcli.core.hooks import Hooks
 from kcli.core.options import ConsumerOptions
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
 
 _NEVER = float("inf")
+_RANDOM = random.Random()
+_FIRST_WINDOW = 0.25  # seconds in which one of several rewinds begins: more than some round trips
+_LONGEST_WINDOW = 4.0
+_NOT_A_MEMBER = frozenset(
+    {UNKNOWN_MEMBER_ID, MEMBER_ID_REQUIRED, ILLEGAL_GENERATION, FENCED_MEMBER_EPOCH, GROUP_ID_NOT_FOUND}
+)
 
 
 class Group:
@@ -143,16 +153,35 @@ class Group:
         self._heartbeat.end(timeout)
         self._member = self._heartbeat = None
 
+    def abandon(self) -> None:
+        """Its consumer was dropped: the heartbeat thread leaves, and ends. Takes no lock and waits for nothing."""
+        if self._heartbeat is not None:
+            self._heartbeat.abandon()
+
     def rewind(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata], deadline: float
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """Sets offsets for the whole group, as its guard; every member reads them when it comes back.
 
-        Blocks, at most to ``deadline``; the next ``advance`` opens the door to the others, whatever happened.
+        Blocks, at most to ``deadline``; the next ``advance`` opens the door to the others, whatever happened. While
+        another member rewinds the group, it waits for its turn; SentOutError when that has not come by then.
         """
         assert self._member is not None
-        self._member.let_go()
-        guard = self._member.guard()
+        window, may_have_committed = _FIRST_WINDOW, False
+        while True:
+            self._member.let_go()
+            guard = self._member.guard()
+            guard.may_have_committed = may_have_committed
+            try:
+                return self._rewind(guard, offsets, deadline)
+            except SentOutError:
+                if not self._settle_for(_RANDOM.uniform(0.0, window), deadline):
+                    raise
+            window, may_have_committed = min(2 * window, _LONGEST_WINDOW), guard.may_have_committed
+
+    def _rewind(
+        self, guard: Guard, offsets: Mapping[TopicPartition, OffsetAndMetadata], deadline: float
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         try:
             return rewind(guard, offsets, deadline)
         finally:
@@ -160,6 +189,23 @@ class Group:
                 with self._membership.lock:
                     self._membership.happened(MemberEvent.REBALANCE, "the offsets were rewound")
             self._tell()
+
+    def _settle_for(self, seconds: float, deadline: float) -> bool:
+        """Comes back as a member, and has its place for so long without a change; False at the deadline.
+
+        At random, as two that have sent each other out would do it again, and longer each time. Whoever is first sends
+        the other one out, which then waits at the door.
+        """
+        loop = self._cluster.loop
+        since = _NEVER
+        while (now := loop.now()) < deadline:
+            self.polled(now)
+            self.advance(now)
+            since = min(since, now) if self.settled else _NEVER
+            if now >= since + seconds:
+                return True
+            self._cluster.poll(max(0.0, min(self.wake_at, since + seconds, deadline) - now))
+        return False
 
     # --- committed offsets -------------------------------------------------------------------------------
 
@@ -219,7 +265,7 @@ class Group:
         if options.group_protocol == "classic":  # KIP-62: the longer one counts
             patience = max(patience, options.session_timeout_ms)
         membership = Membership(options.group_id, options.group_instance_id or None, patience / 1000)
-        membership.cell.reporting(self._report)
+        membership.cell.reporting(_weakly(self._report))
         return membership
 
     def _new_member(self) -> Member:
@@ -253,9 +299,10 @@ class Group:
         return member
 
     def _start_heartbeat(self) -> None:
-        hooks = self._cluster.hooks
+        wire = _weakly(self._hook_wire) if self._cluster.hooks.wire is not None else None
+        hooks = Hooks(log=_weakly(self._hook_log), wire=wire)
         self._heartbeat = HeartbeatThread(
-            self._options, self._membership, self._pulse, hooks, self._heartbeat_changed
+            self._options, self._membership, self._pulse, hooks, _weakly(self._heartbeat_changed)
         )
         self._heartbeat.start()
 
@@ -285,13 +332,34 @@ class Group:
                 level, text = self._news.popleft()
                 self._cluster.hooks.log(level, "group", text)
 
+    def _hook_log(self, *arguments: Any, **fields: Any) -> None:
+        self._cluster.hooks.log(*arguments, **fields)
+
+    def _hook_wire(self, *arguments: Any, **fields: Any) -> None:
+        if self._cluster.hooks.wire is not None:
+            self._cluster.hooks.wire(*arguments, **fields)
+
     def _heartbeat_changed(self) -> None:
         self._tell()
         self._cluster.loop.wakeup()
 
 
+def _weakly(method: Callable[..., None]) -> Callable[..., None]:
+    """A call of the heartbeat thread's that does not keep the consumer alive; nothing when there is none any more."""
+    held = weakref.WeakMethod(method)
+
+    def call(*arguments: Any, **fields: Any) -> None:
+        found = held()
+        if found is not None:
+            found(*arguments, **fields)
+
+    return call
+
+
 class MemberCommitter(Committer):
     """Commits are those of the membership, as it is when they are sent."""
+
+    advice = "poll to join the group again; the records will be read again by whoever owns their partitions"
 
     def __init__(self, membership: Membership, member: Member, *, by_epoch: bool) -> None:
         super().__init__(membership.group_id)
@@ -327,9 +395,9 @@ class MemberCommitter(Committer):
                 return True
             if error.code == STALE_MEMBER_EPOCH:
                 return True
-            if error.code in (UNKNOWN_MEMBER_ID, MEMBER_ID_REQUIRED, ILLEGAL_GENERATION, FENCED_MEMBER_EPOCH):
+            if error.code in _NOT_A_MEMBER:
                 member.happened(MemberEvent.LOST, str(error))
-                if error.code in (UNKNOWN_MEMBER_ID, MEMBER_ID_REQUIRED) and not self.by_epoch:
+                if error.code != ILLEGAL_GENERATION and not self.by_epoch:
                     member.member_id = ""
             elif error.code == FENCED_INSTANCE_ID:
                 reason = refused(member.group_id, error, member.instance_id)

@@ -5,6 +5,10 @@ Members commit their own positions when they give partitions up, and read what i
 guard evicts them, commits as the only member, and keeps the rebalance open until they are back at the door, where they
 hold nothing and cannot commit; what it then reads back is what they will start from. If the guard dies, its session
 timeout opens the door, at the new offsets. Blocks in the loop's poll; heartbeats are the membership's thread's.
+
+Two guards: whoever is not listed in the group sends nobody out. So the first to evict goes on, and the other one finds
+itself sent out. Only if both orders cross on their way are both out, and then neither has committed. ``Group.rewind``
+lets a guard that was sent out come back as a member, which takes until the door is open, and try again.
 """
 
 from __future__ import annotations
@@ -15,9 +19,19 @@ from typing import Any, TypeVar
 
 from kcli.core.cluster.brokers import CONTROL, GROUP
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.error_codes import ILLEGAL_GENERATION, NONE, UNKNOWN_MEMBER_ID
+from kcli.core.error_codes import (
+    FENCED_MEMBER_EPOCH,
+    GROUP_ID_NOT_FOUND,
+    ILLEGAL_GENERATION,
+    MEMBER_ID_REQUIRED,
+    NONE,
+    REBALANCE_IN_PROGRESS,
+    STALE_MEMBER_EPOCH,
+    UNKNOWN_MEMBER_ID,
+)
 from kcli.core.errors import BrokerError, KcliError, MembershipError, TimedOutError
 from kcli.core.future import Future
+from kcli.core.group.consumer_protocol import Assignment, encode_assignment
 from kcli.core.group.consumer_pulse import ConsumerPulse, Partitions
 from kcli.core.group.coordinator_link import CoordinatorLink
 from kcli.core.group.member_requests import join_request, sync_request
@@ -29,6 +43,7 @@ from kcli.core.group.offset_requests import (
     read_commit,
     read_fetch,
 )
+from kcli.core.group.reasons import refused
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from kcli.core.protocol.messages.describe_groups import DescribeGroupsRequest
@@ -46,13 +61,27 @@ Offsets = Mapping[TopicPartition, OffsetAndMetadata]
 _LOOK = 0.05  # seconds between two looks at the group
 _HOLD = 8.0  # seconds for the others to come back: more than two heartbeats of theirs
 _QUIET = 1.0  # seconds without a foreign commit, after which the door may open (KIP-848)
-_SENT_OUT = frozenset({UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION})  # somebody else is the guard
+# somebody else is the guard
+_SENT_OUT = frozenset(
+    {UNKNOWN_MEMBER_ID, MEMBER_ID_REQUIRED, ILLEGAL_GENERATION, FENCED_MEMBER_EPOCH, GROUP_ID_NOT_FOUND}
+)
+# SyncGroup: the group has gone on since JoinGroup was answered
+_GONE_ON = frozenset({REBALANCE_IN_PROGRESS, ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID})
+_STABLE = "Stable"
 _REASON = "the group's offsets are rewound"
 _FIRST_WITH_MANY = 3  # LeaveGroup: of others, and several
 
 
+class SentOutError(MembershipError):
+    """The guard is not in its group any more: somebody has sent it out, most likely another rewind."""
+
+
 class Guard(ABC):
-    """``seize``, ``commit``, ``hold``, ``verify``, in this order; then the caller rejoins or leaves."""
+    """``seize``, ``commit``, ``hold``, ``verify``, in this order; then the caller rejoins or leaves.
+
+    Each raises SentOutError when the guard is one no more. ``may_have_committed``: in this rewind, this guard or one
+    before it.
+    """
 
     by_epoch = False
 
@@ -60,6 +89,7 @@ class Guard(ABC):
         self._cluster = cluster
         self._link = link
         self._membership = membership
+        self.may_have_committed = False
         self.evicted = 0
 
     @abstractmethod
@@ -80,12 +110,24 @@ class Guard(ABC):
                 if code != NONE:
                     raise BrokerError(code, f"commit of {where}")
 
-        self._call(
-            lambda: commit_request(self._membership.metadata, offsets, {}, by_epoch=self.by_epoch),
-            check,
-            deadline,
-            "committing the rewound offsets",
-        )
+        what = "committing the rewound offsets"
+        while True:
+            try:
+                return self._call(lambda: self._commit_request(offsets), check, deadline, what)
+            except BrokerError as error:
+                if error.code in _SENT_OUT:
+                    raise self._sent_out() from error
+                if error.code != STALE_MEMBER_EPOCH or self._cluster.loop.now() >= deadline:
+                    raise
+            self._cluster.sleep(_LOOK)  # the heartbeats bring the epoch that is right
+
+    def _commit_request(self, offsets: Offsets) -> Request:
+        with self._membership.lock:
+            made_as = self._membership.metadata
+        if made_as.generation_id < 0:  # the heartbeats know it: as nobody in particular it might be taken
+            raise self._sent_out()
+        self.may_have_committed = True
+        return commit_request(made_as, offsets, {}, by_epoch=self.by_epoch)
 
     def verify(self, offsets: Offsets, deadline: float) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """What is committed now of these partitions."""
@@ -109,11 +151,21 @@ class Guard(ABC):
 
     # --- shared ----------------------------------------------------------------------------------------
 
-    def _call(self, make: Callable[[], Request], check: Callable[[Any], T], deadline: float, what: str) -> T:
+    def _call(
+        self,
+        make: Callable[[], Request],
+        check: Callable[[Any], T],
+        deadline: float,
+        what: str,
+        *,
+        purpose: str = CONTROL,
+        timeout: float | None = None,
+    ) -> T:
         """Asks the coordinator, found anew when it has moved."""
 
         def attempt() -> Future[Any]:
-            return self._cluster.send(make(), self._coordinator(deadline), purpose=CONTROL)
+            node_id = self._coordinator(deadline)
+            return self._cluster.send(make(), node_id, purpose=purpose, timeout=timeout)
 
         def checked(answer: Any) -> T:
             try:
@@ -138,17 +190,27 @@ class Guard(ABC):
     def _identity(self, described: Any) -> MemberIdentity:
         """What it takes to send a member out."""
 
+    def _look(self, deadline: float) -> Any:
+        """The group as it is described, with this member in it. Whoever looks is alive."""
+        member, now = self._membership, self._cluster.loop.now()
+        with member.lock:
+            member.polled_at = now
+
+        def check(answer: Any) -> Any:
+            group = answer.groups[0]
+            if group.error_code not in (NONE, GROUP_ID_NOT_FOUND):
+                raise BrokerError(group.error_code, f"describing group {member.group_id}")
+            return group
+
+        group = self._call(self._question, check, deadline, "looking at the group")
+        if all(one.member_id != member.member_id for one in group.members):
+            raise self._sent_out()
+        return group
+
     def _others(self, deadline: float) -> list[MemberIdentity]:
         """Everybody else in the group, at the door or inside."""
-        member = self._membership
-
-        def check(answer: Any) -> list[MemberIdentity]:
-            group = answer.groups[0]
-            if group.error_code != NONE:
-                raise BrokerError(group.error_code, f"describing group {member.group_id}")
-            return [self._identity(one) for one in group.members if one.member_id != member.member_id]
-
-        return self._call(self._question, check, deadline, "looking at the group")
+        members, own_id = self._look(deadline).members, self._membership.member_id
+        return [self._identity(one) for one in members if one.member_id != own_id]
 
     def _evict(self, others: Sequence[MemberIdentity], deadline: float) -> None:
         if not others:
@@ -169,9 +231,22 @@ class Guard(ABC):
     def _gave_up(self) -> MembershipError:
         return MembershipError(
             f"group {self._membership.group_id} could not be held",
-            why="its members came back faster than they were sent out, or another one rewinds it",
-            do="try again; nothing was committed",
+            why="its members came back faster than they were sent out",
+            do=f"try again; {self._outcome}",
         )
+
+    def _sent_out(self) -> SentOutError:
+        return SentOutError(
+            f"group {self._membership.group_id}: another rewind of it is going on",
+            why=f"this member was sent out of the group; {self._outcome}",
+            do="try again when the other one is done",
+        )
+
+    @property
+    def _outcome(self) -> str:
+        if self.may_have_committed:
+            return "these offsets may have been committed, and others since"
+        return "nothing was committed"
 
 
 class ClassicGuard(Guard):
@@ -194,16 +269,14 @@ class ClassicGuard(Guard):
         member = self._membership
         while self._cluster.loop.now() < deadline:
             self._evict(self._others(deadline), deadline)
-            try:
-                joined = self._join(deadline)
-            except BrokerError as error:
-                if error.code in _SENT_OUT:
-                    raise self._gave_up() from error
-                raise
+            joined = self._join(deadline)
+            if joined is None:
+                self._cluster.sleep(_LOOK)
+                continue
             with member.lock:
                 member.member_id, member.generation = joined.member_id, joined.generation_id
-            alone = joined.leader == joined.member_id and len(joined.members) <= 1
-            if alone and self._sync(joined, deadline):
+            leads = joined.leader == joined.member_id
+            if leads and self._sync(joined, deadline) and len(joined.members) <= 1:
                 with member.lock:
                     if member.state is not MemberState.STABLE:
                         member.happened(MemberEvent.JOIN)
@@ -225,34 +298,56 @@ class ClassicGuard(Guard):
         instance_id = described.group_instance_id
         return MemberIdentity(member_id=described.member_id, group_instance_id=instance_id, reason=_REASON)
 
-    def _join(self, deadline: float) -> JoinGroupResponse:
-        request = join_request(self._membership, self._session_timeout_ms, self._offers)
-        answer: JoinGroupResponse = self._ask(request, deadline)
+    def _join(self, deadline: float) -> JoinGroupResponse | None:
+        """None when the group was about to form another generation."""
+        member = self._membership
+
+        def make() -> Request:
+            with member.lock:
+                if not member.member_id:  # a new one would be promised a place, and be waited for by all
+                    raise self._sent_out()
+                return join_request(member, self._session_timeout_ms, self._offers)
+
+        try:
+            answer: JoinGroupResponse = self._ask(
+                make, max(0.0, deadline - self._cluster.loop.now()), deadline
+            )
+        except BrokerError as error:
+            if error.code == REBALANCE_IN_PROGRESS:
+                return None
+            if error.code in _SENT_OUT:
+                raise self._sent_out() from error
+            raise refused(member.group_id, error, member.instance_id) from error
         return answer
 
     def _sync(self, joined: JoinGroupResponse, deadline: float) -> bool:
-        """The generation's only member assigns nothing, to itself; False if the group has gone on already."""
-        nothing = SyncGroupRequestAssignment(member_id=joined.member_id, assignment=b"")
-        request = sync_request(self._membership, joined, [nothing])
+        """Nothing for anybody; False if the group has gone on already.
+
+        Others that were quick to come back are told too, before they are sent out again: a coordinator leaves a
+        SyncGroup unanswered whose member is sent out meanwhile.
+        """
+        nothing = encode_assignment(Assignment())
+        rows = [
+            SyncGroupRequestAssignment(member_id=one.member_id, assignment=nothing) for one in joined.members
+        ]
         try:
-            self._ask(request, deadline)
-        except BrokerError:
-            return False
+            self._ask(lambda: sync_request(self._membership, joined, rows), None, deadline)
+        except BrokerError as error:
+            if error.code in _GONE_ON:
+                return False
+            raise refused(self._membership.group_id, error, self._membership.instance_id) from error
         return True
 
-    def _ask(self, request: Request, deadline: float) -> Any:
+    def _ask(self, make: Callable[[], Request], timeout: float | None, deadline: float) -> Any:
         """On the connection of the joins: while one waits there, the others are asked elsewhere."""
-        left = max(0.0, deadline - self._cluster.loop.now())
-        node = self._coordinator(deadline)
-        future = self._cluster.send(request, node, purpose=GROUP, timeout=left)
-        self._cluster.poll(left, future)
-        if not future.done:
-            raise TimedOutError(f"{request.api_name} was not answered in time")
-        if future.value.error_code != NONE:
-            raise BrokerError(
-                future.value.error_code, f"{request.api_name} of group {self._membership.group_id}"
-            )
-        return future.value
+
+        def check(answer: Any) -> Any:
+            if answer.error_code != NONE:
+                raise BrokerError(answer.error_code, f"holding group {self._membership.group_id}")
+            return answer
+
+        what = "becoming the only member of the group"
+        return self._call(make, check, deadline, what, purpose=GROUP, timeout=timeout)
 
 
 class ConsumerGuard(Guard):
@@ -276,20 +371,36 @@ class ConsumerGuard(Guard):
 
     def seize(self, deadline: float) -> None:
         """Takes what it is given, and sends out whoever is back, until it has everything."""
+        self._wait_until_stable(deadline)
         while self._cluster.loop.now() < deadline:
             self._evict(self._others(deadline), deadline)
-            with self._membership.lock:
-                if self._membership.state is MemberState.FENCED:
-                    raise self._membership.error or self._gave_up()
-                if self._pulse.target is not None and self._pulse.owned != self._pulse.target:
-                    self._pulse.owned = self._pulse.target
-                owns_all = self._pulse.owned == self._wanted()
-                self._pulse.changed()
-            if owns_all:
+            if self._take_what_is_given() == self._wanted():
                 return
-            self._wake_heartbeat()
             self._cluster.sleep(_LOOK)
         raise self._gave_up()
+
+    def _wait_until_stable(self, deadline: float) -> None:
+        """Another guard's group is not: it owes an acknowledgement for as long as it holds. No longer than that.
+
+        This one owes none meanwhile, or two would wait for each other.
+        """
+        loop = self._cluster.loop
+        give_up = min(deadline, loop.now() + _HOLD + _QUIET)
+        while self._look(deadline).group_state != _STABLE and loop.now() < give_up:
+            self._take_what_is_given()
+            self._cluster.sleep(_LOOK)
+
+    def _take_what_is_given(self) -> Partitions:
+        """What it owns; nothing of it is read."""
+        with self._membership.lock:
+            if self._membership.state is MemberState.FENCED:
+                raise self._membership.error or self._gave_up()
+            if self._pulse.target is not None:
+                self._pulse.owned = self._pulse.target
+            owned = self._pulse.owned
+            self._pulse.changed()
+        self._wake_heartbeat()
+        return owned
 
     def hold(self, offsets: Offsets, deadline: float) -> int:
         """Late commits of those who are back land now, and are corrected, until there are no more of them."""

@@ -2,7 +2,8 @@
 
 It has a loop and connections of its own, so that neither a long poll nor a JoinGroup that waits for the others is
 in its way, and it looks for a moved coordinator by itself. What is said, and what the answers mean, is the business
-of a ``Pulse``. The membership's lock is held for decisions only, never while anything waits.
+of a ``Pulse``. The membership's lock is held for decisions only, never while anything waits. Nothing of the thread's
+refers to the consumer: one that is dropped without a close is collected, and ends it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from kcli.core.cluster.cluster import Cluster
 from kcli.core.errors import KcliError
 from kcli.core.future import Future
 from kcli.core.group.coordinator_link import CoordinatorLink
-from kcli.core.group.membership import Membership, MemberState
+from kcli.core.group.membership import MemberEvent, Membership, MemberState
 from kcli.core.hooks import Hooks
 from kcli.core.options import ConsumerOptions
 from kcli.core.protocol.api import Request
@@ -24,6 +25,7 @@ HEARTBEAT = "heartbeat"
 """The purpose of the thread's connection."""
 _LONGEST_WAIT = 1.0  # seconds between two looks, whatever happens or does not
 _PATIENCE = 1.0  # seconds for the thread to see that it must end
+_FAREWELL = 5.0  # seconds to leave for a consumer that nobody holds any more
 
 
 class Pulse(Protocol):
@@ -36,7 +38,9 @@ class Pulse(Protocol):
         """What is to be said now; it counts as said."""
 
     def heard(self, request: Request, answer: Any, now: float) -> KcliError | None:
-        """Takes the answer to ``request``; returns an error in it that is about the coordinator."""
+        """Takes the answer to ``request``; returns an error in it that is about the coordinator, or that no retry helps
+        and the pulse has no use for: that ends the thread, is raised by the next poll, and the poll after it begins anew.
+        """
 
     def unheard(self, request: Request | None, now: float) -> None:
         """``request`` got no answer, or (None) there is no coordinator to be asked."""
@@ -60,7 +64,7 @@ class HeartbeatThread:
         self._cluster = Cluster(options, hooks=hooks)
         self._link = CoordinatorLink(self._cluster, membership.group_id)
         self._asked: tuple[Request, Future[Any]] | None = None
-        self._must_end = False
+        self._must_end = self._abandoned = False
         self.defect: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="kcli-heartbeat", daemon=True)
 
@@ -82,6 +86,11 @@ class HeartbeatThread:
         self._must_end = True
         self.wake()
         self._thread.join(_PATIENCE)
+
+    def abandon(self) -> None:
+        """Its consumer is gone without a word: the thread leaves for it, and ends. May be called by a finalizer."""
+        self._abandoned = True
+        self.wake()
 
     def _run(self) -> None:
         loop = self._cluster.loop
@@ -105,6 +114,8 @@ class HeartbeatThread:
             request, future = self._asked
             self._asked = None
             self._take(request, future, now)
+        if self._abandoned:
+            self._begin_to_leave(now)
         with self._membership.lock:
             due = self._pulse.tick(now)
             seen = self._membership.seen
@@ -124,6 +135,12 @@ class HeartbeatThread:
             brokers = self._cluster.brokers
             brokers.send(node, HEARTBEAT, next_request, future, now + self._timeout)
         return now
+
+    def _begin_to_leave(self, now: float) -> None:
+        member = self._membership
+        with member.lock:
+            if member.happened(MemberEvent.LEAVE, "its consumer was dropped"):
+                member.leave_by = now + _FAREWELL
 
     def _take(self, request: Request, future: Future[Any], now: float) -> None:
         error = future.error

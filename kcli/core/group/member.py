@@ -148,6 +148,10 @@ class Member(ABC):
         if self._membership.state is MemberState.FENCED:
             self._lose()
             raise self._membership.error or KcliError(f"group {self._membership.group_id}: fenced")
+        with self._membership.lock:
+            complaint, self._membership.complaint = self._membership.complaint, None
+        if complaint is not None:
+            raise complaint
 
     def _give_up(self, places: Places) -> Procedure:
         """Commits, tells and lets go; what others took meanwhile is lost instead."""

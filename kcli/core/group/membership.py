@@ -68,7 +68,8 @@ _ENDS_MEMBERSHIP = frozenset({_E.LOST, _E.LATE, _E.FENCE})
 class Membership:
     """Times are seconds of the monotonic clock. ``generation`` is KIP-848's member epoch as well.
 
-    ``error`` is why the member was fenced; ``seen`` is what the caller's thread knows of the brokers.
+    ``error`` is why the member was fenced; ``complaint`` is what else the coordinator has to say, for the next poll:
+    the member stays what it is. ``seen`` is what the caller's thread knows of the brokers.
     """
 
     group_id: str
@@ -79,6 +80,7 @@ class Membership:
     polled_at: float = 0.0
     leave_by: float = 0.0
     error: KcliError | None = None
+    complaint: KcliError | None = None
     seen: Seen = field(default_factory=lambda: Seen(ClusterView()))
     cell: StateCell[MemberState, MemberEvent] = field(default_factory=lambda: StateCell(_S.OUT, TABLE))
     lock: threading.Lock = field(default_factory=threading.Lock)

@@ -1,9 +1,11 @@
 """OffsetCommit and OffsetFetch of one group, as requests and as answers taken apart. Pure."""
 
+import struct
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from operator import attrgetter
 
+from kcli.core.errors import ConfigError
 from kcli.core.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -21,7 +23,9 @@ from kcli.core.protocol.schema import NO_UUID
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
 
 _TOPIC = attrgetter("topic")
+_LONGEST_STRING = 0x7FFF  # bytes: brokers close the connection on which a longer one comes
 _LAST_BY_NAME = 9  # of both requests; from v10 on they name topics by id
+_NUMBERS = struct.Struct(">iqi")
 _FIRST_WITH_EPOCHS = 9  # OffsetCommit: a member epoch (KIP-848) is understood from there on
 
 
@@ -63,6 +67,23 @@ def commit_request(
     if by_epoch:
         request.require_version(_FIRST_WITH_EPOCHS)
     return request
+
+
+def unwritable(where: TopicPartition, place: OffsetAndMetadata) -> ConfigError | None:
+    """Why Kafka's protocol has no way to say this: known before it stands in a request, where others stand too."""
+    for what, text in (("the topic's name", where.topic), ("the metadata", place.metadata or "")):
+        try:
+            size = len(text.encode())
+        except (AttributeError, UnicodeEncodeError) as error:
+            return ConfigError(f"{where}: {what} cannot be sent", why=str(error))
+        if size > _LONGEST_STRING:
+            why = f"it has {size} bytes, {_LONGEST_STRING} is the limit"
+            return ConfigError(f"{where}: {what} cannot be sent", why=why)
+    try:
+        _NUMBERS.pack(where.partition, place.offset, place.leader_epoch)
+    except struct.error as error:
+        return ConfigError(f"{where}: {place} cannot be sent", why=str(error))
+    return None
 
 
 def read_commit(

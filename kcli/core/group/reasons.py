@@ -24,13 +24,11 @@ _REMEDIES = {
 
 def refused(group_id: str, error: BrokerError, instance_id: str | None = None) -> KcliError:
     """The coordinator does not want this member; MembershipError where it says so, else its own error."""
-    if (
-        error.code == UNSUPPORTED_VERSION
-    ):  # 3.7 to 3.9 know the requests of KIP-848, and refuse them as they are set up
+    if error.code == UNSUPPORTED_VERSION and instance_id is not None:
         return UnsupportedError(
-            f"cannot join group {group_id}: the brokers have switched its protocol off (KIP-848)",
+            f"cannot join group {group_id} as static member {instance_id}",
             why=error.why,
-            do="group.protocol=classic works with all brokers; group.protocol=consumer is on from Kafka 4.0",
+            do="the brokers' inter.broker.protocol.version is older than 2.3: raise it, or set no group.instance.id",
         )
     if error.code == FENCED_INSTANCE_ID:
         return MembershipError(
@@ -41,6 +39,15 @@ def refused(group_id: str, error: BrokerError, instance_id: str | None = None) -
     if error.code in _REMEDIES:
         return MembershipError(f"cannot join group {group_id}", why=error.why, do=_REMEDIES[error.code])
     return error
+
+
+def switched_off(group_id: str, error: BrokerError) -> KcliError:
+    """3.7 to 3.9 know the requests of KIP-848, and refuse them as they are set up."""
+    return UnsupportedError(
+        f"cannot join group {group_id}: the brokers have switched its protocol off (KIP-848)",
+        why=error.why,
+        do="group.protocol=classic works with all brokers; group.protocol=consumer is on from Kafka 4.0",
+    )
 
 
 def came_too_late(group_id: str, max_poll_interval: float) -> str:

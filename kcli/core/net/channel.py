@@ -134,6 +134,11 @@ class Channel:
             self._setup_deadline = NEVER
             self.connection.close(error)
 
+    def drop(self) -> None:
+        """Closes the socket, and tells nobody."""
+        if self._socket is not None:
+            self._socket.close()
+
     # --- events of the selector --------------------------------------------------------------------
 
     def on_writable(self, now: float) -> None:

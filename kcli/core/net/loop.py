@@ -105,6 +105,16 @@ class Loop:
             self._selector.close()
             self._wakeup.close()
 
+    def drop(self) -> None:
+        """Closes all sockets and calls nobody back: for a finalizer, where the sockets may have met theirs before."""
+        if self._closed:
+            return
+        self._closed = True
+        self._selector.close()  # first: then it need not forget any of them
+        self._wakeup.close()
+        for channel in self._channels:
+            channel.drop()
+
     # --- for any thread ----------------------------------------------------------------------------
 
     def wakeup(self) -> None:

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from enum import Enum
 
 from kcli.core.errors import KcliError
+from kcli.core.producer.origins import Origin
 from kcli.core.protocol.codec import Buffer
 from kcli.core.records.builder import BatchBuilder
 from kcli.core.state_cell import StateCell
@@ -83,7 +84,8 @@ class Delivery:
 class ProducerBatch:
     """``created`` and ``deadline`` are on the loop's clock; the producer fields are set when it is numbered.
 
-    ``first`` is the place of its first record among all that this producer was given for the partition.
+    ``first`` is the place of its first record among all that this producer was given for the partition. ``origins``
+    tell which rows of the caller its records are, as far as he wants to know.
     """
 
     __slots__ = (
@@ -97,6 +99,7 @@ class ProducerBatch:
         "first",
         "last_error",
         "not_before",
+        "origins",
         "outcome_unknown",
         "producer_id",
         "sent_to",
@@ -124,6 +127,7 @@ class ProducerBatch:
         self.transactional = False
         self.sent_to = -1
         self.size = 0
+        self.origins: list[Origin] = []
 
     @property
     def state(self) -> BatchState:

@@ -8,12 +8,14 @@ import random
 from collections.abc import Callable, Sequence
 from functools import partial
 from operator import is_, is_not
-from typing import cast
+from typing import Any, cast
 
 from kcli.core.cluster.metadata import ClusterView, no_partition
 from kcli.core.producer.accumulator import Accumulator, Fill
 from kcli.core.producer.batch import ProducerBatch, RecordFuture
+from kcli.core.producer.origins import Origin, Rows, listed_rows, shifted
 from kcli.core.producer.partitioner import ANYWHERE, SPREADS_NULLS, OwnPartitioner, chooser
+from kcli.core.producer.serialization import bytes_of
 from kcli.core.records.builder import BatchBuilder
 from kcli.core.records.kernels import Row
 from kcli.core.types import ProducerRecord, TopicPartition
@@ -35,7 +37,8 @@ class Placer:
         sticky_bytes: int,
     ) -> None:
         self._choose = chooser(chosen)
-        self._spreads_nulls = not isinstance(chosen, str) or chosen in SPREADS_NULLS
+        self.is_murmur2 = chosen == "murmur2"
+        self.spreads_nulls = not isinstance(chosen, str) or chosen in SPREADS_NULLS
         self._accumulator = accumulator
         self._view = view
         self._sticky_bytes = sticky_bytes
@@ -53,8 +56,8 @@ class Placer:
 
         partition = record.partition
         if partition is None:
-            partition = self._partitions(record.topic, [record.key], size)[0]
-        self._append(TopicPartition(record.topic, partition), fill)
+            partition = self.partitions(record.topic, [record.key], size)[0]
+        self.append(TopicPartition(record.topic, partition), fill)
 
     def lines(
         self,
@@ -67,23 +70,23 @@ class Placer:
         timestamp: int,
     ) -> None:
         """Values with one key; without key and partition they fill one partition's batch before the next's."""
-        if partition is None and self._spreads_nulls:
+        if partition is None and self.spreads_nulls:
             self.keyed(
                 topic, [key] * len(values), values, headers=headers, partition=None, timestamp=timestamp
             )
             return
         if partition is None and key is not None:
-            partition = self._partitions(topic, [key], 0)[0]
+            partition = self.partitions(topic, [key], 0)[0]
         start = 0
 
         def fill(batch: ProducerBatch) -> int:
             return batch.builder.append_lines(values, start, timestamp, key=key, headers=headers)
 
         while start < len(values):
-            to = self._sticky_partition(topic, 0) if partition is None else partition
-            start += self._append(TopicPartition(topic, to), fill)
+            to = self.sticky_partition(topic, 0) if partition is None else partition
+            start += self.append(TopicPartition(topic, to), fill)
             if partition is None and start < len(values):
-                self._sticky.pop(topic, None)  # its batch is full: on to another partition (KIP-794)
+                self.unstick(topic)  # its batch is full: on to another partition (KIP-794)
 
     def keyed(
         self,
@@ -96,14 +99,14 @@ class Placer:
         timestamp: int,
     ) -> None:
         """Parallel keys and values, partitioned in one go, in order within each partition."""
-        if not (self._spreads_nulls or any(map(_PRESENT, keys)) or any(map(_ABSENT, values))):
+        if not (self.spreads_nulls or any(map(_PRESENT, keys)) or any(map(_ABSENT, values))):
             lines = cast("Sequence[bytes]", values)
             self.lines(topic, lines, key=None, headers=headers, partition=partition, timestamp=timestamp)
             return
         groups: dict[int, list[int]] = {}
         if partition is None:
             size = sum(len(value or b"") for value in values)
-            for index, number in enumerate(self._partitions(topic, keys, size)):
+            for index, number in enumerate(self.partitions(topic, keys, size)):
                 groups.setdefault(number, []).append(index)
         else:
             groups[partition] = list(range(len(values)))
@@ -111,31 +114,50 @@ class Placer:
             own_keys, own_values = [keys[i] for i in rows], [values[i] for i in rows]
             self._group(TopicPartition(topic, number), own_keys, own_values, headers, timestamp)
 
-    def rows(self, topic: str, rows: Sequence[Row], partition: int | None) -> None:
-        """Rows with key, value, header block and time of their own, in order within each partition."""
+    def rows(
+        self,
+        topic: str,
+        rows: Sequence[Row],
+        partition: int | None,
+        *,
+        partitions: Sequence[int] | None = None,
+        token: Any = None,
+        first_row: int = 0,
+    ) -> None:
+        """Rows with key, value, header block and time of their own, in order within each partition.
+
+        ``partitions`` are those of the rows where they are chosen already. ``token``: see ``origins.py``;
+        ``first_row`` is the number of the first row there.
+        """
         keys, values, blocks, times = zip(*rows, strict=True)
-        if len(set(times)) == 1 and len(set(blocks)) == 1:  # then a faster kernel will do
+        if token is None and partitions is None and len(set(times)) == 1 and len(set(blocks)) == 1:
+            # then a faster kernel will do
             self.keyed(topic, keys, values, headers=blocks[0], partition=partition, timestamp=times[0])
             return
-        groups: dict[int, list[Row]] = {}
-        if partition is None:
-            size = sum(len(value or b"") for value in values)
-            numbers = self._partitions(topic, keys, size)
-            for number, row in zip(numbers, rows, strict=True):
-                groups.setdefault(number, []).append(row)
+        groups: dict[int, list[int]] = {}
+        if partition is not None:
+            groups[partition] = list(range(len(rows)))
         else:
-            groups[partition] = list(rows)
-        for number, group in groups.items():
-            self._rows(TopicPartition(topic, number), group)
+            size = bytes_of(values)
+            for index, number in enumerate(partitions or self.partitions(topic, keys, size)):
+                groups.setdefault(number, []).append(index)
+        for number, places in groups.items():
+            own = rows if len(places) == len(rows) else [rows[place] for place in places]
+            origin = None if token is None else (token, shifted(listed_rows(places), first_row))
+            self._rows(TopicPartition(topic, number), own, origin)
 
-    def _rows(self, where: TopicPartition, rows: list[Row]) -> None:
+    def _rows(self, where: TopicPartition, rows: Sequence[Row], origin: tuple[Any, Rows] | None) -> None:
         start = 0
 
         def fill(batch: ProducerBatch) -> int:
-            return batch.builder.append_rows(rows, start)
+            first = batch.count
+            taken = batch.builder.append_rows(rows, start)
+            if origin is not None and taken:
+                batch.origins.append(Origin(first, origin[0], origin[1][start : start + taken]))
+            return taken
 
         while start < len(rows):
-            start += self._append(where, fill)
+            start += self.append(where, fill)
 
     def batch(self, where: TopicPartition, builder: BatchBuilder, future: RecordFuture) -> None:
         """A batch that is complete as it is; ``future`` is of its first record."""
@@ -155,9 +177,10 @@ class Placer:
             return batch.builder.append_keyed(keys, values, start, timestamp, headers=headers)
 
         while start < len(values):
-            start += self._append(where, fill)
+            start += self.append(where, fill)
 
-    def _append(self, where: TopicPartition, fill: Fill) -> int:
+    def append(self, where: TopicPartition, fill: Fill) -> int:
+        """Lets ``fill`` put records into the partition's open batch; how many it took. NotFoundError: no such one."""
         self._check(where)
         return self._accumulator.append(where, fill)
 
@@ -166,14 +189,19 @@ class Placer:
         if topic is not None and topic.partition(where.partition) is None:
             raise no_partition(where, len(topic.partitions))
 
-    def _partitions(self, topic: str, keys: Nullable, size: int) -> list[int]:
+    def partition_count(self, topic: str) -> int:
+        """How many partitions the topic has."""
+        return len(self._view().topics[topic].partitions)
+
+    def partitions(self, topic: str, keys: Nullable, size: int) -> list[int]:
+        """The partition of each key; ``size`` bytes are counted for the one that takes records without a key."""
         chosen = self._choose(topic, keys, len(self._view().topics[topic].partitions))
         if ANYWHERE in chosen:
-            sticky = self._sticky_partition(topic, size)
+            sticky = self.sticky_partition(topic, size)
             chosen = [sticky if number == ANYWHERE else number for number in chosen]
         return chosen
 
-    def _sticky_partition(self, topic: str, size: int) -> int:
+    def sticky_partition(self, topic: str, size: int) -> int:
         """Where records without a key go until a batch's worth of bytes went there: one that has a leader."""
         partition, sent = self._sticky.get(topic, (-1, 0))
         if partition < 0 or sent >= self._sticky_bytes:
@@ -182,3 +210,7 @@ class Placer:
             partition, sent = random.choice(led or [p.partition for p in partitions]), 0
         self._sticky[topic] = (partition, sent + size)
         return partition
+
+    def unstick(self, topic: str) -> None:
+        """Records without a key go to another partition from now on."""
+        self._sticky.pop(topic, None)

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kcli.core import clock
 from kcli.core.cluster.cluster import Cluster
@@ -28,6 +28,7 @@ from kcli.core.producer import forgotten
 from kcli.core.producer.accumulator import Accumulator, Parked
 from kcli.core.producer.batch import ProducerBatch, RecordFuture
 from kcli.core.producer.metrics import ProducerMetrics
+from kcli.core.producer.origins import Origin
 from kcli.core.producer.partitioner import OwnPartitioner
 from kcli.core.producer.placer import Placer
 from kcli.core.producer.report import Report, Totals
@@ -40,13 +41,16 @@ from kcli.core.producer.serialization import (
     check_size,
     check_timestamp,
     check_values,
+    line_too_long,
     record_size,
     serialized,
 )
+from kcli.core.producer.text_placer import Region, TextFormat, TextPlacer
 from kcli.core.records.builder import BatchBuilder
 from kcli.core.records.codec import CODEC_NAMES, check_level
-from kcli.core.records.kernels import NO_HEADERS, Row
+from kcli.core.records.kernels import NO_HEADERS, Row, Text
 from kcli.core.records.passing import take_over
+from kcli.core.records.text_cut import last_line_end, line_length
 from kcli.core.records.view import BatchView
 from kcli.core.topic_names import check_topic
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, ProducerRecord, TopicPartition
@@ -54,6 +58,8 @@ from kcli.core.types import GroupMetadata, OffsetAndMetadata, ProducerRecord, To
 if TYPE_CHECKING:
     from kcli.core.producer.transactional import Transactional
 
+
+T = TypeVar("T")
 
 _LAST_PATIENCE = 2.0  # seconds that a close takes beyond its timeout where something must be ended
 _MOST_IN_FLIGHT = 5
@@ -95,6 +101,7 @@ class Producer:
             lambda: self._cluster.view,
             self.options.batch_size,
         )
+        self._text_placer = TextPlacer(self._placer)
         self._sender = Sender(self._cluster, self.options, self._accumulator, self._batch_settled)
         self._lock = threading.Lock()
         self._completed = threading.Condition(self._lock)
@@ -179,18 +186,115 @@ class Producer:
             self._submit(record.topic, 1, size, place, future.fail)
         return future
 
-    def send_rows(self, topic: str, rows: Sequence[Row], *, partition: int | None = None) -> None:
+    def send_rows(
+        self,
+        topic: str,
+        rows: Sequence[Row],
+        *,
+        partition: int | None = None,
+        partitions: Sequence[int] | None = None,
+        origin: Any = None,
+    ) -> None:
         """Queues many records, each ``(key, value, header block, timestamp in ms)``, partitioned in one go.
 
-        A header block is what ``encode_headers`` makes, ``NO_HEADERS`` for none. What becomes of them is told per
-        batch, to ``on_delivery``, and in ``totals``.
+        A header block is what ``encode_headers`` makes, ``NO_HEADERS`` for none. ``partitions`` names one for each
+        row. What becomes of them is told per batch, to ``on_delivery``, and in ``totals``; with an ``origin`` the
+        reports say which rows of it they are about.
         """
         if not rows:
             return
+        if partitions is not None and len(partitions) != len(rows):
+            raise ConfigError(f"{len(partitions)} partitions for {len(rows)} rows", why="each row has one")
         size = check_rows(rows)
         for part, share in self._parts(len(rows), size):
-            place = partial(self._placer.rows, topic, rows[part], partition)
-            self._submit(topic, len(rows[part]), share, place)
+            some = rows[part]
+            place = partial(
+                self._placer.rows,
+                topic,
+                some,
+                partition,
+                partitions=None if partitions is None else partitions[part],
+                token=origin,
+                first_row=part.start,
+            )
+            origins = _origins(origin, part.start, len(some))
+            self._submit(topic, len(some), share, place, origins=origins)
+
+    def send_text(
+        self,
+        topic: str,
+        text: Text,
+        *,
+        start: int = 0,
+        end: int | None = None,
+        delimiter: bytes = b"\n",
+        key_delimiter: bytes | None = None,
+        key: bytes | None = None,
+        headers: bytes = NO_HEADERS,
+        partition: int | None = None,
+        timestamp: int | None = None,
+        null_marker: bytes | None = None,
+        empty_is_null: bool = False,
+        longest: int | None = None,
+        origin: Any = None,
+    ) -> int:
+        """Queues the lines of ``text[start:end]``, each a record; returns how many lines that is.
+
+        ``delimiter`` ends a line; ``key_delimiter`` parts key and value at its first occurrence (a line without it
+        has no key), or ``key`` is the key of all. A key or value that is ``null_marker`` becomes null, with
+        ``empty_is_null`` an empty one too. A line above ``longest`` bytes (default ``max.request.size``) fails with
+        RecordTooLargeError and the others go on. The text may be changed when this returns. ``origin``: as in
+        ``send_rows``, rows are lines counted from 0.
+        """
+        stop = len(text) if end is None else end
+        if not 0 <= start <= stop <= len(text):
+            raise ConfigError(f"text[{start}:{stop}]", why=f"there are {len(text)} bytes of it")
+        if not delimiter or key_delimiter == b"":
+            raise ConfigError("an empty delimiter", why="a delimiter has at least one byte")
+        if key is not None and key_delimiter is not None:
+            raise ConfigError("key and key_delimiter together", why="a line has one key")
+        stamp = clock.wall_ms() if timestamp is None else timestamp
+        check_timestamp(stamp)
+        most = self.options.max_request_size if longest is None else longest
+        how = TextFormat(delimiter, key_delimiter, key, headers, null_marker, empty_is_null, most)
+        piece = max(self.options.batch_size, self.options.buffer_memory // 4)
+        row = 0
+        while start < stop:
+            cut = stop
+            if stop - start > piece:  # what waits for memory is done in between
+                cut = last_line_end(text, start, start + piece, delimiter)
+                if cut == start:
+                    cut = min(stop, start + line_length(text, start, stop, delimiter) + len(delimiter))
+            row += self._send_region(topic, Region(text, start, cut, origin, row), how, partition, stamp)
+            start = cut
+        return row
+
+    def _send_region(
+        self, topic: str, region: Region, how: TextFormat, partition: int | None, timestamp: int
+    ) -> int:
+        def refuse(row: int, size: int) -> None:
+            error = line_too_long(topic, size, how.longest)
+            if self._sender.transactions is not None:
+                self._sender.transactions.lost(error)
+            where = TopicPartition(topic, -1)
+            self._account(Report(where, 1, size, -1, error, _origins(region.token, row, 1)))
+
+        if not self._must_park(topic):
+            return self._place(
+                lambda: self._text_placer.place(topic, region, how, partition, timestamp, refuse)
+            )
+        kept = bytes(memoryview(region.text)[region.start : region.end])
+        count = kept.count(how.delimiter) + (not kept.endswith(how.delimiter))
+        copy = Region(kept, 0, len(kept), region.token, region.first_row)
+        origins = _origins(region.token, region.first_row, count)
+        self._park(
+            topic,
+            count,
+            len(kept),
+            lambda: self._text_placer.place(topic, copy, how, partition, timestamp, refuse),
+            origins=origins,
+        )
+        return count
 
     def send_batch(self, where: TopicPartition, batch: BatchView) -> RecordFuture:
         """Queues a whole batch that was read elsewhere, for one partition; the future is of its first record.
@@ -431,12 +535,20 @@ class Producer:
         topic: str,
         count: int,
         size: int,
-        place: Callable[[], None],
+        place: Callable[[], object],
         failed: Callable[[KcliError], None] | None = None,
         *,
         later: bool = False,
+        origins: Sequence[Origin] = (),
     ) -> None:
         """Places records now, or parks them: while the topic's partitions are unknown, or for the sender to place."""
+        if self._must_park(topic) or later:
+            self._park(topic, count, size, place, failed, origins)
+        else:
+            self._place(place)
+
+    def _must_park(self, topic: str) -> bool:
+        """Whether records have to wait for the topic's partitions. Refuses what cannot be sent, waits for memory."""
         self._raise_crash()
         if self._transactions is not None:
             self._transactions.refuse_send()
@@ -448,31 +560,39 @@ class Producer:
         if threading.current_thread() is not self._thread:  # a callback that sends must not wait for itself
             self._accumulator.wait_for_memory()
         self._ensure_thread()
-        if later or view is None or not view.partitions or self._accumulator.is_parked(topic):
-            self._park(topic, count, size, place, failed)
-        else:
-            try:
-                place()
-            except NotFoundError:  # of the partition: it may be new
-                self._cluster.loop.call_threadsafe(self._cluster.request_refresh)
-                raise
+        return view is None or not view.partitions or self._accumulator.is_parked(topic)
+
+    def _place(self, place: Callable[[], T]) -> T:
+        try:
+            placed = place()
+        except NotFoundError:  # of the partition: it may be new
+            self._cluster.loop.call_threadsafe(self._cluster.request_refresh)
+            raise
         self._cluster.loop.wakeup()
+        return placed
 
     def _park(
         self,
         topic: str,
         count: int,
         size: int,
-        place: Callable[[], None],
-        failed: Callable[[KcliError], None] | None,
+        place: Callable[[], object],
+        failed: Callable[[KcliError], None] | None = None,
+        origins: Sequence[Origin] = (),
     ) -> None:
         def fail(error: KcliError) -> None:
             if self._sender.transactions is not None:
                 self._sender.transactions.lost(error)
             if failed is not None:
                 self._contain(lambda: failed(error))
+            report = Report(TopicPartition(topic, -1), count, size, -1, error, origins)
+            self._account(report)
+            over()
+
+        def over() -> None:
             parked.over = True
-            self._account(Report(TopicPartition(topic, -1), count, size, -1, error))
+            with self._lock:
+                self._completed.notify_all()
 
         def place_or_fail() -> None:
             try:
@@ -483,17 +603,18 @@ class Producer:
                 why = f"{type(error).__name__}: {error}"
                 fail(ConfigError(f"a record for {topic} cannot be encoded", why=why))
             else:
-                parked.over = True
-                with self._lock:
-                    self._completed.notify_all()
+                over()
 
         deadline = self._cluster.loop.now() + self.options.delivery_timeout_ms / 1000
         parked = Parked(count, size, deadline, place_or_fail, fail, topic)
         self._accumulator.park(topic, parked)
+        self._cluster.loop.wakeup()
 
     def _batch_settled(self, batch: ProducerBatch) -> None:
         delivery = batch.delivery
-        self._account(Report(batch.where, batch.count, batch.size, delivery.base_offset, delivery.error))
+        self._account(
+            Report(batch.where, batch.count, batch.size, delivery.base_offset, delivery.error, batch.origins)
+        )
         if delivery.watchers:
             with self._lock:
                 watchers, delivery.watchers = delivery.watchers, []
@@ -563,6 +684,11 @@ class Producer:
             self._ended = True
             with self._lock:
                 self._completed.notify_all()
+
+
+def _origins(token: Any, first_row: int, count: int) -> list[Origin]:
+    """The origins of rows that are in no batch."""
+    return [] if token is None else [Origin(0, token, range(first_row, first_row + count))]
 
 
 def check_options(options: ProducerOptions) -> None:

@@ -1,20 +1,26 @@
 """What became of records: per settled batch, and in all."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kcli.core.errors import KcliError
+from kcli.core.producer.origins import Origin
 from kcli.core.types import TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A settled batch, or records that never found one (partition −1). ``base_offset`` −1: not known."""
+    """A settled batch, or records that never found one (partition −1). ``base_offset`` −1: not known.
+
+    ``origins`` are those that the calls were given, for as many of the records as had one.
+    """
 
     where: TopicPartition
     count: int
     size: int
     base_offset: int
     error: KcliError | None
+    origins: Sequence[Origin] = ()
 
 
 @dataclass(slots=True)

@@ -32,6 +32,7 @@ from kcli.core.producer.batch import BatchEvent, BatchState, ProducerBatch
 from kcli.core.producer.expiry import parked_too_long, timed_out
 from kcli.core.producer.idempotence import SEQUENCES, Idempotence
 from kcli.core.producer.metrics import Counters
+from kcli.core.producer.origins import part_of
 from kcli.core.producer.producer_ids import ProducerIds
 from kcli.core.producer.refusals import TOO_FEW_REPLICAS, Refusals
 from kcli.core.producer.requests import answers, produce_request
@@ -398,6 +399,7 @@ class Sender:
         self._accumulator.shrink(batch.where.topic, room)
         for builder in batch.builder.split(room):
             part = ProducerBatch(batch.where, builder, batch.created, batch.deadline, first)
+            part.origins = part_of(batch.origins, first - batch.first, part.count)
             first += part.count
             part.cell.apply(BatchEvent.CLOSE)
             if batch.numbered:

@@ -93,6 +93,15 @@ def check_size(record: ProducerRecord, size: int, largest: int) -> None:
         )
 
 
+def line_too_long(topic: str, size: int, longest: int) -> RecordTooLargeError:
+    """The error for a line that does not fit a record."""
+    return RecordTooLargeError(
+        f"a line of {size:,} bytes for {topic} is too long",
+        why=f"it does not fit a record: max.request.size is {longest:,}",
+        do="check the delimiter (-D), or raise -X max.request.size and the topic's max.message.bytes",
+    )
+
+
 def _size(value: Any) -> int:
     return len(value or b"") if isinstance(value, _BYTES) else _OBJECT_SIZE
 

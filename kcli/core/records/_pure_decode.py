@@ -7,18 +7,19 @@ contradicts itself is a CorruptRecordsError with the byte position. The result i
 (a to k; behind each longer one the rest moves down), and settle the usual record without a call: deltas and lengths
 of few bytes, no headers. A negative number is odd in zigzag form, so "unusual" is marked by making the length odd;
 what is unusual, or does not end where its length says, goes to ``_parse``, which reads it or tells what is wrong.
-A record that ends behind the payload is found by where the last one ends, as records only go forward.
+A record that ends behind the payload is found by where the last one ends, as records only go forward. So the loops
+may notice late that something is wrong; ``_refuse`` then reads strictly from the start and names the first that is.
 """
 
 from struct import Struct
 from struct import error as StructError  # noqa: N812 - it is an exception class
-from typing import NamedTuple
+from typing import NoReturn
 
+from kcli.core.errors import CorruptRecordsError
 from kcli.core.records._pure_headers import skip_headers
 from kcli.core.records._pure_stride import take_equal_records
+from kcli.core.records.shapes import SMALLEST_RECORD, Columns
 from kcli.core.records.varint import Buffer, corrupt, read_varint, read_varlong
-
-SMALLEST_RECORD = 7  # seven fields of at least one byte each
 
 _WINDOW = Struct("11B")
 # The window is read at the last record too, and a quick guess at a key looks up to 127 bytes further: that must not
@@ -26,23 +27,6 @@ _WINDOW = Struct("11B")
 _PADDING = bytes(160)
 _BLOCK = 256
 _CUT = "the payload ends inside a record"
-
-
-class Columns(NamedTuple):
-    """One entry per record in each list. Positions are bytes in the payload; a null starts and ends at −1.
-
-    ``header_starts`` is where the header block (its count) begins, ``header_ends`` is the end of the record.
-    """
-
-    offset_deltas: list[int]
-    timestamp_deltas: list[int]
-    key_starts: list[int]
-    key_ends: list[int]
-    value_starts: list[int]
-    value_ends: list[int]
-    header_starts: list[int]
-    header_ends: list[int]
-    header_counts: list[int]
 
 
 def decode_columns(payload: Buffer, count: int) -> Columns:
@@ -107,9 +91,10 @@ def decode_columns(payload: Buffer, count: int) -> Columns:
             else:
                 rows += (e >> 1, (d >> 1) ^ -(d & 1), key, key_end, start, stop, stop, end, 0)
             at = end
-    except (IndexError, StructError):
-        corrupt(at, _CUT)
-    _check_end(at, size)
+    except (IndexError, StructError, CorruptRecordsError):
+        at = -1
+    if at != size:
+        _refuse(bytes(payload), count)
     return Columns(*(rows[column :: len(Columns._fields)] for column in range(len(Columns._fields))))
 
 
@@ -186,9 +171,10 @@ def decode_values(
                 append(b"")  # so that join ends the last value as well
                 pieces.append(delimiter.join(values))
                 values.clear()
-    except (IndexError, StructError):
-        corrupt(at, _CUT)
-    _check_end(at, size)
+    except (IndexError, StructError, CorruptRecordsError):
+        at = -1
+    if at != size:
+        _refuse(bytes(payload), count)
     return b"".join(pieces), written
 
 
@@ -227,6 +213,12 @@ def _check_count(size: int, count: int) -> None:
         corrupt(0, f"{count} records cannot stand in {size} bytes")
 
 
-def _check_end(position: int, size: int) -> None:
-    if position != size:
-        corrupt(position, f"{size - position} bytes are left behind the last record")
+def _refuse(payload: bytes, count: int) -> NoReturn:
+    """Raise what is wrong with the first record that is, or with the end."""
+    at, size = 0, len(payload)
+    try:
+        for _ in range(count):
+            at = _parse(payload, at, size)[7]
+    except IndexError:
+        corrupt(at, _CUT)
+    corrupt(at, f"{size - at} bytes are left behind the last record")

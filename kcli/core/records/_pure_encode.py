@@ -13,6 +13,7 @@ from itertools import accumulate
 from operator import add
 from typing import Generic, TypeVar
 
+from kcli.core.records.shapes import Row
 from kcli.core.records.varint import (
     INT64_MAX,
     INT64_MIN,
@@ -23,8 +24,6 @@ from kcli.core.records.varint import (
 )
 
 _T = TypeVar("_T")
-Row = tuple[bytes | None, bytes | None, bytes, int]
-"""Key, value, header block, timestamp in ms."""
 
 _CHUNK = 8192  # records looked at in one step: bounds what is measured in vain when a batch is full
 _FEW = 8  # so many lines are encoded one by one: the tables are for many

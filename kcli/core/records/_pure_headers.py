@@ -5,10 +5,11 @@ A block is encoded once and appended to many records; it is decoded only when so
 
 from collections.abc import Sequence
 
+from kcli.core.errors import CorruptRecordsError
+from kcli.core.records.shapes import NO_HEADERS
 from kcli.core.records.varint import Buffer, corrupt, encode_varint, read_varint
 from kcli.core.types import Header
 
-NO_HEADERS = b"\x00"
 _SMALLEST_HEADER = 2  # two lengths
 
 
@@ -30,7 +31,12 @@ def decode_headers(payload: Buffer, start: int, end: int) -> tuple[Header, ...]:
     if data == NO_HEADERS:
         return ()
     bounds: list[tuple[int, int, int, int]] = []
-    position = _walk(data, 0, len(data), bounds)
+    try:
+        position = _walk(data, 0, len(data), bounds)
+    except CorruptRecordsError:
+        data = bytes(payload[:end])
+        _walk(data, start, len(data), [])  # the same again, for the position in the payload
+        raise
     if position != len(data):
         corrupt(start + position, "bytes are left behind the last header")
     return tuple(

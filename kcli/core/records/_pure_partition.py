@@ -26,4 +26,6 @@ def murmur2(key: bytes) -> int:
 
 def partition_keys(keys: Sequence[bytes] | Iterable[bytes], partitions: int) -> list[int]:
     """The partition of each key out of ``partitions``. A key that is null has none: the caller leaves it out."""
+    if partitions < 1:
+        raise ValueError(f"no key has a place in {partitions} partitions")
     return [(murmur2(key) & 0x7FFFFFFF) % partitions for key in keys]

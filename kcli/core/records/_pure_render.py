@@ -15,9 +15,10 @@ from itertools import chain, repeat
 from typing import Any
 
 from kcli.core.records import render_ops as op
-from kcli.core.records._pure_decode import Columns, decode_columns
+from kcli.core.records._pure_decode import decode_columns
 from kcli.core.records._pure_headers import decode_headers
 from kcli.core.records.render_ops import Facts, Program
+from kcli.core.records.shapes import Columns
 from kcli.core.records.varint import INT64_MAX, INT64_MIN, Buffer, corrupt
 
 Piece = Callable[[int], bytes]
@@ -245,8 +246,21 @@ def _headers(batch: _Batch, form: int, *arguments: Any) -> Piece:
         before, after = arguments
         return lambda i: before + _json_flat(found) + after if (found := headers(i)) else b""
     if form == op.HEADERS_EACH:
+        _check_each(arguments[0])
         return lambda i: b"".join([_each(arguments[0], *header) for header in headers(i)])
     raise ValueError(f"there is no form of headers {form!r}")
+
+
+def _check_each(program: Sequence[Sequence[Any]]) -> None:
+    for one in program:
+        code = one[0]
+        if code in (op.BYTES, op.LENGTH):
+            if one[1] not in (op.KEY, op.VALUE):
+                raise ValueError(f"there is no field {one[1]!r}")
+            if code == op.BYTES:
+                _form(one[2], one[4])
+        elif code != op.LITERAL and (code != op.NUMBER or one[1] not in (op.KEY_LENGTH, op.VALUE_LENGTH)):
+            raise ValueError(f"{one!r} is not for headers")
 
 
 def _each(program: Sequence[Sequence[Any]], name: bytes, value: bytes | None) -> bytes:
@@ -261,11 +275,9 @@ def _each(program: Sequence[Sequence[Any]], name: bytes, value: bytes | None) ->
             out.append(_bytes(lambda _, data=fields[one[1]]: data, *one[2:])(0))  # type: ignore[misc]
         elif code == op.LENGTH:
             out.append(_length(lambda _, data=fields[one[1]]: data)(0))  # type: ignore[misc]
-        elif code == op.NUMBER and one[1] in (op.KEY_LENGTH, op.VALUE_LENGTH):
+        else:
             data = fields[one[1] - op.KEY_LENGTH]
             out.append(b"%d" % (-1 if data is None else len(data)))
-        else:
-            raise ValueError(f"{one!r} is not for headers")
     return b"".join(out)
 
 

@@ -9,11 +9,11 @@ from struct import Struct
 from typing import TYPE_CHECKING
 
 from kcli.core.errors import CorruptRecordsError
-from kcli.core.records._pure_decode import SMALLEST_RECORD
 from kcli.core.records.codec import Codec, codec_name
 from kcli.core.records.compression import DEFAULT_LIMIT, decompress
 from kcli.core.records.crc32c import crc32c
 from kcli.core.records.kernels import Columns, decode_columns, decode_values
+from kcli.core.records.shapes import SMALLEST_RECORD
 from kcli.core.records.varint import INT64_MAX, Buffer
 from kcli.core.records.view import BatchView
 

@@ -14,14 +14,19 @@ from kcli.core.records.compression import compress, decompress
 from kcli.core.records.crc32c import crc32c
 from kcli.core.records.kernels import (
     NO_HEADERS,
+    SLICE_BYTES,
     Row,
+    Text,
     decode_columns,
     encode_headers,
     encode_keyed,
     encode_lines,
     encode_record,
     encode_rows,
+    encode_slices,
+    encode_text,
 )
+from kcli.core.records.text_cut import line_length
 from kcli.core.records.varint import INT64_MAX, INT64_MIN, Buffer
 from kcli.core.types import Header
 
@@ -141,6 +146,47 @@ class BatchBuilder:
         if not encoded[1] and not self.count and start < min(len(keys), len(values)):
             one = slice(start, start + 1)
             encoded = encode_keyed(keys[one], values[one], 0, 0, 0, headers, _NO_LIMIT)
+        return self._add(*encoded, timestamp_ms, timestamp_ms)
+
+    def append_text(
+        self,
+        text: Text,
+        start: int,
+        end: int,
+        timestamp_ms: int,
+        *,
+        delimiter: bytes,
+        longest: int,
+        key_delimiter: bytes | None = None,
+        key: bytes | None = None,
+        headers: bytes = NO_HEADERS,
+        null_marker: bytes | None = None,
+        empty_is_null: bool = False,
+    ) -> tuple[int, int]:
+        """Add lines of the region ``text[start:end]`` (see ``encode_text``): how many fitted, and where it stopped."""
+        delta = self._delta(timestamp_ms)
+        if delta is None:
+            return 0, start
+        how = (delimiter, key_delimiter, key, headers, null_marker, empty_is_null)
+        records, taken, position = encode_text(
+            text, start, end, *how, self.count, delta, self._space(), longest
+        )
+        if not taken and not self.count:
+            stop = min(end, start + line_length(text, start, end, delimiter) + len(delimiter))
+            records, taken, position = encode_text(text, start, stop, *how, 0, 0, _NO_LIMIT, longest)
+        return self._add(records, taken, len(records), timestamp_ms, timestamp_ms), position
+
+    def append_slices(
+        self, text: Text, slices: bytes, start: int, timestamp_ms: int, headers: bytes = NO_HEADERS
+    ) -> int:
+        """Add the slices of ``text`` from the ``start``-th on (see ``index_text``); how many of them fitted."""
+        delta = self._delta(timestamp_ms)
+        if delta is None:
+            return 0
+        encoded = encode_slices(text, slices, start, headers, self.count, delta, self._space())
+        if not encoded[1] and not self.count and start * SLICE_BYTES < len(slices):
+            one = slices[start * SLICE_BYTES : (start + 1) * SLICE_BYTES]
+            encoded = encode_slices(text, one, 0, headers, 0, 0, _NO_LIMIT)
         return self._add(*encoded, timestamp_ms, timestamp_ms)
 
     def append_rows(self, rows: Sequence[Row], start: int = 0) -> int:

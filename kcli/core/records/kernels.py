@@ -9,7 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from kcli.core.errors import ConfigError
-from kcli.core.records._pure import NO_HEADERS, Columns, Row
+from kcli.core.records.shapes import NO_HEADERS, Columns, Row
+from kcli.core.records.slices import SLICE_BYTES, Text, gather_slices, slice_columns
 
 if TYPE_CHECKING:
     from kcli.core.records import _pure as _chosen
@@ -35,32 +36,52 @@ else:
 
     _chosen, IMPLEMENTATION = _choose(os.environ.get("KCLI_IMPL", ""))
 
+crc32c = _chosen.crc32c
+crc32c_patch = _chosen.crc32c_patch
 decode_columns = _chosen.decode_columns
 decode_headers = _chosen.decode_headers
+decode_run = _chosen.decode_run
 decode_values = _chosen.decode_values
 encode_headers = _chosen.encode_headers
 encode_keyed = _chosen.encode_keyed
 encode_lines = _chosen.encode_lines
 encode_record = _chosen.encode_record
 encode_rows = _chosen.encode_rows
+encode_slices = _chosen.encode_slices
+encode_text = _chosen.encode_text
+group_slices = _chosen.group_slices
+index_text = _chosen.index_text
 murmur2 = _chosen.murmur2
 partition_keys = _chosen.partition_keys
 render_records = _chosen.render_records
+walk_batches = _chosen.walk_batches
 
 __all__ = [
     "IMPLEMENTATION",
     "NO_HEADERS",
+    "SLICE_BYTES",
     "Columns",
     "Row",
+    "Text",
+    "crc32c",
+    "crc32c_patch",
     "decode_columns",
     "decode_headers",
+    "decode_run",
     "decode_values",
     "encode_headers",
     "encode_keyed",
     "encode_lines",
     "encode_record",
     "encode_rows",
+    "encode_slices",
+    "encode_text",
+    "gather_slices",
+    "group_slices",
+    "index_text",
     "murmur2",
     "partition_keys",
     "render_records",
+    "slice_columns",
+    "walk_batches",
 ]

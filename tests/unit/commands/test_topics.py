@@ -11,8 +11,8 @@ from kcli.cli import cli
 from kcli.commands import topics as module
 from kcli.commands._options import GlobalValues
 from kcli.core.admin.configs import ConfigEntry
-from kcli.core.admin.topics import TopicInfo, unknown_topic
-from kcli.core.cluster.metadata import PartitionView
+from kcli.core.admin.topics import TopicInfo
+from kcli.core.cluster.metadata import PartitionView, unknown_topic
 from kcli.core.cluster.offsets import OffsetInfo
 from kcli.core.errors import BrokerError, KcliError
 from kcli.core.types import TopicPartition, TopicSpec

@@ -1,13 +1,19 @@
 """What was fetched is handed out once, in order, and only of partitions that may be read now."""
 
 from collections.abc import Callable
+from typing import Any
 
-from kcli.core.consumer.fetched import Arrived, cut
+import pytest
+
+from kcli.core.consumer import handout as handout_module
+from kcli.core.consumer.fetched import Arrived, Cut, cut
 from kcli.core.consumer.handout import Handout
-from kcli.core.consumer.subscription import Span, Subscription
+from kcli.core.consumer.subscription import Phase, Span, Subscription
 from kcli.core.options import ConsumerOptions
-from kcli.core.protocol.messages.fetch import FetchResponse, PartitionData
+from kcli.core.protocol.messages.fetch import AbortedTransaction, FetchResponse, PartitionData
+from kcli.core.records.batch import RecordBatch
 from kcli.core.types import TopicPartition
+from tests.interrupting import Interrupter
 from tests.unit.core.consumer.test_transactions import batch, marker
 
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -43,8 +49,7 @@ class Reader:
 
     def take(self, limit: int = 1_000) -> list[tuple[TopicPartition, int, int]]:
         batches = self.handout.take(limit)
-        for one in batches:
-            self.handout.handed_out(one)
+        self.handout.handed_out(batches)
         return [(one.where, one.first, one.stop) for one in batches]
 
     def place(self, where: TopicPartition) -> tuple[int, int]:
@@ -123,3 +128,132 @@ def test_a_position_behind_what_is_not_shown_has_the_epoch_there() -> None:
     reader.handout.begin(arrived)
     assert reader.take() == [(P0, 0, 1)]
     assert (state.position, state.epoch) == (2, 5)
+
+
+def _cut(*parts: RecordBatch, start: int = 0, stop: int | None = None, **row: Any) -> Cut:
+    subscription = Subscription()
+    subscription.assign({P0: Span(start, stop)})
+    state = subscription.get(P0)
+    assert state is not None
+    raw = memoryview(b"".join(part.raw for part in parts))
+    data = PartitionData(partition_index=0, error_code=0, high_watermark=0, records=raw, **row)
+    return cut(state, data, OPTIONS, joins=True)
+
+
+def test_plain_neighbours_are_cut_as_one_batch() -> None:
+    found = _cut(batch(0, count=3), batch(3, count=2), marker(5, 7, abort=False), batch(6, count=4))
+    assert [(b.first, b.stop, b.batch.count, b.then) for b in found.batches] == [(0, 5, 5, 5), (6, 10, 4, 10)]
+    assert (found.position, found.needed) == (10, 0)
+
+
+def test_a_run_is_read_from_the_position_up_to_the_stop() -> None:
+    found = _cut(batch(0, count=3), batch(3, count=2), start=2, stop=4)
+    assert [(b.first, b.stop) for b in found.batches] == [(2, 4)]
+    assert found.position == 5
+
+
+def test_what_was_aborted_is_looked_at_batch_by_batch() -> None:
+    aborted = [AbortedTransaction(producer_id=7, first_offset=0)]
+    found = _cut(batch(0, 7), batch(1), marker(2, 7, abort=True), batch(3), aborted_transactions=aborted)
+    assert [(b.first, b.stop) for b in found.batches] == [(1, 2), (3, 4)]
+
+
+def test_a_batch_that_is_cut_off_ends_the_runs_too() -> None:
+    whole, rest = batch(0, count=3), batch(3, count=2)
+    found = _cut(whole, RecordBatch(rest.raw[:-1]))
+    assert [(b.first, b.stop) for b in found.batches] == [(0, 3)]
+    assert (found.position, found.needed) == (3, len(rest.raw))
+
+
+# --- Ctrl-C ------------------------------------------------------------------------------------------------
+
+
+Given = list[tuple[TopicPartition, int]]
+
+
+class InterruptedReader(Reader):
+    """Polls as a consumer does; whatever was not handed out is fetched again from where it now is."""
+
+    def refill(self) -> None:
+        self.handout.end_open()
+        for where, state in self.subscription.items():
+            if self.handout.empty and state.fetch_from < 10:
+                self.fetched(where, count=10 - state.fetch_from)
+
+    def batches(self, at: int, given: Given) -> bool:
+        """One poll; whether it was interrupted."""
+        self.refill()
+        batches: list[Any] = []
+        with Interrupter(at, handout_module) as interrupter:
+            try:
+                batches = self.handout.take(4)
+                self.handout.handed_out(batches)
+            except KeyboardInterrupt:
+                self.handout.take_back(batches)
+                return True
+        assert not interrupter.hit, "it was swallowed"
+        given += [(one.where, offset) for one in batches for offset in range(one.first, one.stop)]
+        return False
+
+    def records(self, at: int, given: Given) -> bool:
+        """One loop over the records of a poll; whether it was interrupted."""
+        self.refill()
+        with Interrupter(at, handout_module) as interrupter:
+            try:
+                for record in self.handout.one_by_one(self.handout.take(4)):
+                    given.append((TopicPartition(record.topic, record.partition), record.offset))
+            except KeyboardInterrupt:
+                return True
+        assert not interrupter.hit, "it was swallowed"
+        return False
+
+
+@pytest.mark.parametrize("how", ["batches", "records"])
+def test_ctrl_c_between_any_two_steps_loses_nothing_and_keeps_the_order(how: str) -> None:
+    """What the application did not get comes with the next poll; of what it got, one record may come once more."""
+    interrupted, at = True, 0
+    while interrupted:
+        reader, given = InterruptedReader(P0, P1), list[tuple[TopicPartition, int]]()
+        poll = getattr(reader, how)
+        poll(-1, given)  # so that it happens in the middle
+        interrupted = poll(at, given)
+        while any(reader.place(where)[0] < 10 for where in (P0, P1)):
+            poll(-1, given)
+        for place in (P0, P1):
+            offsets = [offset for where, offset in given if where == place]
+            assert list(dict.fromkeys(offsets)) == list(range(10)), f"at step {at}"
+            assert len(offsets) <= 11, f"at step {at}: only the record at hand may come once more"
+        at += 1
+    assert at > 100
+
+
+def test_an_interrupted_poll_moves_no_position() -> None:
+    reader = Reader(P0, P1)
+    reader.fetched(P0, P1)
+    taken = reader.handout.take(1_000)
+    reader.handout.handed_out(taken)
+    assert [reader.place(where) for where in (P0, P1)] == [(10, 10), (10, 10)]
+    reader.handout.take_back(taken)
+    assert [reader.place(where) for where in (P0, P1)] == [(0, 0), (0, 0)]
+
+
+def test_what_was_taken_and_never_handed_out_is_read_again() -> None:
+    reader = Reader(P0)
+    reader.fetched(P0)
+    reader.handout.take(4)
+    reader.handout.end_open()
+    assert reader.place(P0) == (0, 0)
+    assert reader.take() == []
+    reader.fetched(P0)
+    assert reader.take() == [(P0, 0, 10)]
+
+
+def test_an_error_behind_what_is_read_again_is_found_again() -> None:
+    reader = Reader(P0)
+    reader.fetched(P0)
+    state = reader.subscription.get(P0)
+    assert state is not None
+    state.phase = Phase.FAILED
+    reader.handout.take(4)
+    reader.handout.end_open()
+    assert (state.phase, reader.place(P0)) == (Phase.READING, (0, 0))

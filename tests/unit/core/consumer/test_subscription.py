@@ -1,9 +1,11 @@
 """Which partitions are read and from where; answers to older questions are told from new ones."""
 
+import pytest
+
 from kcli.core.consumer.subscription import UNKNOWN, Phase, Span, Subscription
 from kcli.core.types import TopicPartition
 
-P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
+P0, P1, P2 = (TopicPartition("t", number) for number in range(3))
 
 
 def subscribed(**spans: Span) -> Subscription:
@@ -25,6 +27,53 @@ def test_a_new_assignment_replaces_the_old_one() -> None:
     found.assign({P1: Span(3)})
     assert found.get(P0) is None
     assert [where for where, _ in found.items()] == [P1]
+
+
+def test_what_stays_assigned_goes_on_where_it_is() -> None:
+    """As in Java: another partition that comes or goes is no reason to read again what was read."""
+    found = subscribed()
+    state = found.get(P0)
+    assert state is not None
+    found.seek(P0, 7, epoch=3)
+    state.paused, before = True, state.version
+    found.assign({P0: Span(), P2: Span()})
+    assert found.get(P0) is state
+    assert (state.position, state.epoch, state.paused, state.version) == (7, 3, True, before)
+    assert [where for where, _ in found.items()] == [P0, P2]
+
+
+def test_a_start_of_its_own_is_where_it_goes_on() -> None:
+    found = subscribed()
+    found.assign({P0: Span(3)})
+    state = found.get(P0)
+    assert state is not None
+    assert state.position == 3
+
+
+def test_what_stays_assigned_up_to_another_stop_is_cut_anew() -> None:
+    found = subscribed()
+    state = found.get(P1)
+    assert state is not None
+    state.position, state.fetch_from = 2, 5
+    before = state.version
+    found.assign({P1: Span(None, 9)})
+    assert (state.stop, state.position, state.fetch_from) == (9, 2, 2)
+    assert state.version != before
+
+
+@pytest.mark.parametrize(
+    ("position", "phase", "then"), [(7, Phase.READING, 7), (UNKNOWN, Phase.COMMITTED, UNKNOWN)]
+)
+def test_what_has_failed_and_is_assigned_again_is_tried_again(position: int, phase: Phase, then: int) -> None:
+    found = subscribed()
+    state = found.get(P0)
+    assert state is not None
+    state.position = position
+    state.phase = Phase.FAILED
+    found.assign({P0: Span()})
+    state = found.get(P0)
+    assert state is not None
+    assert (state.phase, state.position) == (phase, then)
 
 
 def version(found: Subscription) -> int:
@@ -114,7 +163,7 @@ def test_partitions_are_found_by_what_they_wait_for() -> None:
     found.begin_anew(P0, -1)
     assert [where for where, _ in found.in_phase(Phase.RESET)] == [P0]
     assert [where for where, _ in found.in_phase(Phase.READING)] == [P1]
-    found.seek(P0, 1)
+    found.assign({})
     found.assign({P1: Span()})
     assert found.in_phase(Phase.READING) == found.in_phase(Phase.RESET) == []
     assert [where for where, _ in found.in_phase(Phase.COMMITTED)] == [P1]

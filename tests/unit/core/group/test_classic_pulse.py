@@ -138,7 +138,8 @@ STABLE_OUTCOMES = {
     "UNKNOWN_MEMBER_ID": (S.OUT, "", -1),
     "MEMBER_ID_REQUIRED": (S.OUT, "", -1),
     "FENCED_INSTANCE_ID": (S.FENCED, "m", -1),
-    "GROUP_AUTHORIZATION_FAILED": (S.FENCED, "m", -1),
+    "GROUP_AUTHORIZATION_FAILED": (S.STABLE, "m", 3),
+    "UNKNOWN_SERVER_ERROR": (S.STABLE, "m", 3),
     "COORDINATOR_LOAD_IN_PROGRESS": (S.STABLE, "m", 3),
     "NOT_COORDINATOR": (S.STABLE, "m", 3),
 }
@@ -175,6 +176,24 @@ def test_g5_an_answer_to_what_it_was_changes_nothing(code: str, member_id: str, 
     assert (member.state, member.member_id, member.generation) == (S.STABLE, member_id, generation)
 
 
+def test_g5_what_says_nothing_of_the_membership_is_for_the_next_poll() -> None:
+    """G5: no permission (any more); it may be given again, so that it is not the end."""
+    member, pulse = member_in(S.STABLE)
+    error = answer(pulse, "GROUP_AUTHORIZATION_FAILED", beat(pulse))
+    assert isinstance(error, BrokerError)
+    assert error.exit_code == 4
+    assert member.error is None
+
+
+@pytest.mark.parametrize("code", [one.name for one in Code])
+def test_g5_no_code_makes_a_flood_of_heartbeats(code: str) -> None:
+    """G5: the next one is later, or for another coordinator, or there is none any more."""
+    member, pulse = member_in(S.STABLE)
+    error = answer(pulse, code, beat(pulse, 0.5), 0.5)
+    assert pulse.tick(0.5) > 0.5 or error is not None
+    assert member.state in (S.STABLE, S.REJOIN, S.OUT, S.FENCED)
+
+
 def test_g5_a_fenced_member_knows_why() -> None:
     """G5: exit code 7."""
     member, pulse = member_in(S.STABLE, instance_id="i")
@@ -191,7 +210,9 @@ def test_g6_a_moved_coordinator_is_for_the_link_and_the_heartbeat_is_repeated_at
     assert pulse.tick(0.5) == 0.5
 
 
-@pytest.mark.parametrize("code", ["COORDINATOR_LOAD_IN_PROGRESS", "REQUEST_TIMED_OUT"])
+@pytest.mark.parametrize(
+    "code", ["COORDINATOR_LOAD_IN_PROGRESS", "REQUEST_TIMED_OUT", "UNKNOWN_SERVER_ERROR"]
+)
 def test_g6_a_coordinator_that_is_not_ready_is_asked_again_soon(code: str) -> None:
     """G6: COORDINATOR_LOAD_IN_PROGRESS."""
     _, pulse = member_in(S.STABLE)

@@ -1,11 +1,21 @@
 """Commits in one queue, on a clock of their own and with brokers that answer by script: no socket, no sleep."""
 
+import sys
+from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 import pytest
 
 from kcli.core.cluster.metadata import apply_answer
-from kcli.core.errors import BrokerError, CommitFailedError, ConnectError, KcliError, OutcomeUnknownError
+from kcli.core.errors import (
+    BrokerError,
+    CommitFailedError,
+    ConfigError,
+    ConnectError,
+    KcliError,
+    OutcomeUnknownError,
+)
 from kcli.core.future import Future
 from kcli.core.group.commits import Commits, Committer
 from kcli.core.group.coordinator_link import CoordinatorLink, Seen
@@ -81,7 +91,10 @@ class World:
             for p in topic.partitions
             if isinstance(said, str) or p.partition_index in said
         ]
-        return OffsetCommitResponse(topics=[OffsetCommitResponseTopic(name="t", partitions=rows)])
+        names = [topic.name for topic in request.topics]
+        return OffsetCommitResponse(
+            topics=[OffsetCommitResponseTopic(name=name, partitions=rows) for name in names]
+        )
 
     def submit(
         self, offset: int, *places: TopicPartition, within: float = 10.0, waits: bool = True
@@ -276,6 +289,185 @@ def test_whoever_leaves_abandons_what_is_not_answered(world: World) -> None:
     world.commits.abandon(KcliError("left"))
     assert [str(failed(future)[A]) for future in futures] == ["left", "left"]
     assert world.commits.idle
+
+
+# Many of them
+
+
+def steps(work: Callable[[], object]) -> int:
+    """Instructions that the commits' own code takes."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, _arg: object) -> Any:
+        nonlocal count
+        if not frame.f_code.co_filename.endswith("commits.py"):
+            return None
+        frame.f_trace_opcodes = True
+        count += event == "opcode"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+@pytest.mark.parametrize("waits", [True, False], ids=["async", "sync"])
+@pytest.mark.parametrize("same", [True, False], ids=["same", "moving"])
+@pytest.mark.parametrize("why", ["in flight", "no coordinator", "pause", "joining", "no member", "given up"])
+def test_a_long_queue_costs_each_commit_the_same(world: World, why: str, same: bool, waits: bool) -> None:
+    """Twice as many take twice as long, not four times, whatever the first of them waits for."""
+
+    def commits(number: int) -> None:
+        futures = [world.submit(0 if same else n, waits=waits, within=60) for n in range(number)]
+        if why == "given up":
+            world.commits.pump(world.cluster.loop.now() + 100.0)
+        else:
+            world.commits.abandon(KcliError("left"))
+        assert all(future.done for future in futures)
+
+    world.say = [None]
+    if why in ("in flight", "given up"):
+        world.submit(0)
+    elif why == "no coordinator":
+        world.link.refuted(ConnectError("gone"), world.cluster.loop.now())
+    elif why == "pause":
+        world.say = ["COORDINATOR_LOAD_IN_PROGRESS"]
+        world.submit(0)
+        world.run(0.02)
+    elif why == "joining":
+        world.submit(0)
+        world.membership.who, world.membership.is_joining = GroupMetadata("g", 4, "m"), True
+    else:
+        world.membership.who = None
+    few = steps(lambda: commits(50))
+    assert few
+    assert steps(lambda: commits(200)) < 4 * few * 1.5
+
+
+def test_a_thousand_commits_are_made_in_order_and_each_is_told_once(world: World) -> None:
+    told: list[int] = []
+    for n in range(1_000):
+        world.submit(n, within=100).on_done(lambda _, n=n: told.append(n))
+    world.run(20)
+    assert told == list(range(1_000))
+    assert [offsets[0] for _, offsets in world.sent] == told
+    assert world.commits.idle
+
+
+def test_commits_that_do_not_differ_in_a_partition_are_one_request(world: World) -> None:
+    world.say = ["NONE", {0: "NONE", 1: "TOPIC_AUTHORIZATION_FAILED"}]
+    futures = [
+        world.submit(1),
+        world.submit(5, A),
+        world.submit(5, B),
+        world.submit(5, A, B),
+        world.submit(6, A),
+    ]
+    world.run()
+    assert [offsets for _, offsets in world.sent] == [{0: 1}, {0: 5, 1: 5}, {0: 6}]
+    assert [set(failed(future)) if future.error else set() for future in futures] == [
+        set(),
+        set(),
+        {B},
+        {B},
+        set(),
+    ]
+    assert (world.commits.done, world.commits.failed) == (3, 2)
+
+
+def test_a_callback_that_commits_finds_nothing_half_done(world: World) -> None:
+    """Of two commits in one answer, the first one's callback makes a third: the second is not sent again."""
+    more: list[Future[None]] = []
+    world.submit(1)
+    first, second = world.submit(5, A), world.submit(5, B)
+    first.on_done(lambda _: more.append(world.submit(6, A)))
+    world.run()
+    assert [future.error for future in (first, second, *more)] == [None] * 3
+    assert [offsets for _, offsets in world.sent] == [{0: 1}, {0: 5, 1: 5}, {0: 6}]
+
+
+# What cannot be sent, and what is said of it
+
+UNWRITABLE = {
+    "long metadata": (A, OffsetAndMetadata(1, "x" * 32_768)),
+    "half a character": (A, OffsetAndMetadata(1, "\ud800")),
+    "bytes": (A, OffsetAndMetadata(1, b"note")),  # type: ignore[arg-type]
+    "a topic that is none": (TopicPartition(7, 0), OffsetAndMetadata(1)),  # type: ignore[arg-type]
+    "half a topic": (TopicPartition("\udcff", 0), OffsetAndMetadata(1)),
+    "a large partition": (TopicPartition("t", 2**31), OffsetAndMetadata(1)),
+    "a large epoch": (A, OffsetAndMetadata(1, "", 2**31)),
+    "no epoch": (A, OffsetAndMetadata(1, "", None)),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("what", UNWRITABLE)
+def test_what_kafka_cannot_be_told_fails_by_itself(world: World, what: str) -> None:
+    where, place = UNWRITABLE[what]
+    world.membership.tenures[where] = 1
+    before = world.submit(1)
+    deadline = world.cluster.loop.now() + 10
+    future = world.commits.submit({where: place, B: OffsetAndMetadata(2)}, deadline, through_rebalance=True)
+    after = world.submit(3, within=30)
+    world.run()
+    assert isinstance(failed(future)[where], ConfigError)
+    assert set(failed(future)) == {where}
+    assert [before.error, after.error] == [None, None]
+    assert {0: 3, 1: 2}.items() <= {item for _, offsets in world.sent for item in offsets.items()}
+
+
+def test_no_metadata_is_an_empty_one(world: World) -> None:
+    deadline = world.cluster.loop.now() + 10
+    place = OffsetAndMetadata(1, None)  # type: ignore[arg-type]
+    future = world.commits.submit({A: place}, deadline, through_rebalance=True)
+    world.run()
+    assert future.error is None
+
+
+@pytest.mark.parametrize("how", ["raises", "answers"])
+def test_a_request_that_cannot_be_made_fails_its_commit_only(
+    world: World, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """Whatever is wrong with it: nothing of it comes out of a poll, and the next one goes on."""
+    if how == "answers":
+        world.say = [ZeroDivisionError("defect")]
+    else:
+        send = world.cluster.send
+        defects = [ZeroDivisionError("defect")]
+
+        def sending(request: Any, *where: Any, **options: Any) -> Any:
+            if isinstance(request, OffsetCommitRequest) and defects:
+                raise defects.pop()
+            return send(request, *where, **options)
+
+        monkeypatch.setattr(world.cluster, "send", sending)
+    first, second = world.submit(1), world.submit(2)
+    world.run()
+    assert "ZeroDivisionError" in str(failed(first)[A])
+    assert second.error is None
+    assert world.commits.idle
+
+
+@pytest.mark.parametrize("code", ["UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "REBALANCE_IN_PROGRESS"])
+def test_who_assigned_by_hand_is_not_told_to_join(world: World, code: str) -> None:
+    world.commits.committer = Committer("g")
+    world.say = [code]
+    future = world.submit(5)
+    world.run()
+    assert isinstance(future.error, CommitFailedError)
+    assert "has members" in future.error.do
+    assert "poll" not in future.error.do
+
+
+def test_an_error_that_is_not_about_who_commits_is_not_answered_by_joining(world: World) -> None:
+    world.say = ["TOPIC_AUTHORIZATION_FAILED"]
+    future = world.submit(5)
+    world.run()
+    assert isinstance(future.error, CommitFailedError)
+    assert "members" not in future.error.do
 
 
 # The link

@@ -207,6 +207,39 @@ def test_g13_g14_refusals_are_for_good(code: str) -> None:
     assert pulse.tick(100.0) == NEVER
 
 
+def test_g5_a_topic_that_may_not_be_read_is_told_and_the_member_stays_what_it_is() -> None:
+    """G5: as in Java's client: it goes on by itself when the permission is there."""
+    for member, pulse in (joining(), joined()):
+        before = member.state
+        answer(pulse, beat(pulse, 1.0), "TOPIC_AUTHORIZATION_FAILED", now=1.0)
+        assert member.state is before
+        assert isinstance(member.complaint, BrokerError)
+        assert member.complaint.exit_code == 4
+        assert pulse.tick(1.0) > 1.0
+        answer(pulse, beat(pulse, 9.0), epoch=max(member.generation, 4), given=[0], now=9.0)
+        assert member.state is S.STABLE
+
+
+def test_g5_a_group_that_has_gone_with_its_last_member_is_joined_anew() -> None:
+    """G5: but no group of another kind."""
+    member, pulse = joined()
+    answer(pulse, beat(pulse, 1.0), "GROUP_ID_NOT_FOUND", now=1.0)
+    assert member.state is S.OUT
+    member, pulse = joining()
+    answer(pulse, beat(pulse), "GROUP_ID_NOT_FOUND")
+    assert member.state is S.FENCED
+
+
+@pytest.mark.parametrize("code", [one.name for one in Code])
+@pytest.mark.parametrize("begin", [joining, joined])
+def test_g5_no_code_makes_a_flood_of_heartbeats(begin: Any, code: str) -> None:
+    """G5: the next one is later, or for another coordinator, or there is none any more."""
+    member, pulse = begin()
+    error = answer(pulse, beat(pulse, 1.0), code, now=1.0)
+    assert pulse.tick(1.0) > 1.0 or error is not None
+    assert member.state in (S.JOINING, S.STABLE, S.OUT, S.FENCED)
+
+
 @pytest.mark.parametrize("interval", [0, -5])
 def test_g13_an_interval_of_zero_is_no_flood(interval: int) -> None:
     """G13: ten a second at most."""

@@ -1,0 +1,147 @@
+"""Runs commands in turn and compares them: client CPU and wall time, medians, ratios to a reference. Whole processes."""
+
+from __future__ import annotations
+
+import os
+import platform
+import statistics
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One process as a user starts it. ``records`` it moves; ``stdin`` is a file, stdout goes nowhere."""
+
+    argv: Sequence[str]
+    records: int
+    stdin: Path | None = None
+    environ: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Seconds of user and system time of the process and its children, and of the clock on the wall."""
+
+    cpu: float
+    wall: float
+
+
+class FailedRunError(Exception):
+    """A contender ended with an error: its figure would mean nothing."""
+
+
+def measure(run: Run) -> Cost:
+    """Runs it to its end. Raises FailedRunError with the end of its stderr."""
+    with open(run.stdin or os.devnull, "rb") as stdin, open(os.devnull, "wb") as nowhere:
+        started = time.monotonic()
+        process = subprocess.Popen(
+            run.argv,
+            stdin=stdin,
+            stdout=nowhere,
+            stderr=subprocess.PIPE,
+            env={**environment(), **run.environ},
+        )
+        assert process.stderr is not None
+        said = process.stderr.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        process.stderr.close()
+    if process.returncode:
+        raise FailedRunError(f"{run.argv[0]} ended with {process.returncode}: {said.decode()[-500:]}")
+    return Cost(usage.ru_utime + usage.ru_stime, time.monotonic() - started)
+
+
+@dataclass(slots=True)
+class Contest:
+    """Contenders for one job. ``make`` gives the run of a contender, None when it is not here to be measured.
+
+    ``target`` is the wanted ratio of kcli's records per CPU-second to those of ``against``.
+    """
+
+    name: str
+    contenders: dict[str, Callable[[], Run | None]]
+    against: str
+    target: float | None = None
+    kcli: str = "kcli"
+    costs: dict[str, list[Cost]] = field(default_factory=dict)
+    records: dict[str, int] = field(default_factory=dict)
+    absent: list[str] = field(default_factory=list)
+
+    def round(self) -> None:
+        """Every contender once, in turn."""
+        for name, make in self.contenders.items():
+            run = make()
+            if run is None:
+                if name not in self.absent:
+                    self.absent.append(name)
+                continue
+            self.records[name] = run.records
+            self.costs.setdefault(name, []).append(measure(run))
+
+    def rate(self, name: str) -> float:
+        """Records per CPU-second, the median of the rounds."""
+        return self.records[name] / max(1e-9, statistics.median(cost.cpu for cost in self.costs[name]))
+
+    def wall_rate(self, name: str) -> float:
+        """Records per second on the wall, the median of the rounds."""
+        return self.records[name] / max(1e-9, statistics.median(cost.wall for cost in self.costs[name]))
+
+    @property
+    def ratio(self) -> float | None:
+        """kcli's records per CPU-second, as a multiple of those of ``against``; None where either is missing."""
+        if self.kcli not in self.costs or self.against not in self.costs:
+            return None
+        return self.rate(self.kcli) / self.rate(self.against)
+
+    def report(self) -> str:
+        """A table: records per CPU-second and per second, and both as multiples of ``against``."""
+        lines = [f"-- {self.name}"]
+        reference = self.against if self.against in self.costs else next(iter(self.costs))
+        for name in self.costs:
+            rate, wall = self.rate(name), self.wall_rate(name)
+            lines.append(
+                f"{name:34} {rate / 1e6:8.3f} M/CPU-s {rate / self.rate(reference):7.2f} ×"
+                f"   {wall / 1e6:8.3f} M/s {wall / self.wall_rate(reference):7.2f} ×"
+            )
+        lines.extend(f"{name:34} not measured: it is not installed" for name in self.absent)
+        if self.target is not None:
+            ratio = self.ratio
+            said = "not measured" if ratio is None else "met" if ratio >= self.target else "MISSED"
+            shown = "" if ratio is None else f", is {ratio:.2f} ×"
+            lines.append(f"target: {self.target:g} × {self.against}{shown}: {said}")
+        return "\n".join(lines)
+
+
+def environment() -> dict[str, str]:
+    """That of this process, without the settings of the benchmark itself: kcli would say that it knows none of them."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("KCLI_BENCH_")}
+
+
+def machine() -> str:
+    """What the figures were measured on."""
+    model = "unknown processor"
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        names = [
+            line.split(":", 1)[1].strip() for line in cpuinfo.read_text().splitlines() if "model name" in line
+        ]
+        model = names[0] if names else model
+    load = os.getloadavg()[0]
+    return (
+        f"{os.cpu_count()} × {model}, {platform.system()} {platform.release()}, "
+        f"Python {platform.python_version()}, load {load:.1f} at the start"
+    )
+
+
+def version_of(argv: Sequence[str], line: int = 0) -> str:
+    """The line of its own version that a tool prints."""
+    try:
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+    except OSError:
+        return "not installed"
+    said = [text for text in (done.stdout + done.stderr).splitlines() if text.strip()]
+    return said[min(line, len(said) - 1)].strip() if said else "says nothing"

@@ -1,0 +1,74 @@
+"""Topics that were subscribed to and do not exist: told once each, with the names that come nearest.
+
+It is no error: whoever subscribes may come before whoever creates the topic. Runs in the consumer's thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kcli.core.cluster.cluster import Cluster
+from kcli.core.cluster.metadata import ClusterView, unknown_topic
+from kcli.core.error_codes import NONE
+from kcli.core.future import Future
+from kcli.core.protocol.messages.metadata import MetadataRequest
+
+TELL_AFTER = 5.0
+"""Seconds for which brokers must not have known a topic: its creation takes a moment to get round."""
+
+
+class MissingTopics:
+    """``watch`` what is subscribed to, ``look`` in every turn. ``is_read``: whether anything of a topic is assigned.
+
+    What was assigned of a topic that is gone is an error of the reader's: it is not told twice.
+    """
+
+    def __init__(self, cluster: Cluster, is_read: Callable[[str], object]) -> None:
+        self._cluster = cluster
+        self._is_read = is_read
+        self._names = frozenset[str]()
+        self._view: ClusterView | None = None
+        self._told: set[str] = set()
+
+    def watch(self, names: frozenset[str]) -> None:
+        """These are subscribed to by name, and no others."""
+        self._names, self._view = names, None
+        self._told &= names
+
+    def look(self) -> None:
+        """Tells what is missing, and what was missing and has come; does nothing without news."""
+        view = self._cluster.view
+        if view is self._view:
+            return
+        self._view = view
+        for name in [name for name in self._told if _is_there(view, name)]:
+            self._told.remove(name)
+            self._cluster.hooks.log("info", "group", f"topic {name} is there now")
+        news = {name for name in self._names - self._told if self._is_missing(name)}
+        if news:
+            self._told |= news
+            answer = self._cluster.send(MetadataRequest(topics=None, allow_auto_topic_creation=False))
+            answer.on_done(lambda done: self._tell(news, done))
+
+    def _is_missing(self, name: str) -> bool:
+        return self._cluster.gone(name, TELL_AFTER) is not None and not self._is_read(name)
+
+    def _tell(self, names: set[str], answer: Future[Any]) -> None:
+        """With the names of all topics, if they could be had."""
+        known: list[str] = []
+        if answer.error is None:
+            rows = answer.value.topics
+            known = [row.name for row in rows if row.name and row.error_code == NONE and not row.is_internal]
+        for name in sorted(names & self._told):
+            if name in known or name not in self._names:
+                self._told.discard(name)
+            else:
+                error = unknown_topic(name, known)
+                text = f"{error}; it is subscribed to, and read as soon as it exists ({error.do})"
+                self._cluster.hooks.log("warning", "group", text)
+
+
+def _is_there(view: ClusterView, name: str) -> bool:
+    topic = view.topics.get(name)
+    return topic is not None and topic.error == NONE and bool(topic.partitions)

@@ -1,0 +1,192 @@
+"""Explains what a reader of committed records waits for: asks the leader whose transaction is open (KIP-664), and tells.
+
+Asks without waiting, and only when a partition has stood still for ten seconds. Runs in the consumer's thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from kcli.core import clock
+from kcli.core.cluster.cluster import Cluster
+from kcli.core.cluster.retry import judge
+from kcli.core.consumer.subscription import PartitionState, Subscription
+from kcli.core.consumer.waiting import NOBODY, OpenTransaction, Wait, Waiting, Writer
+from kcli.core.error_codes import NONE
+from kcli.core.errors import BrokerError, ConnectError, KcliError
+from kcli.core.future import Future
+from kcli.core.protocol.messages.describe_producers import (
+    DescribeProducersRequest,
+    PartitionResponse,
+    TopicRequest,
+)
+from kcli.core.types import TopicPartition
+
+
+class OpenTransactions:
+    """``heard`` after every answer about a partition, ``pump`` when ``wake_at`` has come, ``forget`` what is not read."""
+
+    def __init__(self, cluster: Cluster, subscription: Subscription) -> None:
+        self._cluster = cluster
+        self._subscription = subscription
+        self._waiting = Waiting()
+
+    @property
+    def wake_at(self) -> float:
+        """When ``pump`` has something to do."""
+        return self._waiting.wake_at
+
+    def heard(self, state: PartitionState, now: float) -> None:
+        """A fetch has told the partition's bounds; most often there is nothing to do."""
+        stable, offset = state.last_stable, state.fetch_from
+        waits = 0 <= stable <= offset < state.high_watermark
+        if not waits and not self._waiting:
+            return
+        wait = self._waiting.get(state.where)
+        if wait is not None and not (waits and wait.is_for(offset, stable)):
+            self._moved(wait)
+            wait = None
+        if waits and wait is None:
+            self._waiting.stands(state.where, offset, stable, now)
+
+    def forget(self, where: TopicPartition) -> None:
+        """It is not read at present: nobody waits for it."""
+        self._waiting.over(where)
+
+    def close(self) -> None:
+        """Nobody wants to know any more."""
+        self._waiting = Waiting()
+
+    def pump(self, now: float) -> None:
+        """Asks the leaders of those that have stood still for long."""
+        by_leader: dict[int, list[Wait]] = {}
+        for wait in self._waiting.due(now):
+            state = self._state(wait)
+            leader = self._cluster.view.leader(wait.where)
+            if state is None or leader is None or state.position < wait.offset:
+                self._waiting.later(wait, now)  # most often: the application has records to work on
+            else:
+                by_leader.setdefault(leader.id, []).append(wait)
+        for node_id, waits in by_leader.items():
+            self._ask(node_id, waits)
+
+    def snapshot(self) -> dict[TopicPartition, OpenTransaction]:
+        """What is waited for at this moment."""
+        now, found = self._cluster.loop.now(), {}
+        for wait in self._waiting:
+            state = self._state(wait)
+            if state is not None:
+                found[wait.where] = _described(wait, state, now)
+        return found
+
+    def _state(self, wait: Wait) -> PartitionState | None:
+        """Its partition's state, if it is still at the same place."""
+        state = self._subscription.get(wait.where)
+        return state if state is not None and wait.is_for(state.fetch_from, state.last_stable) else None
+
+    # --- asking --------------------------------------------------------------------------------------
+
+    def _ask(self, node_id: int, waits: list[Wait]) -> None:
+        numbers: dict[str, list[int]] = {}
+        for wait in waits:
+            numbers.setdefault(wait.where.topic, []).append(wait.where.partition)
+        topics = [TopicRequest(name=name, partition_indexes=found) for name, found in numbers.items()]
+        answer = self._cluster.send(DescribeProducersRequest(topics=topics), node_id)
+        answer.on_done(lambda done: self._answered(waits, done))
+
+    def _answered(self, waits: Iterable[Wait], answer: Future[Any]) -> None:
+        failure, now = answer.error, self._cluster.loop.now()
+        if failure is not None and not isinstance(failure, KcliError):
+            raise failure
+        rows: dict[TopicPartition, PartitionResponse] = {}
+        if failure is None:
+            for topic in answer.value.topics:
+                rows.update(
+                    {TopicPartition(topic.name, row.partition_index): row for row in topic.partitions}
+                )
+        for wait in waits:
+            if self._waiting.get(wait.where) is wait and self._state(wait):  # else it has moved on meanwhile
+                self._explain(wait, failure or _error(wait, rows.get(wait.where)), rows.get(wait.where), now)
+
+    def _explain(
+        self, wait: Wait, error: KcliError | None, row: PartitionResponse | None, now: float
+    ) -> None:
+        if error is not None and judge(error).retriable and not wait.failures:
+            wait.failures += 1
+            self._waiting.later(wait, now)
+            return
+        writer = NOBODY if error is not None or row is None else _first_writer(row, wait.stable)
+        if writer is None:  # it has ended, and the next fetch will tell
+            self._waiting.later(wait, now)
+            return
+        if error is not None:
+            self._cluster.hooks.log("debug", "fetch", f"{error}; whose transaction is open is not known")
+        if self._waiting.found(wait, writer, now):
+            self._cluster.hooks.log("warning", "fetch", _sentence(wait, now))
+
+    def _moved(self, wait: Wait) -> None:
+        if self._waiting.over(wait.where):
+            text = f"{wait.where}: read_committed does not wait at offset {wait.offset} any more"
+            self._cluster.hooks.log("info", "fetch", text)
+
+
+def _error(wait: Wait, row: PartitionResponse | None) -> KcliError | None:
+    if row is None:
+        return ConnectError(f"the answer left {wait.where} out")
+    if row.error_code != NONE:
+        what = f"describing the producers of {wait.where}"
+        return BrokerError(row.error_code, what, message=row.error_message or "")
+    return None
+
+
+def _first_writer(row: PartitionResponse, stable: int) -> Writer | None:
+    """Whose open transaction is the first in the partition; None when none begins so early."""
+    opened = [one for one in row.active_producers if 0 <= one.current_txn_start_offset <= stable]
+    first = min(opened, key=lambda one: one.current_txn_start_offset, default=None)
+    if first is None:
+        return None
+    return Writer(first.producer_id, first.producer_epoch, first.last_timestamp)
+
+
+def _described(wait: Wait, state: PartitionState, now: float) -> OpenTransaction:
+    writer = wait.writer
+    return OpenTransaction(
+        offset=wait.offset,
+        last_stable_offset=wait.stable,
+        high_watermark=state.high_watermark,
+        since_ms=_wall_ms(wait.since, now),
+        producer_id=writer.producer_id,
+        producer_epoch=writer.producer_epoch,
+        last_timestamp=writer.last_timestamp,
+    )
+
+
+def _sentence(wait: Wait, now: float) -> str:
+    """What the application is told: where it waits, since when, for whom, and what helps."""
+    writer, begin = wait.writer, wait.stable
+    whom = (
+        f"producer {writer.producer_id} (epoch {writer.producer_epoch})" if writer != NOBODY else "a producer"
+    )
+    wrote = f" and that wrote last at {_time(writer.last_timestamp)}" if writer.last_timestamp >= 0 else ""
+    return (
+        f"{wait.where}: read_committed waits at offset {wait.offset} since {_time(_wall_ms(wait.since, now))} for "
+        f"{whom} whose transaction is open since offset {begin}{wrote}; its transaction.timeout.ms "
+        "should end it; isolation.level=read_uncommitted reads past it"
+    )
+
+
+def _wall_ms(then: float, now: float) -> int:
+    """A time of the loop's clock in ms since the epoch."""
+    return clock.wall_ms() - round((now - then) * 1000)
+
+
+def _time(ms: int) -> str:
+    """UTC, or the number where no calendar reaches."""
+    from datetime import UTC, datetime, timedelta
+
+    try:
+        when = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)
+    except OverflowError:
+        return f"{ms} ms"
+    return when.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,142 @@
+"""Which partitions stand before an open transaction, since when, and which of them is to be told now.
+
+Pure: no I/O, given ``now``. ``open_transactions.py`` asks the leaders and tells. Runs in the consumer's thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kcli.core.types import TopicPartition
+
+TELL_AFTER = 10.0
+"""Seconds for which a partition must stand: most transactions have ended by then."""
+TELL_AGAIN = 300.0
+"""Seconds between two words about one topic and one producer."""
+
+_AT_ONCE = 16  # partitions about which leaders are asked in one go
+_LOOK = 1.0  # seconds between two looks for those that are due
+_NEVER = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTransaction:
+    """What a reader of committed records waits for at ``offset``.
+
+    ``last_stable_offset`` is where the first open transaction of the partition begins, at ``offset`` or before it;
+    ``high_watermark`` is the end of the log as of the last fetch. ``since_ms`` is when this reader began to wait,
+    ``last_timestamp`` when the producer wrote last, both in ms since the epoch. What is not known is −1: brokers
+    are asked about the producer when the wait has lasted for 10 s, those before 2.8 cannot tell.
+    """
+
+    offset: int
+    last_stable_offset: int
+    high_watermark: int
+    since_ms: int
+    producer_id: int = -1
+    producer_epoch: int = -1
+    last_timestamp: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """A producer that has a transaction open in a partition, as the partition's leader knows it."""
+
+    producer_id: int
+    producer_epoch: int
+    last_timestamp: int
+
+
+NOBODY = Writer(-1, -1, -1)
+"""A broker that cannot tell whose the transaction is."""
+
+
+@dataclass(slots=True, eq=False)
+class Wait:
+    """One partition that waits at ``offset`` for what is open at ``stable``, since ``since`` by the loop's clock.
+
+    ``due`` is when its leader is to be asked; never while it is being asked. ``told``: the application was told of it,
+    and is to be told when it is over. ``failures`` of the leader to answer, so far.
+    """
+
+    where: TopicPartition
+    offset: int
+    stable: int
+    since: float
+    due: float
+    writer: Writer = NOBODY
+    told: bool = False
+    failures: int = 0
+
+    def is_for(self, offset: int, stable: int) -> bool:
+        """Whether nothing has moved since."""
+        return self.offset == offset and self.stable == stable
+
+
+class Waiting:
+    """``stands`` and ``over`` after every answer; what ``due`` gives back is ``found`` or put off until ``later``.
+
+    Of each topic and producer one partition is told, not more often than every five minutes: a job that commits once
+    a minute in a hundred partitions would fill the screen.
+    """
+
+    def __init__(self) -> None:
+        self.wake_at = _NEVER
+        self._waits: dict[TopicPartition, Wait] = {}
+        self._told: dict[tuple[str, int], float] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._waits)
+
+    def __iter__(self) -> Iterator[Wait]:
+        return iter(self._waits.values())
+
+    def get(self, where: TopicPartition) -> Wait | None:
+        """The partition's wait, if it waits."""
+        return self._waits.get(where)
+
+    def stands(self, where: TopicPartition, offset: int, stable: int, now: float) -> None:
+        """Nothing behind ``offset`` may be read before the transaction at ``stable`` ends."""
+        self._waits[where] = Wait(where, offset, stable, now, now + TELL_AFTER)
+        self.wake_at = min(self.wake_at, now + TELL_AFTER)
+
+    def over(self, where: TopicPartition) -> bool:
+        """It does not wait any more. True if it was the last one behind a producer that was told of."""
+        wait = self._waits.pop(where, None)
+        if wait is None or not wait.told:
+            return False
+        for other in self._waits.values():
+            if other.where.topic == where.topic and other.writer.producer_id == wait.writer.producer_id:
+                other.told = True
+                return False
+        return True
+
+    def due(self, now: float) -> list[Wait]:
+        """Those whose leaders are to be asked now, a few at a time."""
+        if now < self.wake_at:
+            return []
+        found = [wait for wait in self._waits.values() if wait.due <= now][:_AT_ONCE]
+        for wait in found:
+            wait.due = _NEVER
+        self._wake(now)
+        return found
+
+    def later(self, wait: Wait, now: float) -> None:
+        """There was nothing to be told yet."""
+        wait.due = now + TELL_AFTER
+        self.wake_at = min(self.wake_at, wait.due)
+
+    def found(self, wait: Wait, writer: Writer, now: float) -> bool:
+        """Whose transaction it is. True if the application is to be told."""
+        self._told = {key: at for key, at in self._told.items() if now - at < TELL_AGAIN}
+        key = (wait.where.topic, writer.producer_id)
+        is_news = key not in self._told
+        wait.writer, wait.told = writer, wait.told or is_news
+        wait.due = self._told.setdefault(key, now) + TELL_AGAIN
+        self.wake_at = min(self.wake_at, wait.due)
+        return is_news
+
+    def _wake(self, now: float) -> None:
+        first = min((wait.due for wait in self._waits.values()), default=_NEVER)
+        self.wake_at = max(first, now + _LOOK)

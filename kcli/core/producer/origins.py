@@ -1,0 +1,61 @@
+"""Where a batch's records came from: which rows of which call, so that a failure can be told by line. Pure.
+
+One entry per append, never one per record. ``token`` is the caller's and is only handed back; ``rows`` counts within
+the caller's call from 0, as a range or as packed native int32.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+Rows = range | memoryview
+"""Which rows, in order: a range, or a view of native int32."""
+
+
+class Origin(NamedTuple):
+    """Records ``first`` to ``first + len(rows) - 1`` of a batch are these rows of ``token``."""
+
+    first: int
+    token: Any
+    rows: Rows
+
+
+def packed_rows(packed: bytes) -> memoryview:
+    """Rows out of what the kernels pack."""
+    return memoryview(packed).cast("i")
+
+
+def listed_rows(rows: Sequence[int]) -> Rows:
+    """Rows out of any numbers; dense ones become a range."""
+    if rows and rows[-1] - rows[0] + 1 == len(rows):
+        return range(rows[0], rows[-1] + 1)
+    return memoryview(array("i", rows))
+
+
+def shifted(rows: Rows, by: int) -> Rows:
+    """The same rows, counted from another beginning."""
+    if not by:
+        return rows
+    if isinstance(rows, range):
+        return range(rows.start + by, rows.stop + by)
+    return memoryview(array("i", [row + by for row in rows]))
+
+
+def part_of(origins: Sequence[Origin], start: int, count: int) -> list[Origin]:
+    """The origins of ``count`` records from ``start`` on, as those of a batch of their own."""
+    found = []
+    for first, token, rows in origins:
+        low = max(0, start - first)
+        high = min(len(rows), start + count - first)
+        if low < high:
+            found.append(Origin(first + low - start, token, rows[low:high]))
+    return found
+
+
+def each_row(origins: Sequence[Origin]) -> Iterator[tuple[Any, int]]:
+    """(token, row) of every record that has an origin."""
+    for _, token, rows in origins:
+        for row in rows:
+            yield token, row

@@ -1,0 +1,181 @@
+"""Puts lines of text into the open batches of their partitions; the kernels split them, nothing here looks at a line.
+
+Runs where the ``Placer`` runs. One pass where all lines go to one partition, or fill one after the other; with keys
+that choose, the lines are indexed first and then encoded partition by partition.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from kcli.core.producer.batch import ProducerBatch
+from kcli.core.producer.origins import Origin, Rows, packed_rows, shifted
+from kcli.core.producer.placer import Placer
+from kcli.core.records.kernels import (
+    NO_HEADERS,
+    SLICE_BYTES,
+    Text,
+    gather_slices,
+    group_slices,
+    index_text,
+    slice_columns,
+)
+from kcli.core.records.text_cut import line_length
+from kcli.core.types import TopicPartition
+
+Refuse = Callable[[int, int], None]
+"""Told of a line that is too long: its row and its size."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextFormat:
+    """How a line becomes a record; see ``records/_pure_text.py``. ``key`` is for all, and needs no ``key_delimiter``."""
+
+    delimiter: bytes = b"\n"
+    key_delimiter: bytes | None = None
+    key: bytes | None = None
+    headers: bytes = NO_HEADERS
+    null_marker: bytes | None = None
+    empty_is_null: bool = False
+    longest: int = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """``text[start:end]``, whole lines. ``first_row``: the number of its first line among the rows of ``token``."""
+
+    text: Text
+    start: int
+    end: int
+    token: Any = None
+    first_row: int = 0
+
+
+class TextPlacer:
+    """Uses the placer's choice of partitions and its batches."""
+
+    def __init__(self, placer: Placer) -> None:
+        self._placer = placer
+
+    def place(
+        self,
+        topic: str,
+        region: Region,
+        how: TextFormat,
+        partition: int | None,
+        timestamp: int,
+        refuse: Refuse,
+    ) -> int:
+        """Queues the lines of the region and returns how many lines it has, refused ones included."""
+        placer, text, end = self._placer, region.text, region.end
+        if partition is None and how.key_delimiter is None and not placer.spreads_nulls:
+            partition = None if how.key is None else placer.partitions(topic, [how.key], 0)[0]
+            straight = True
+        elif partition is None and not placer.spreads_nulls and placer.partition_count(topic) == 1:
+            partition, straight = 0, True
+        else:
+            straight = partition is not None
+        position, row = region.start, region.first_row
+        while position < end:
+            size = line_length(text, position, end, how.delimiter)
+            if size > how.longest:
+                refuse(row, size)
+                position, row = min(end, position + size + len(how.delimiter)), row + 1
+                continue
+            if straight:
+                taken, position = self._straight(topic, region, how, partition, timestamp, position, row)
+            else:
+                taken, position = self._chosen(topic, region, how, timestamp, position, row)
+            row += taken
+        return row - region.first_row
+
+    def _straight(
+        self,
+        topic: str,
+        region: Region,
+        how: TextFormat,
+        partition: int | None,
+        timestamp: int,
+        start: int,
+        row: int,
+    ) -> tuple[int, int]:
+        """What fits one batch of the partition, or of the one whose turn it is."""
+        position = start
+
+        def fill(batch: ProducerBatch) -> int:
+            nonlocal position
+            first = batch.count
+            taken, position = batch.builder.append_text(
+                region.text,
+                start,
+                region.end,
+                timestamp,
+                delimiter=how.delimiter,
+                longest=how.longest,
+                key_delimiter=how.key_delimiter,
+                key=how.key,
+                headers=how.headers,
+                null_marker=how.null_marker,
+                empty_is_null=how.empty_is_null,
+            )
+            _note(batch, first, region.token, range(row, row + taken))
+            return taken
+
+        to = self._placer.sticky_partition(topic, 0) if partition is None else partition
+        taken = self._placer.append(TopicPartition(topic, to), fill)
+        if partition is None and position < region.end:
+            self._placer.unstick(topic)  # its batch is full: on to another partition (KIP-794)
+        return taken, position
+
+    def _chosen(
+        self, topic: str, region: Region, how: TextFormat, timestamp: int, start: int, row: int
+    ) -> tuple[int, int]:
+        """Each line to the partition of its key."""
+        slices, taken, position = index_text(
+            region.text,
+            start,
+            region.end,
+            how.delimiter,
+            how.key_delimiter,
+            how.null_marker,
+            how.empty_is_null,
+            how.longest,
+        )
+        for number, own, packed in self._groups(topic, region.text, slices, how):
+            rows = shifted(packed_rows(packed), row)
+            self._group(TopicPartition(topic, number), region, own, rows, how, timestamp)
+        return taken, position
+
+    def _groups(
+        self, topic: str, text: Text, slices: bytes, how: TextFormat
+    ) -> list[tuple[int, bytes, bytes]]:
+        placer, count = self._placer, len(slices) // SLICE_BYTES
+        if placer.is_murmur2:
+            sticky = placer.sticky_partition(topic, len(slices))
+            return group_slices(text, slices, placer.partition_count(topic), sticky)
+        keys = [how.key] * count if how.key is not None else slice_columns(text, slices, 0, count)[0]
+        return gather_slices(slices, placer.partitions(topic, keys, len(slices)))
+
+    def _group(
+        self, where: TopicPartition, region: Region, own: bytes, rows: Rows, how: TextFormat, timestamp: int
+    ) -> None:
+        start, text = 0, region.text
+
+        def fill(batch: ProducerBatch) -> int:
+            first = batch.count
+            if how.key is None:
+                taken = batch.builder.append_slices(text, own, start, timestamp, headers=how.headers)
+            else:
+                values = slice_columns(text, own, start, len(rows))[1]
+                keys = [how.key] * len(values)
+                taken = batch.builder.append_keyed(keys, values, 0, timestamp, headers=how.headers)
+            _note(batch, first, region.token, rows[start : start + taken])
+            return taken
+
+        while start < len(rows):
+            start += self._placer.append(where, fill)
+
+
+def _note(batch: ProducerBatch, first: int, token: Any, rows: Rows) -> None:
+    if token is not None and len(rows):
+        batch.origins.append(Origin(first, token, rows))

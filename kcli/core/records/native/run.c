@@ -1,0 +1,255 @@
+/* Runs of plain batches: neighbours that need no look at each one, taken through one call. */
+#include "arguments.h"
+#include "checksum.h"
+#include "kernels.h"
+#include "values.h"
+
+enum {
+    LENGTH_END = 12, /* of the base offset and the length, which counts what follows */
+    CRC_START = 21,  /* of what the checksum covers */
+    HEADER_SIZE = 61,
+    MAGIC = 2,
+    CODEC = 0x07,
+    TRANSACTIONAL = 0x10,
+    CONTROL = 0x20,
+};
+
+struct batch {
+    int64_t base_offset;
+    int64_t length;
+    int64_t leader_epoch;
+    int8_t magic;
+    uint32_t crc;
+    uint16_t attributes;
+    int64_t last_delta;
+    int64_t count;
+};
+
+static inline uint64_t
+load_big(const uint8_t *at, int width)
+{
+    uint64_t number = 0;
+    for (int index = 0; index < width; index++)
+        number = number << 8 | at[index];
+    return number;
+}
+
+static inline int64_t
+load_int32(const uint8_t *at)
+{
+    return (int32_t)(uint32_t)load_big(at, 4);
+}
+
+static struct batch
+load_batch(const uint8_t *at)
+{
+    return (struct batch){
+        .base_offset = (int64_t)load_big(at, 8),
+        .length = load_int32(at + 8),
+        .leader_epoch = load_int32(at + 12),
+        .magic = (int8_t)at[16],
+        .crc = (uint32_t)load_big(at + 17, 4),
+        .attributes = (uint16_t)load_big(at + 21, 2),
+        .last_delta = load_int32(at + 23),
+        .count = load_int32(at + 57),
+    };
+}
+
+struct walk {
+    const uint8_t *data;
+    int64_t size;
+    int64_t start;
+    int64_t limit;
+    uint16_t refused; /* attributes */
+    bool verify;
+    int64_t at;
+    int64_t batches;
+    int64_t records;
+    int64_t first;
+    int64_t then; /* the offset behind the last batch */
+    int64_t epoch;
+};
+
+/* Is this a plain batch that may follow? ``left``: the bytes from its first one on. */
+static bool
+is_plain(const struct walk *walk, const struct batch *batch, int64_t left)
+{
+    if (batch->magic != MAGIC || batch->attributes & walk->refused || batch->length + LENGTH_END > left)
+        return false;
+    const int64_t room = batch->length + LENGTH_END - HEADER_SIZE;
+    if (room < 0 || batch->last_delta < 0)
+        return false;
+    if (batch->count < 0 || batch->count > room / SMALLEST_RECORD || batch->count > batch->last_delta + 1)
+        return false;
+    return batch->base_offset >= 0 && batch->base_offset >= walk->then
+           && batch->base_offset <= INT64_MAX - batch->last_delta - 1;
+}
+
+static bool
+is_whole(const uint8_t *at, const struct batch *batch)
+{
+    return extend_checksum(0, at + CRC_START, (size_t)(batch->length + LENGTH_END - CRC_START)) == batch->crc;
+}
+
+static void
+walk_run(struct walk *walk)
+{
+    while (walk->at - walk->start < walk->limit && walk->size - walk->at >= HEADER_SIZE) {
+        const uint8_t *at = walk->data + walk->at;
+        const struct batch batch = load_batch(at);
+        if (!is_plain(walk, &batch, walk->size - walk->at) || (walk->verify && !is_whole(at, &batch)))
+            break;
+        if (!walk->batches)
+            walk->first = batch.base_offset;
+        walk->at += batch.length + LENGTH_END;
+        walk->then = batch.base_offset + batch.last_delta + 1;
+        walk->epoch = batch.leader_epoch;
+        walk->batches += 1;
+        walk->records += batch.count;
+    }
+}
+
+static void
+walk_releasing(struct walk *walk)
+{
+    if (!walk->verify || walk->size - walk->start < WORTH_RELEASING) {
+        walk_run(walk);
+        return;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    walk_run(walk);
+    Py_END_ALLOW_THREADS
+}
+
+/* walk_batches(data, start, limit, transactional, verify) */
+PyObject *
+walk_batches(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
+{
+    Py_ssize_t start;
+    struct walk walk = {.first = -1, .then = -1, .epoch = -1};
+    if (!check_arguments("walk_batches", count, 5, 5) || !take_start(args[1], &start)
+        || !take_limit(args[2], &walk.limit))
+        return NULL;
+    const int transactional = PyObject_IsTrue(args[3]);
+    const int verify = transactional < 0 ? -1 : PyObject_IsTrue(args[4]);
+    Py_buffer view;
+    if (verify < 0 || PyObject_GetBuffer(args[0], &view, PyBUF_SIMPLE) < 0)
+        return NULL;
+    walk.data = view.buf;
+    walk.size = view.len;
+    walk.at = walk.start = start;
+    walk.refused = CODEC | CONTROL | (transactional ? 0 : TRANSACTIONAL);
+    walk.verify = verify;
+    walk_releasing(&walk);
+    PyBuffer_Release(&view);
+    return Py_BuildValue("(LLLLLL)", (long long)walk.at, (long long)walk.batches, (long long)walk.records,
+                         (long long)walk.first, (long long)walk.then, (long long)walk.epoch);
+}
+
+/* --- decode_run ------------------------------------------------------------------------------------- */
+
+struct run {
+    const uint8_t *data;
+    int64_t size;
+    int64_t first_offset;
+    int64_t last_offset;
+};
+
+/* Is every batch in the data? And how many records can be in them, as far as their sizes allow what they say? */
+static bool
+check_run(const struct run *run, int64_t *records)
+{
+    *records = 0;
+    for (int64_t at = 0; at < run->size;) {
+        if (run->size - at < HEADER_SIZE)
+            return false;
+        const struct batch batch = load_batch(run->data + at);
+        const int64_t size = batch.length + LENGTH_END;
+        if (size < HEADER_SIZE || size > run->size - at)
+            return false;
+        const int64_t most = (size - HEADER_SIZE) / SMALLEST_RECORD;
+        if (batch.count > 0)
+            *records += batch.count < most ? batch.count : most;
+        at += size;
+    }
+    return true;
+}
+
+static int64_t
+minus(int64_t one, int64_t other)
+{
+    int64_t difference;
+    if (__builtin_sub_overflow(one, other, &difference))
+        return one < 0 ? INT64_MIN : INT64_MAX;
+    return difference;
+}
+
+/* ``reader`` is left with the fault. */
+static bool
+find_all_values(const struct run *run, struct values *values, struct reader *reader)
+{
+    for (int64_t at = 0; at < run->size;) {
+        const struct batch batch = load_batch(run->data + at);
+        const int64_t size = batch.length + LENGTH_END;
+        const int64_t first = minus(run->first_offset, batch.base_offset);
+        values->first_delta = first < 0 ? 0 : first;
+        values->last_delta = minus(run->last_offset, batch.base_offset);
+        *reader = open_reader(run->data + at + HEADER_SIZE, size - HEADER_SIZE);
+        if (!find_values(values, reader, batch.count))
+            return false;
+        at += size;
+    }
+    return true;
+}
+
+static PyObject *
+decode(const struct run *run, struct values *values)
+{
+    int64_t records;
+    if (!check_run(run, &records))
+        return PyErr_Format(PyExc_ValueError, "the data is no run of batches");
+    if (!make_places(values, records))
+        return PyErr_NoMemory();
+    struct reader reader;
+    bool good;
+    if (run->size < WORTH_RELEASING) {
+        good = find_all_values(run, values, &reader);
+    } else {
+        Py_BEGIN_ALLOW_THREADS
+        good = find_all_values(run, values, &reader);
+        Py_END_ALLOW_THREADS
+    }
+    PyObject *result = good ? values_object(values) : raise_corruption(&reader.fault);
+    drop_scratch(&values->scratch);
+    return result;
+}
+
+static PyObject *
+decode_data(PyObject *data, struct run *run, struct values *values)
+{
+    Py_buffer view;
+    if (PyObject_GetBuffer(data, &view, PyBUF_SIMPLE) < 0)
+        return NULL;
+    run->data = view.buf;
+    run->size = view.len;
+    PyObject *result = decode(run, values);
+    PyBuffer_Release(&view);
+    return result;
+}
+
+/* decode_run(data, first_offset, last_offset, delimiter, null) */
+PyObject *
+decode_run(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
+{
+    struct values values = {0};
+    struct run run;
+    if (!check_arguments("decode_run", count, 5, 5) || !take_limit(args[1], &run.first_offset)
+        || !take_limit(args[2], &run.last_offset))
+        return NULL;
+    PyObject *delimiter = keep_some_bytes(Py_NewRef(args[3]), &values.delimiter);
+    PyObject *null = delimiter ? keep_some_bytes(Py_NewRef(args[4]), &values.null) : NULL;
+    PyObject *result = null ? decode_data(args[0], &run, &values) : NULL;
+    Py_XDECREF(delimiter);
+    Py_XDECREF(null);
+    return result;
+}

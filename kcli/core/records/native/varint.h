@@ -1,0 +1,50 @@
+/* Zigzag varints: what they are as numbers, how long they get, how they are written.
+ *
+ * Reading them is in reader.h, as it needs bounds and an error position.
+ */
+#ifndef KCLI_VARINT_H
+#define KCLI_VARINT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    VARINT_BYTES = 5,   /* at most, of an int32 */
+    VARLONG_BYTES = 10, /* at most, of an int64 */
+};
+
+/* 0, -1, 1, -2 become 0, 1, 2, 3. Shifting as unsigned: a negative number must not be shifted left in C. */
+static inline uint64_t
+zigzag(int64_t value)
+{
+    return ((uint64_t)value << 1) ^ (value < 0 ? UINT64_MAX : 0);
+}
+
+static inline int64_t
+unzigzag(uint64_t raw)
+{
+    return (int64_t)(raw >> 1) ^ -(int64_t)(raw & 1);
+}
+
+/* Seven bits a byte, rounded up; zero has one byte too. 9/64 is near enough to 1/7 for up to 64 bits. */
+static inline size_t
+varint_size(int64_t value)
+{
+    const unsigned highest = 63 - (unsigned)__builtin_clzll(zigzag(value) | 1);
+    return (highest * 9 + 73) / 64;
+}
+
+/* Writes varint_size(value) bytes and returns the place behind them. */
+static inline uint8_t *
+write_varint(uint8_t *at, int64_t value)
+{
+    uint64_t rest = zigzag(value);
+    while (rest > 0x7F) {
+        *at++ = (uint8_t)(rest | 0x80);
+        rest >>= 7;
+    }
+    *at++ = (uint8_t)rest;
+    return at;
+}
+
+#endif

@@ -1,0 +1,151 @@
+"""Neighbouring plain batches of a fetch as one view: what is asked of a batch can be asked of all of them in one go.
+
+Small batches (16 KB is Java's default) are many, and their records are few: what a reader does for each batch would
+cost more than the records themselves.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from kcli.core.errors import CorruptRecordsError
+from kcli.core.records.batch import HEADER_SIZE, MAGIC, RecordBatch, split_batches
+from kcli.core.records.kernels import Columns, decode_run, walk_batches
+from kcli.core.records.render_ops import Program
+from kcli.core.records.view import BatchView
+from kcli.core.types import Record
+
+_MOST = 1 << 20  # bytes: as much as a large batch, so that no output grows larger than its
+_APPENDED = 1  # the timestamp type of batches whose time is the broker's
+
+
+class BatchRun(BatchView):
+    """Batches of magic 2, not compressed, without markers, whose checksums were compared if that was asked for.
+
+    Offsets and timestamps in columns are relative to those of the first batch, positions are in ``raw``, headers of
+    batches included. What batches differ in (producer, checksum, sequence) is −1 or 0 here; ``batches`` has it.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, raw: memoryview, count: int, next_offset: int) -> None:
+        first = RecordBatch(raw)
+        self.raw = raw
+        self.size = len(raw)
+        self.count = count
+        self.base_offset = first.base_offset
+        self.base_timestamp = first.base_timestamp
+        self.leader_epoch = first.leader_epoch
+        self.last_offset_delta = next_offset - 1 - first.base_offset
+        self.magic = MAGIC
+        self.attributes = self.crc = 0
+        self.max_timestamp = self.producer_id = self.producer_epoch = self.base_sequence = -1
+        self.limit = 0
+
+    def __repr__(self) -> str:
+        return f"BatchRun(base_offset={self.base_offset}, count={self.count}, size={self.size})"
+
+    def batches(self) -> Iterator[RecordBatch]:
+        """The batches one by one."""
+        for batch in split_batches(self.raw):
+            assert isinstance(batch, RecordBatch)
+            yield batch
+
+    def verify(self) -> None:
+        """See BatchView."""
+        for batch in self.batches():
+            batch.verify()
+
+    def check(self) -> None:
+        """See BatchView."""
+        for batch in self.batches():
+            batch.check()
+
+    def payload(self, limit: int | None = None) -> memoryview:  # noqa: ARG002 - nothing is compressed
+        """See BatchView."""
+        return self.raw
+
+    def forget_payload(self) -> None:
+        """Nothing was decompressed: there is nothing to let go of."""
+
+    def values(
+        self,
+        first_offset: int,
+        last_offset: int,
+        delimiter: bytes,
+        null: bytes,
+        limit: int | None = None,  # noqa: ARG002 - nothing is compressed
+    ) -> tuple[bytes, int]:
+        """See BatchView."""
+        try:
+            return decode_run(self.raw, first_offset, last_offset, delimiter, null)
+        except CorruptRecordsError:
+            for batch in self.batches():  # one of them says better what is wrong, and where
+                batch.values(first_offset, last_offset, delimiter, null)
+            raise
+
+    def render(
+        self,
+        program: Program,
+        first_offset: int,
+        last_offset: int,
+        *,
+        limit: int = -1,
+        selected: bytes | bytearray = b"",
+        extras: Sequence[Sequence[bytes | None]] = (),
+    ) -> tuple[bytes, int, int]:
+        """See BatchView; ``selected`` and ``extras`` have an entry for each record of the run."""
+        pieces: list[bytes] = []
+        written, last, index = 0, -1, 0
+        for batch in self.batches():
+            if limit >= 0 and written >= limit:
+                break
+            own = slice(index, index + batch.count)
+            output, some, reached = batch.render(
+                program,
+                first_offset,
+                last_offset,
+                limit=-1 if limit < 0 else limit - written,
+                selected=selected[own],
+                extras=[extra[own] for extra in extras],
+            )
+            pieces.append(output)
+            written += some
+            last = max(last, reached)
+            index += batch.count
+        return b"".join(pieces), written, last
+
+    def records(self, topic: str = "", partition: int = -1, limit: int | None = None) -> Iterator[Record]:
+        """See BatchView."""
+        for batch in self.batches():
+            yield from batch.records(topic, partition, limit)
+
+    def _decode(self, limit: int | None) -> Columns:
+        joined = Columns([], [], [], [], [], [], [], [], [])
+        at = 0
+        for batch in self.batches():
+            columns = batch.columns(limit)
+            offset, time = batch.base_offset - self.base_offset, batch.base_timestamp - self.base_timestamp
+            joined.offset_deltas.extend([delta + offset for delta in columns.offset_deltas])
+            if batch.timestamp_type == _APPENDED:
+                joined.timestamp_deltas.extend([batch.max_timestamp - self.base_timestamp] * batch.count)
+            else:
+                joined.timestamp_deltas.extend([delta + time for delta in columns.timestamp_deltas])
+            for whole, part in zip(joined[2:8], columns[2:8], strict=True):
+                whole.extend([-1 if place < 0 else place + at + HEADER_SIZE for place in part])
+            joined.header_counts.extend(columns.header_counts)
+            at += batch.size
+        return joined
+
+
+def plain_run(data: memoryview, start: int, *, transactional: bool, verify: bool) -> BatchView | None:
+    """The run of plain batches at ``start``, of one leader epoch and of about 1 MB at most; None when there is none.
+
+    One batch alone is that batch. Checksums of what is returned were compared, with ``verify``.
+    """
+    end, batches, records, _, then, epoch = walk_batches(data, start, _MOST, transactional, verify)
+    if not batches:
+        return None
+    raw = data[start:end]
+    if batches == 1:
+        return RecordBatch(raw)
+    run = BatchRun(raw, records, then)
+    return run if run.leader_epoch == epoch else next(run.batches())

@@ -1,0 +1,26 @@
+"""Where text may be cut into regions of whole lines: always behind a delimiter, counted from left to right."""
+
+
+def last_line_end(text: bytes | bytearray, start: int, stop: int, delimiter: bytes) -> int:
+    """Behind the last whole delimiter of ``text[start:stop]``; ``start`` when there is none.
+
+    A line begins at ``start``. A delimiter that can overlap itself (``\\n\\n``) has to be looked for from there: what
+    stands last may be the end of one delimiter and the beginning of the next line.
+    """
+    if not _overlaps(delimiter):
+        at = text.rfind(delimiter, start, stop)
+        return start if at < 0 else at + len(delimiter)
+    end = start
+    while (at := text.find(delimiter, end, stop)) >= 0:
+        end = at + len(delimiter)
+    return end
+
+
+def line_length(text: bytes | bytearray, start: int, end: int, delimiter: bytes) -> int:
+    """The length of the line that begins at ``start``, without its delimiter."""
+    at = text.find(delimiter, start, end)
+    return (end if at < 0 else at) - start
+
+
+def _overlaps(delimiter: bytes) -> bool:
+    return any(delimiter.startswith(delimiter[at:]) for at in range(1, len(delimiter)))

@@ -1,0 +1,20 @@
+"""Libraries that come with an extra: imported on use, and named with their extra when they are missing."""
+
+import importlib
+from typing import Any
+
+from kcli.core.errors import ConfigError
+
+PACKAGE = "kcli-kafka"
+
+
+def library(module: str, *, extra: str, wanted_by: str) -> Any:
+    """The module; ConfigError says what to install. An import that fails for another reason is told as it is."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ConfigError(
+            f"{wanted_by} needs a library that is not installed",
+            why=str(error),
+            do=f"pip install '{PACKAGE}[{extra}]'",
+        ) from None

@@ -1,0 +1,129 @@
+"""The serdes of topics that brokers keep: ``consumer_offsets``, ``transaction_state``, ``share_group_state``. Read only.
+
+The form is that of Kafka's own formatters: ``{"type": 1, "name": …, "data": {…}}`` for a key, ``{"version": 3, …}`` for a
+value. A type or version that is not known here keeps its bytes in base64: it comes from a newer broker.
+"""
+
+import base64
+from typing import Any
+
+from kcli.core.errors import ProtocolError
+from kcli.core.group.consumer_protocol import PROTOCOL_TYPE, decode_assignment, decode_subscription
+from kcli.core.protocol import compiler
+from kcli.core.protocol.schema import UUID, Array, Struct
+from kcli.serde.errors import DecodeError, EncodeError
+from kcli.serde.internal.group_records import NEVER, GroupMetadataValue
+from kcli.serde.internal.kinds import KINDS, TRANSACTION_STATES
+from kcli.serde.internal.transaction_records import TransactionLogValue
+from kcli.serde.serde import JsonValue, Place, Serde
+
+
+class InternalTopicSerde(Serde):
+    """Keys and values of one such topic. A value's kind is told by its key: ``place.key``."""
+
+    can_encode = False
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._kinds = KINDS[name]
+
+    def decode(self, data: bytes, place: Place) -> JsonValue:
+        return self._key(data, place) if place.part == "key" else self._value(data, place)
+
+    def encode(self, value: JsonValue, place: Place) -> bytes:  # noqa: ARG002 - it refuses all
+        raise EncodeError(f"the {place.part} cannot be written", why=f"{self.name} is only read")
+
+    def _key(self, data: bytes, place: Place) -> JsonValue:
+        number = _number(data, place)
+        kind = self._kinds.get(number)
+        if kind is None:
+            return {"type": number, **_raw(data[2:])}
+        return {"type": number, "name": kind.name, "data": _fields(_read(kind.key, data, 0, NEVER, place))}
+
+    def _value(self, data: bytes, place: Place) -> JsonValue:
+        version = _number(data, place)
+        if place.key is None:
+            raise DecodeError(
+                "the value cannot be told apart", why="its key, which says what it is, is missing"
+            )
+        kind = self._kinds.get(_number(place.key, place))
+        if kind is None:
+            return {"version": version, **_raw(data[2:])}
+        cls: Any = kind.value
+        if not cls.versions[0] <= version <= cls.versions[1]:
+            return {"version": version, "name": kind.name, **_raw(data[2:])}
+        found = _read(cls, data, version, cls.flexible, place)
+        return {"version": version, "name": kind.name, "data": _shown(found, version)}
+
+
+def _number(data: bytes, place: Place) -> int:
+    if len(data) < 2:
+        raise DecodeError(
+            f"the {place.part} cannot be read", why=f"it has {len(data)} bytes, less than a version"
+        )
+    return int.from_bytes(data[:2], "big", signed=True)
+
+
+def _raw(data: bytes) -> dict[str, str]:
+    return {"data": base64.b64encode(data).decode(), "data_encoding": "base64"}
+
+
+def _read(cls: type[Struct], data: bytes, version: int, flexible: int, place: Place) -> Struct:
+    try:
+        found, end = compiler.decode(cls, memoryview(data), 2, version, flexible=version >= flexible)
+    except ProtocolError as error:
+        raise DecodeError(f"the {place.part} is no {cls.__name__}", why=str(error)) from None
+    if end != len(data):
+        why = f"{len(data) - end} bytes are left behind the end"
+        raise DecodeError(f"the {place.part} is no {cls.__name__}", why=why)
+    return found
+
+
+def _shown(found: Struct, version: int) -> dict[str, Any]:
+    """The fields of this version, with what else can be said about them."""
+    fields = _fields(found, version)
+    if isinstance(found, TransactionLogValue):
+        fields["transaction_status"] = TRANSACTION_STATES.get(
+            found.transaction_status, found.transaction_status
+        )
+    elif isinstance(found, GroupMetadataValue) and found.protocol_type == PROTOCOL_TYPE:
+        for member, shown in zip(found.members, fields["members"], strict=True):
+            _show_protocol(shown, "subscription", member.subscription)
+            _show_protocol(shown, "assignment", member.assignment)
+    return fields
+
+
+def _show_protocol(shown: dict[str, Any], part: str, data: Any) -> None:
+    """Replaces the bytes of a member of a ``consumer`` group by what they say, if they can be read."""
+    try:
+        if part == "subscription":
+            told = decode_subscription(data, shown["member_id"])
+            shown[part] = {"topics": list(told.topics), "owned_partitions": _places(told.owned_partitions)}
+        else:
+            shown[part] = {"partitions": _places(decode_assignment(data, shown["member_id"]).partitions)}
+    except ProtocolError:
+        return  # another client's own form: the base64 stays
+
+
+def _places(partitions: Any) -> list[dict[str, Any]]:
+    return [{"topic": topic, "partition": partition} for topic, partition in partitions]
+
+
+def _fields(found: Struct, version: int = 0) -> dict[str, Any]:
+    return {
+        row.name: _plain(getattr(found, row.name), row.type, version)
+        for row in found.fields
+        if row.present(version)
+    }
+
+
+def _plain(value: Any, kind: Any, version: int) -> Any:
+    if value is None:
+        return None
+    if isinstance(kind, Array):
+        return [_plain(item, kind.element, version) for item in value]
+    if isinstance(kind, type):
+        return _fields(value, version)
+    if kind == UUID:
+        return base64.urlsafe_b64encode(value).decode().rstrip("=")  # as Kafka prints ids
+    return base64.b64encode(value).decode() if isinstance(value, bytes | memoryview) else value

@@ -1,0 +1,91 @@
+"""The serde ``jsonschema``: JSON in Confluent's framing. Read without asking anybody; validated before it is written."""
+
+import functools
+from pathlib import Path
+from typing import Any
+
+from kcli.core.errors import KcliError
+from kcli.serde.errors import DecodeError
+from kcli.serde.extras import library
+from kcli.serde.framing import unframe
+from kcli.serde.json_text import dump_json, parse_json
+from kcli.serde.registry.client import Schema
+from kcli.serde.schema_serde import SchemaSerde, read_schema_file, unusable_file
+from kcli.serde.serde import JsonValue, Place
+
+
+class JsonSchemaCodec:
+    """One JSON Schema; references are looked up among those given, never on the network."""
+
+    path: tuple[int, ...] | None = None
+
+    def __init__(self, text: str, references: list[tuple[str, str]]) -> None:
+        self._schema = parse_json(text)
+        self._references = [(name, parse_json(inner)) for name, inner in references]
+        self.name = str(self._schema.get("title", "")) if isinstance(self._schema, dict) else ""
+
+    def decode(self, payload: bytes, path: tuple[int, ...]) -> JsonValue:
+        """Any JSON; ValueError."""
+        del path  # only Protobuf has one
+        return parse_json(payload)
+
+    def encode(self, value: JsonValue) -> bytes:
+        """JSON that fits the schema; ValueError says where it does not."""
+        try:
+            error = next(iter(self._validator.iter_errors(value)), None)
+        except KcliError:
+            raise
+        except Exception as failure:
+            # a reference that is nowhere, a pattern that is none, a schema that refers to itself without end
+            raise ValueError(
+                f"the schema cannot be applied: {type(failure).__name__}: {failure}"
+            ) from failure
+        if error is not None:
+            message = error.message if len(error.message) <= 300 else error.message[:299] + "…"
+            raise ValueError(
+                f"{error.json_path.removeprefix('$').removeprefix('.') or 'the whole'}: {message}"
+            )
+        return dump_json(value).encode()
+
+    @functools.cached_property
+    def _validator(self) -> Any:
+        jsonschema = library("jsonschema", extra="jsonschema", wanted_by="the serde jsonschema")
+        referencing = library("referencing", extra="jsonschema", wanted_by="the serde jsonschema")
+        standard = library("referencing.jsonschema", extra="jsonschema", wanted_by="the serde jsonschema")
+        kind = jsonschema.validators.validator_for(self._schema, default=jsonschema.Draft7Validator)
+        kind.check_schema(self._schema)
+        resources = []
+        for name, inner in self._references:
+            resource = referencing.Resource.from_contents(inner, default_specification=standard.DRAFT7)
+            resources += [(name, resource), (resource.id() or name, resource)]
+        # An explicit table: the default one would fetch what it does not know over the network.
+        return kind(self._schema, registry=referencing.Registry().with_resources(resources))
+
+
+class JsonSchemaSerde(SchemaSerde):
+    """JSON in Confluent's framing."""
+
+    kind = "JSON"
+
+    def asks_registry(self, *, writing: bool) -> bool:
+        return writing and super().asks_registry(writing=writing)
+
+    def decode(self, data: bytes, place: Place) -> JsonValue:
+        framed = unframe(data, place) if self._framed else None
+        try:
+            return parse_json(framed.payload if framed else data)
+        except ValueError as error:
+            what = f"the {place.part} is not JSON"
+            raise DecodeError(what, why=str(error), schema_id=framed.schema_id if framed else None) from None
+
+    def compile(self, schema: Schema, references: list[tuple[str, Schema]]) -> JsonSchemaCodec:
+        return JsonSchemaCodec(schema.text, [(name, inner.text) for name, inner in references])
+
+    def compile_file(self, path: Path) -> JsonSchemaCodec:
+        try:
+            return JsonSchemaCodec(read_schema_file(path), [])
+        except ValueError as error:
+            raise unusable_file(path, str(error)) from None
+
+    def schema_of_file(self, path: Path) -> Schema:
+        return Schema(-1, self.kind, read_schema_file(path))

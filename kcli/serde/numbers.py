@@ -1,0 +1,136 @@
+"""The numbers of Java's serializers: ``short``, ``int``, ``long``, ``float``, ``double``, big-endian. Pure.
+
+Doubles that JSON has no number for are the strings ``NaN``, ``Infinity`` and ``-Infinity``, as in Protobuf's JSON.
+"""
+
+import math
+import struct
+from typing import Any
+
+from kcli.serde.errors import DecodeError, EncodeError
+from kcli.serde.json_text import dump_json
+from kcli.serde.serde import JsonValue, Place, Serde, text_of_line
+
+NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+_FLOAT32 = struct.Struct(">f")
+
+
+class IntegerSerde(Serde):
+    """A signed integer of a fixed size."""
+
+    def __init__(self, name: str, size: int) -> None:
+        self.name = name
+        self._size = size
+
+    def decode(self, data: bytes, place: Place) -> int:
+        check_size(data, self._size, self.name, place)
+        return int.from_bytes(data, "big", signed=True)
+
+    def encode(self, value: JsonValue, place: Place) -> bytes:
+        number = _integer(value, self.name, place)
+        try:
+            return number.to_bytes(self._size, "big", signed=True)
+        except OverflowError:
+            last = (1 << (8 * self._size - 1)) - 1
+            raise EncodeError(
+                f"the {place.part} {_short(value)} does not fit {_a(self.name)}",
+                why=f"it goes from {-last - 1} to {last}",
+            ) from None
+
+    def encode_text(self, data: bytes, place: Place) -> bytes:
+        return self.encode(text_of_line(data, place), place)
+
+
+class FloatSerde(Serde):
+    """``float`` (32 bit) or ``double`` (64 bit)."""
+
+    def __init__(self, name: str, size: int) -> None:
+        self.name = name
+        self._codec = struct.Struct(">f" if size == 4 else ">d")
+
+    def decode(self, data: bytes, place: Place) -> float | str:
+        check_size(data, self._codec.size, self.name, place)
+        (value,) = self._codec.unpack(data)
+        return json_float(value) if self._codec.size == 8 else json_float32(value)
+
+    def decode_text(self, data: bytes, place: Place) -> str:
+        value = self.decode(data, place)
+        return value if isinstance(value, str) else dump_json(value)
+
+    def encode(self, value: JsonValue, place: Place) -> bytes:
+        number = _float(value, self.name, place)
+        try:
+            return self._codec.pack(number)
+        except OverflowError:
+            what = f"the {place.part} {_short(value)} does not fit {_a(self.name)}"
+            raise EncodeError(what, why="it is too large") from None
+
+    def encode_text(self, data: bytes, place: Place) -> bytes:
+        return self.encode(text_of_line(data, place), place)
+
+
+def json_float(value: float) -> float | str:
+    """What JSON has for a double."""
+    if math.isfinite(value):
+        return value
+    return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
+
+
+def json_float32(value: float) -> float | str:
+    """The shortest number that is this 32-bit float: 0.1, not 0.10000000149011612."""
+    if not math.isfinite(value):
+        return json_float(value)
+    for digits in range(6, 9):
+        shorter = float(f"{value:.{digits}g}")
+        try:
+            if _FLOAT32.unpack(_FLOAT32.pack(shorter))[0] == value:
+                return shorter
+        except OverflowError:  # rounded up beyond the largest float
+            continue
+    return float(f"{value:.9g}")
+
+
+def check_size(data: bytes, size: int, name: str, place: Place) -> None:
+    """DecodeError for data of another size."""
+    if len(data) != size:
+        raise DecodeError(
+            f"the {place.part} is not {_a(name)}", why=f"it has {len(data)} bytes, {_a(name)} has {size}"
+        )
+
+
+def _integer(value: Any, name: str, place: Place) -> int:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, str) and len(value) <= 40:
+        try:
+            return int(value)
+        except ValueError:
+            pass
+    raise EncodeError(f"the {place.part} {_short(value)} is not {_a(name)}", why="it is no whole number")
+
+
+def _float(value: Any, name: str, place: Place) -> float:
+    if isinstance(value, str) and value in NOT_FINITE:
+        return NOT_FINITE[value]
+    if isinstance(value, int | float | str) and not isinstance(value, bool):
+        try:
+            number = float(value)
+        except (ValueError, OverflowError):
+            number = math.inf
+        if math.isfinite(number):
+            return number
+    raise EncodeError(
+        f"the {place.part} {_short(value)} is not {_a(name)}",
+        why="it is no number of that range; beside numbers there are NaN, Infinity and -Infinity",
+    )
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+def _a(name: str) -> str:
+    return f"an {name}" if name == "int" else f"a {name}"

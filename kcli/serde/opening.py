@@ -1,0 +1,127 @@
+"""From what was asked for (``names``) to serdes that work; what can be wrong before the first record is told here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kcli.core.errors import ConfigError
+from kcli.serde.extras import library
+from kcli.serde.names import INTERNAL, SerdeSpec, SerdeSpecs
+from kcli.serde.registry.options import RegistryOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+    from kcli.serde.registry.client import Registry
+    from kcli.serde.schema_serde import SchemaSerde
+    from kcli.serde.serde import Serde
+
+_LIBRARY = {"avro": "fastavro", "protobuf": "google.protobuf"}
+_SIZES = {"short": 2, "int": 4, "long": 8, "float": 4, "double": 8}
+
+
+@dataclass(slots=True)
+class Serdes:
+    """The serdes of a command; None leaves bytes as they are. A context manager."""
+
+    key: Serde | None = None
+    value: Serde | None = None
+    registry: Registry | None = None
+    """The registry, if a serde asks one: for ``subject_of`` in messages."""
+
+    def prepare(self, topic: str) -> None:
+        """For produce: finds the schemas to write ``topic`` with, so that what is wrong is told before any input."""
+        for part, serde in (("key", self.key), ("value", self.value)):
+            if serde is not None:
+                serde.prepare(topic, part)
+
+    def close(self) -> None:
+        """Ends what is open."""
+        if self.registry is not None:
+            self.registry.close()
+
+    def __enter__(self) -> Serdes:
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def open_serdes(
+    specs: SerdeSpecs,
+    options: RegistryOptions | None = None,
+    *,
+    writing: bool = False,
+    allow_plaintext_secrets: bool = False,
+    registry: Registry | None = None,
+) -> Serdes:
+    """The serdes of ``specs``; ConfigError for a missing library, file, or address of a registry. No network use yet.
+
+    ``writing``: they are to encode. ``registry`` replaces the one that ``options`` describe.
+    """
+    serdes = Serdes(registry=registry)
+
+    def the_registry() -> Registry:
+        if serdes.registry is None:
+            from kcli.serde.registry.client import Registry
+
+            serdes.registry = Registry(
+                options or RegistryOptions(), allow_plaintext_secrets=allow_plaintext_secrets
+            )
+        return serdes.registry
+
+    serdes.key = None if specs.key is None else _open(specs.key, "key", the_registry, writing)
+    serdes.value = None if specs.value is None else _open(specs.value, "value", the_registry, writing)
+    return serdes
+
+
+def _open(spec: SerdeSpec, part: str, registry: Callable[[], Registry], writing: bool) -> Serde:
+    name = spec.name
+    if name in _SIZES:
+        from kcli.serde.numbers import FloatSerde, IntegerSerde
+
+        made = FloatSerde if name in ("float", "double") else IntegerSerde
+        return made(name, _SIZES[name])
+    if name in INTERNAL:
+        from kcli.serde.internal.serde import InternalTopicSerde
+
+        if writing:
+            raise ConfigError(f"-s {part}={name} is only read", why="brokers alone write these records")
+        return InternalTopicSerde(name)
+    if name in ("avro", "protobuf", "jsonschema"):
+        return _open_with_schema(spec, registry, writing)
+    from kcli.serde import text
+
+    if name == "json":
+        return text.JsonSerde()
+    if name == "hex":
+        return text.HexSerde()
+    return text.Base64Serde() if name == "base64" else text.StringSerde()
+
+
+def _open_with_schema(spec: SerdeSpec, registry: Callable[[], Registry], writing: bool) -> Serde:
+    needed = _LIBRARY.get(spec.name) or ("jsonschema" if writing else "")
+    if needed:
+        library(needed, extra=spec.name, wanted_by=f"the serde {spec.name}")
+    serde = _schema_serde(spec.name)(spec, registry)
+    if serde.asks_registry(writing=writing):
+        registry()
+    return serde
+
+
+def _schema_serde(name: str) -> type[SchemaSerde]:
+    if name == "avro":
+        from kcli.serde.avro.serde import AvroSerde
+
+        return AvroSerde
+    if name == "protobuf":
+        from kcli.serde.protobuf.serde import ProtobufSerde
+
+        return ProtobufSerde
+    from kcli.serde.json_schema import JsonSchemaSerde
+
+    return JsonSchemaSerde

@@ -1,0 +1,1 @@
+"""A client of schema registries that speak Confluent's REST API. One thread: whoever decodes or encodes."""

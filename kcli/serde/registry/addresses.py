@@ -1,0 +1,119 @@
+"""Where registries are, taken from ``schema.registry.url``, and who we are there. Pure; secrets never show in ``str``."""
+
+import base64
+from dataclasses import dataclass, field
+from urllib.parse import unquote, urlsplit
+
+from kcli.core.errors import ConfigError
+from kcli.serde.registry.options import RegistryOptions
+
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """One registry. ``path`` has no slash at its end; ``authorization`` is the header's value, or empty."""
+
+    secure: bool
+    host: str
+    port: int
+    path: str = ""
+    authorization: str = field(default="", repr=False)
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'https' if self.secure else 'http'}://{host}:{self.port}{self.path}"
+
+
+def addresses(options: RegistryOptions, *, allow_plaintext_secrets: bool = False) -> tuple[Address, ...]:
+    """The registries to ask, in order; ConfigError for what is no address, and for secrets over plain HTTP."""
+    common = _common_authorization(options)
+    found = []
+    for text in options.schema_registry_url.split(","):
+        if text.strip():
+            address = _parse(text.strip(), common, options.basic_auth_credentials_source)
+            if not allow_plaintext_secrets:
+                _refuse_plaintext(address)
+            found.append(address)
+    if not found:
+        raise ConfigError(
+            "no schema registry is named",
+            why="this serde asks one for the schemas of records",
+            do="-X schema.registry.url=http://HOST:8081, or a schema in a file: file=FILE",
+        )
+    return tuple(found)
+
+
+def _parse(text: str, common: str, source: str) -> Address:
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+    except ValueError:
+        parts, port = urlsplit(""), None
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise ConfigError(
+            f"schema.registry.url={_without_secrets(text)!r} is no address",
+            why="it is http or https, a host, and perhaps a port and a path",
+            do="http://HOST:8081, for example",
+        )
+    authorization = common
+    if parts.username is not None and source in ("", "URL"):
+        authorization = _basic(unquote(parts.username), unquote(parts.password or ""))
+    secure = parts.scheme == "https"
+    return Address(
+        secure, parts.hostname, port or (443 if secure else 80), parts.path.rstrip("/"), authorization
+    )
+
+
+def _common_authorization(options: RegistryOptions) -> str:
+    """What is sent to every registry."""
+    if options.basic_auth_user_info and options.bearer_auth_token:
+        raise ConfigError(
+            "basic.auth.user.info and bearer.auth.token together",
+            why="a registry is told one of them",
+            do="leave one out",
+        )
+    if options.bearer_auth_token:
+        _refuse_controls("bearer.auth.token", options.bearer_auth_token)
+        return f"Bearer {options.bearer_auth_token}"
+    if options.bearer_auth_credentials_source:
+        raise _incomplete("bearer.auth.credentials.source=STATIC_TOKEN", "bearer.auth.token")
+    if options.basic_auth_user_info and options.basic_auth_credentials_source != "URL":
+        name, colon, password = options.basic_auth_user_info.partition(":")
+        if not colon:
+            raise ConfigError(
+                "basic.auth.user.info is not NAME:PASSWORD", why="there is no colon in it", do="add it"
+            )
+        return _basic(name, password)
+    if options.basic_auth_credentials_source == "USER_INFO":
+        raise _incomplete("basic.auth.credentials.source=USER_INFO", "basic.auth.user.info")
+    return ""
+
+
+def _incomplete(given: str, missing: str) -> ConfigError:
+    return ConfigError(f"{given} without {missing}", why="there is nothing to send", do=f"set {missing}")
+
+
+def _basic(name: str, password: str) -> str:
+    return "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()
+
+
+def _refuse_controls(key: str, value: str) -> None:
+    if not value.isprintable() or not value.isascii():
+        raise ConfigError(
+            f"{key} is no token", why="it has characters that no HTTP header may have", do="check it"
+        )
+
+
+def _refuse_plaintext(address: Address) -> None:
+    if address.authorization and not address.secure and address.host not in _LOOPBACK:
+        raise ConfigError(
+            f"credentials for {address} would travel unencrypted",
+            why="the address begins with http",
+            do="use https, or say --allow-plaintext-secrets",
+        )
+
+
+def _without_secrets(text: str) -> str:
+    scheme, mark, rest = text.partition("://")
+    return f"{scheme}{mark}(hidden)@{rest.rpartition('@')[2]}" if "@" in rest else text

@@ -1,0 +1,224 @@
+"""The questions that serdes ask a schema registry, and what it has answered before.
+
+A schema of an id never changes, so it is remembered (``schema.registry.cache.capacity``); that there is none is
+remembered for half a minute: records that name an unknown id must not cost a request each.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+from uuid import UUID
+
+from kcli.serde.errors import RegistryError, SchemaNotFoundError
+from kcli.serde.lru import Lru
+from kcli.serde.registry.addresses import addresses
+from kcli.serde.registry.transport import Transport
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcli.serde.framing import SchemaId
+    from kcli.serde.registry.options import RegistryOptions
+
+MISSING_FOR = 30.0
+"""Seconds for which a schema that was not there is not asked for again."""
+
+SUBJECT_FOR = 60.0
+"""Seconds for which the subject of an id is remembered, for messages only."""
+
+_MAX_REFERENCES = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Another schema that a schema needs: under ``name``, in the registry as ``version`` of ``subject``."""
+
+    name: str
+    subject: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """A schema as the registry has it. ``kind`` is AVRO, PROTOBUF or JSON; ``id`` −1 for one out of a file."""
+
+    id: int
+    kind: str
+    text: str
+    references: tuple[Reference, ...] = ()
+    subject: str = ""
+    version: int = 0
+
+
+class Registry:
+    """One registry, or several addresses of it. Not for several threads."""
+
+    def __init__(
+        self,
+        options: RegistryOptions,
+        *,
+        allow_plaintext_secrets: bool = False,
+        transport: Transport | None = None,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._transport = transport or Transport(
+            addresses(options, allow_plaintext_secrets=allow_plaintext_secrets), options
+        )
+        self._now = now
+        capacity = options.schema_registry_cache_capacity
+        self._schemas: Lru[str, Schema] = Lru(capacity)
+        self._missing: Lru[str, tuple[float, SchemaNotFoundError]] = Lru(capacity)
+        self._names: Lru[SchemaId, tuple[float, str]] = Lru(capacity)
+
+    def close(self) -> None:
+        """Ends the connections."""
+        self._transport.close()
+
+    def by_id(self, schema_id: SchemaId, *, serialized: bool = False) -> Schema:
+        """The schema of an id or GUID; SchemaNotFoundError. ``serialized``: Protobuf as a descriptor, in base64."""
+        kind = "guids" if isinstance(schema_id, UUID) else "ids"
+        return self._schema(f"/schemas/{kind}/{schema_id}", serialized)
+
+    def by_version(self, subject: str, version: int, *, serialized: bool = False) -> Schema:
+        """One version of a subject; SchemaNotFoundError."""
+        return self._schema(f"/subjects/{_quoted(subject)}/versions/{version}", serialized)
+
+    def latest(self, subject: str, *, serialized: bool = False) -> Schema:
+        """The newest version of a subject, asked for each time; SchemaNotFoundError."""
+        path = _with_format(f"/subjects/{_quoted(subject)}/versions/latest", serialized)
+        return _schema_of(self._transport.ask("GET", path), path)
+
+    def look_up(self, subject: str, schema: Schema) -> int:
+        """The id of a schema that is registered under ``subject``; SchemaNotFoundError."""
+        path = f"/subjects/{_quoted(subject)}"
+        return _id_of(self._transport.ask("POST", path, _body_of(schema)), path)
+
+    def register(self, subject: str, schema: Schema) -> int:
+        """Registers a schema, if it is not there already, and gives its id."""
+        path = f"/subjects/{_quoted(subject)}/versions"
+        return _id_of(self._transport.ask("POST", path, _body_of(schema)), path)
+
+    def references(self, schema: Schema, *, serialized: bool = False) -> list[tuple[str, Schema]]:
+        """All that a schema needs, directly or not, each once, as (name, schema); what others need comes first."""
+        found: dict[str, Schema] = {}
+        waiting = [(ref, False) for ref in reversed(schema.references)]
+        loaded: dict[str, Schema] = {}
+        while waiting:
+            ref, inner_done = waiting.pop()
+            if ref.name in found:
+                continue
+            if inner_done:
+                found[ref.name] = loaded[ref.name]
+                continue
+            if ref.name in loaded:  # a circle: whoever compiles it says so
+                continue
+            if len(loaded) >= _MAX_REFERENCES:
+                raise RegistryError(
+                    f"schema {schema.id} refers to more than {_MAX_REFERENCES} others", why="it is refused"
+                )
+            loaded[ref.name] = inner = self.by_version(ref.subject, ref.version, serialized=serialized)
+            waiting.append((ref, True))
+            waiting += [(deeper, False) for deeper in reversed(inner.references)]
+        return list(found.items())
+
+    def subject_of(self, schema_id: SchemaId) -> str:
+        """``SUBJECT version N`` of an id, for messages; empty when that cannot be told."""
+        known = self._names.get(schema_id)
+        if known is None or known[0] <= self._now():
+            known = (self._now() + SUBJECT_FOR, self._ask_subject(schema_id))
+            self._names.put(schema_id, known)
+        return known[1]
+
+    def _ask_subject(self, schema_id: SchemaId) -> str:
+        if isinstance(schema_id, UUID):
+            return ""  # no such question
+        try:
+            rows = self._transport.ask("GET", f"/schemas/ids/{schema_id}/versions")
+        except RegistryError:
+            return ""
+        rows = rows if isinstance(rows, list) else []
+        names = [f"{r.get('subject')} version {r.get('version')}" for r in rows[:3] if isinstance(r, dict)]
+        return ", ".join(names) + (", …" if len(rows) > 3 else "")
+
+    def _schema(self, path: str, serialized: bool) -> Schema:
+        path = _with_format(path, serialized)
+        schema = self._schemas.get(path)
+        if schema is None:
+            self._refuse_missing(path)
+            try:
+                schema = _schema_of(self._transport.ask("GET", path), path)
+            except SchemaNotFoundError as error:
+                self._missing.put(path, (self._now() + MISSING_FOR, error))
+                raise
+            self._schemas.put(path, schema)
+        return schema
+
+    def _refuse_missing(self, path: str) -> None:
+        missing = self._missing.get(path)
+        if missing is None:
+            return
+        until, error = missing
+        if self._now() < until:
+            raise SchemaNotFoundError(error.what, why=error.why, status=error.status, code=error.code)
+        self._missing.drop(path)
+
+
+def _quoted(subject: str) -> str:
+    return quote(subject, safe="")
+
+
+def _with_format(path: str, serialized: bool) -> str:
+    return f"{path}?format=serialized" if serialized else path
+
+
+def _body_of(schema: Schema) -> dict[str, Any]:
+    body: dict[str, Any] = {"schema": schema.text}
+    if schema.kind != "AVRO":
+        body["schemaType"] = schema.kind
+    if schema.references:
+        body["references"] = [
+            {"name": ref.name, "subject": ref.subject, "version": ref.version} for ref in schema.references
+        ]
+    return body
+
+
+def _schema_of(answer: Any, path: str) -> Schema:
+    """The schema in an answer, which may be anything."""
+    if not isinstance(answer, dict) or not isinstance(answer.get("schema"), str):
+        raise _odd(path, "there is no schema in it")
+    rows = answer.get("references") or []
+    try:
+        references = tuple(Reference(str(r["name"]), str(r["subject"]), int(r["version"])) for r in rows)
+    except (TypeError, KeyError, ValueError, AttributeError):
+        raise _odd(path, "its references cannot be read") from None
+    number, version = answer.get("id"), answer.get("version")
+    return Schema(
+        id=number if isinstance(number, int) else _number_in(path),
+        kind=str(answer.get("schemaType") or "AVRO").upper(),
+        text=answer["schema"],
+        references=references,
+        subject=str(answer.get("subject") or ""),
+        version=version if isinstance(version, int) else 0,
+    )
+
+
+def _number_in(path: str) -> int:
+    """An answer about an id does not repeat it."""
+    last = path.partition("?")[0].rpartition("/")[2]
+    return int(last) if path.startswith("/schemas/ids/") and last.isdecimal() else -1
+
+
+def _id_of(answer: Any, path: str) -> int:
+    number = answer.get("id") if isinstance(answer, dict) else None
+    if not isinstance(number, int) or not 0 <= number <= 0xFFFF_FFFF:
+        raise _odd(path, "there is no id in it")
+    return number
+
+
+def _odd(path: str, why: str) -> RegistryError:
+    return RegistryError(
+        f"the schema registry's answer about {path} cannot be used", why=why, do="check schema.registry.url"
+    )

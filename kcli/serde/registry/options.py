@@ -1,0 +1,129 @@
+"""Options of the registry client, under the names that Confluent's clients use. Pure.
+
+Their declaration is that of ``kcli.core.options``, so that help, checks and hiding of secrets are the same. They are no
+options of a Kafka client: whoever gathers keys asks ``is_registry_key`` first.
+"""
+
+import dataclasses
+import difflib
+import functools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kcli.core.errors import ConfigError
+from kcli.core.options import key_of, option, parse_value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegistryOptions:
+    """How to reach a schema registry; without ``schema_registry_url`` there is none."""
+
+    schema_registry_url: str = option(
+        "",
+        "schema registry: http(s)://HOST[:PORT][/PATH], several separated by commas, tried in order",
+        aliases=("schema.registry.urls",),
+    )
+    basic_auth_credentials_source: str = option(
+        "",
+        "where name and password for the registry come from: the URL, or basic.auth.user.info",
+        aliases=("schema.registry.basic.auth.credentials.source",),
+        choices=("", "URL", "USER_INFO"),
+    )
+    basic_auth_user_info: str = option(
+        "",
+        "name and password for the registry, as NAME:PASSWORD",
+        aliases=("schema.registry.basic.auth.user.info",),
+        secret=True,
+    )
+    bearer_auth_credentials_source: str = option(
+        "",
+        "STATIC_TOKEN: bearer.auth.token is sent to the registry",
+        aliases=("schema.registry.bearer.auth.credentials.source",),
+        choices=("", "STATIC_TOKEN"),
+    )
+    bearer_auth_token: str = option(
+        "", "token for the registry", aliases=("schema.registry.bearer.auth.token",), secret=True
+    )
+    bearer_auth_logical_cluster: str = option(
+        "",
+        "the logical cluster of Confluent Cloud's registry, sent beside the token",
+        aliases=("schema.registry.bearer.auth.logical.cluster",),
+    )
+    bearer_auth_identity_pool_id: str = option(
+        "",
+        "the identity pool of Confluent Cloud, sent beside the token",
+        aliases=("schema.registry.bearer.auth.identity.pool.id",),
+    )
+    schema_registry_ssl_ca_location: str = option(
+        "",
+        "PEM file of the authorities to trust for the registry, instead of the system's",
+        aliases=("schema.registry.ssl.truststore.location",),
+    )
+    schema_registry_ssl_certificate_location: str = option(
+        "",
+        "PEM file of the client's certificate for the registry",
+    )
+    schema_registry_ssl_key_location: str = option(
+        "", "PEM file of the client's private key for the registry"
+    )
+    schema_registry_ssl_key_password: str = option("", "password of that key", secret=True)
+    schema_registry_ssl_endpoint_identification_algorithm: str = option(
+        "https",
+        "https checks that the certificate names the registry's host; none switches that off",
+        choices=("https", "none"),
+    )
+    schema_registry_request_timeout_ms: int = option(
+        10_000,
+        "how long to wait for the registry's answer to one request",
+        aliases=("schema.registry.timeout.ms",),
+        low=1,
+    )
+    schema_registry_max_retries: int = option(
+        3, "how often a request that failed is sent again, to the next address", low=0
+    )
+    schema_registry_cache_capacity: int = option(
+        1_000, "how many schemas are remembered", aliases=("schema.registry.cache.capacity",), low=1
+    )
+
+    @classmethod
+    def build(cls, values: Mapping[str, Any]) -> "RegistryOptions":
+        """From values by field name; those that belong to others are left out."""
+        names = {field.name for field in dataclasses.fields(cls)}
+        return cls(**{name: value for name, value in values.items() if name in names})
+
+
+@functools.cache
+def _spellings() -> dict[str, dataclasses.Field[Any]]:
+    table: dict[str, dataclasses.Field[Any]] = {}
+    for field in dataclasses.fields(RegistryOptions):
+        for spelling in (key_of(field.name), *field.metadata["aliases"]):
+            table[spelling] = field
+    return table
+
+
+def is_registry_key(key: str) -> bool:
+    """Whether ``key`` is about the registry, spelled well or not."""
+    return key in _spellings() or key.startswith(("schema.registry.", "basic.auth.", "bearer.auth."))
+
+
+def registry_field(key: str, origin: str = "") -> dataclasses.Field[Any]:
+    """The option that ``key`` spells; ConfigError with the nearest name for an unknown one."""
+    field = _spellings().get(key)
+    if field is not None:
+        return field
+    near = difflib.get_close_matches(key, _spellings(), 1)
+    raise ConfigError(
+        f"unknown option {key!r}" + (f" in {origin}" if origin else ""),
+        why="no option of the schema registry has this name",
+        do=f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sorted(_spellings()))}",
+    )
+
+
+def parse_registry_pairs(pairs: Iterable[tuple[str, str, str]]) -> dict[str, Any]:
+    """Typed values by field name from (key, text, origin) triples; a later one wins."""
+    values: dict[str, Any] = {}
+    for key, text, origin in pairs:
+        field = registry_field(key, origin)
+        values[field.name] = parse_value(field, text, origin)
+    return values

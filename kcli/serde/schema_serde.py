@@ -1,0 +1,238 @@
+"""What avro, protobuf and jsonschema have in common: which schema a record has, and what is said when it does not fit.
+
+Reading: the schema that the record names, unless ``framing=none``. Writing: one schema per topic and part, found once.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from kcli.core.errors import ConfigError, KcliError
+from kcli.serde.errors import DecodeError, EncodeError, SchemaNotFoundError
+from kcli.serde.framing import Framed, SchemaId, frame, unframe
+from kcli.serde.lru import Lru
+from kcli.serde.registry.client import Schema
+from kcli.serde.serde import JsonValue, Place, Serde
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from kcli.serde.names import SerdeSpec
+    from kcli.serde.registry.client import Registry
+
+_CODECS = 1_000
+_SERDE_OF = {"AVRO": "avro", "PROTOBUF": "protobuf", "JSON": "jsonschema"}
+
+
+class Codec(Protocol):
+    """One schema, ready for use. Both methods raise ValueError for what does not fit it."""
+
+    name: str
+    """The full name of what it describes, for subjects."""
+    path: tuple[int, ...] | None
+    """Of the message that ``encode`` writes; None without such."""
+
+    def decode(self, payload: bytes, path: tuple[int, ...]) -> JsonValue: ...
+
+    def encode(self, value: JsonValue) -> bytes: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What is written for one topic and part; ``schema_id`` None: without a frame."""
+
+    codec: Codec
+    schema_id: int | None
+    name: str
+
+
+class SchemaSerde(Serde):
+    """The base of the serdes whose bytes have a schema."""
+
+    kind: str
+    """Of the registry: AVRO, PROTOBUF, JSON."""
+    serialized = False
+    """Whether the registry is asked for the compiled form."""
+
+    def __init__(self, spec: SerdeSpec, registry: Callable[[], Registry]) -> None:
+        self.name = spec.name
+        self._told: Mapping[str, str] = spec.arguments
+        self._registry = registry
+        file = self._told.get("file")
+        register = self._told.get("register") == "true"
+        self._framed = self._told.get("framing", "confluent" if register or not file else "none") != "none"
+        self._file_codec = self.compile_file(Path(file)) if file else None
+        self._codecs: Lru[SchemaId, Codec | str] = Lru(_CODECS)
+        self._targets: dict[tuple[str, str], Target] = {}
+
+    @abstractmethod
+    def compile(self, schema: Schema, references: list[tuple[str, Schema]]) -> Codec:
+        """The codec of a schema from the registry; ValueError when it cannot be used."""
+
+    @abstractmethod
+    def compile_file(self, path: Path) -> Codec:
+        """The codec of a schema in a file; ConfigError."""
+
+    @abstractmethod
+    def schema_of_file(self, path: Path) -> Schema:
+        """The same schema as the registry wants it, for ``register`` and to find its id."""
+
+    def asks_registry(self, *, writing: bool) -> bool:  # noqa: ARG002 - one of the serdes reads without asking
+        """Whether the registry's address is needed at all."""
+        return self._framed or self._file_codec is None
+
+    def decode(self, data: bytes, place: Place) -> JsonValue:
+        framed, codec = self._opened(data, place)
+        try:
+            return codec.decode(framed.payload, framed.path)
+        except ValueError as error:
+            raise self._misfit(framed, place, error) from None
+
+    def encode(self, value: JsonValue, place: Place) -> bytes:
+        target = self.prepare(place.topic, place.part)
+        try:
+            payload = target.codec.encode(value)
+        except ValueError as error:
+            raise EncodeError(f"the {place.part} does not fit {target.name}", why=str(error)) from None
+        return payload if target.schema_id is None else frame(target.schema_id, payload, target.codec.path)
+
+    def prepare(self, topic: str, part: str) -> Target:
+        """Finds the schema to write ``part`` of ``topic`` with, once; errors of the registry come out as they are."""
+        target = self._targets.get((topic, part))
+        if target is None:
+            target = self._targets[topic, part] = self._find_target(topic, part)
+        return target
+
+    def _opened(self, data: bytes, place: Place) -> tuple[Framed, Codec]:
+        if not self._framed:
+            return Framed(0, data), self.prepare(place.topic, place.part).codec
+        framed = unframe(data, place, with_path=self.kind == "PROTOBUF")
+        if self._file_codec is not None:
+            return framed, self._file_codec
+        return framed, self._codec_of(framed.schema_id, place)
+
+    def _codec_of(self, schema_id: SchemaId, place: Place) -> Codec:
+        codec = self._codecs.get(schema_id)
+        if codec is None:
+            codec = self._fetch(schema_id, place)
+            self._codecs.put(schema_id, codec)
+        if isinstance(codec, str):
+            what = f"the {place.part} has schema {schema_id}, which cannot be used"
+            raise DecodeError(what, why=codec, schema_id=schema_id)
+        return codec
+
+    def _fetch(self, schema_id: SchemaId, place: Place) -> Codec | str:
+        """The codec, or why there is none."""
+        try:
+            schema = self._registry().by_id(schema_id, serialized=self.serialized)
+        except SchemaNotFoundError as error:
+            raise DecodeError(
+                f"the {place.part} has schema {schema_id}, which the registry does not have",
+                why=error.why,
+                do="is it the registry of this cluster?",
+                schema_id=schema_id,
+            ) from None
+        if schema.kind != self.kind:
+            return self._wrong_kind(schema)
+        try:
+            return self.compile(schema, self._registry().references(schema, serialized=self.serialized))
+        except (ValueError, SchemaNotFoundError) as error:
+            return str(error)
+
+    def _wrong_kind(self, schema: Schema) -> str:
+        other = _SERDE_OF.get(schema.kind)
+        hint = f": use -s {other}" if other else ""
+        return f"it is of the kind {schema.kind}, not {self.kind}{hint}"
+
+    def _misfit(self, framed: Framed, place: Place, error: ValueError) -> DecodeError:
+        if self._file_codec is not None:
+            return DecodeError(f"the {place.part} does not fit {self._told['file']}", why=str(error))
+        schema_id = framed.schema_id
+        subject = self._registry().subject_of(schema_id) if self._framed else self._told.get("subject", "")
+        name = f"schema {schema_id}" if self._framed else "its schema"
+        what = f"the {place.part} does not fit {name}" + (f" ({subject})" if subject else "")
+        return DecodeError(what, why=str(error), schema_id=schema_id if self._framed else None)
+
+    def _find_target(self, topic: str, part: str) -> Target:
+        if self._file_codec is not None:
+            return self._target_of_file(self._file_codec, topic, part)
+        told = self._told
+        if "id" in told:
+            schema = self._registry().by_id(int(told["id"]), serialized=self.serialized)
+            name = f"schema {schema.id}"
+        else:
+            subject = self._subject(topic, part, told.get("record") or told.get("message") or "")
+            schema = self._of_subject(subject, told.get("version", "latest"))
+            name = f"schema {schema.id} ({subject} version {schema.version})"
+        return Target(self._usable(schema), schema.id if self._framed else None, name)
+
+    def _of_subject(self, subject: str, version: str) -> Schema:
+        registry = self._registry()
+        try:
+            if version == "latest":
+                return registry.latest(subject, serialized=self.serialized)
+            return registry.by_version(subject, int(version), serialized=self.serialized)
+        except SchemaNotFoundError as error:
+            error.do = (
+                f"name another one (-s {self.name}:subject=NAME), or register one: "
+                f"-s {self.name}:file=FILE,register=true"
+            )
+            raise
+
+    def _usable(self, schema: Schema) -> Codec:
+        why = self._wrong_kind(schema) if schema.kind != self.kind else ""
+        if not why:
+            try:
+                return self.compile(schema, self._registry().references(schema, serialized=self.serialized))
+            except ValueError as error:
+                why = str(error)
+        raise ConfigError(f"schema {schema.id} of the registry cannot be used", why=why, do="")
+
+    def _target_of_file(self, codec: Codec, topic: str, part: str) -> Target:
+        file = self._told["file"]
+        if not self._framed:
+            return Target(codec, None, file)
+        subject, schema = self._subject(topic, part, codec.name), self.schema_of_file(Path(file))
+        if self._told.get("register") == "true":
+            schema_id = self._registry().register(subject, schema)
+        else:
+            try:
+                schema_id = self._registry().look_up(subject, schema)
+            except SchemaNotFoundError as error:
+                error.do = f"register it with -s {self.name}:file={file},register=true, or use framing=none"
+                raise
+        return Target(codec, schema_id, f"{file} (schema {schema_id}, {subject})")
+
+    def _subject(self, topic: str, part: str, record: str) -> str:
+        """The subject's name by the strategy asked for; Java's TopicNameStrategy without one."""
+        if "subject" in self._told:
+            return self._told["subject"]
+        strategy = self._told.get("strategy", "topic")
+        if strategy == "topic":
+            return f"{topic}-{part}"
+        if not record:
+            argument = "message" if self.kind == "PROTOBUF" else "record"
+            raise ConfigError(
+                f"-s {self.name}: strategy={strategy} needs the name of the record",
+                why="the subject is called by it",
+                do=f"add {argument}=NAME, or use subject=NAME",
+            )
+        return record if strategy == "record" else f"{topic}-{record}"
+
+
+def read_schema_file(path: Path) -> str:
+    """The text of a schema's file; ConfigError."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise unusable_file(path, error.strerror or str(error)) from None
+    except UnicodeDecodeError:
+        raise unusable_file(path, "it is not UTF-8") from None
+
+
+def unusable_file(path: Path, why: str) -> KcliError:
+    """ConfigError for a schema's file."""
+    return ConfigError(f"cannot use the schema in {path}", why=why, do="file=FILE names a schema")

@@ -1,0 +1,73 @@
+"""A serde: bytes of a key or value ↔ a value that JSON can carry. Pure interface; the serdes are beside it.
+
+Null is none of a serde's business: who has no bytes has nothing to decode. ``None`` as a *value* is a null inside the
+format (JSON's ``null``), which is not a null key or value.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+from kcli.core.types import Header
+from kcli.serde.errors import EncodeError
+from kcli.serde.json_text import dump_json, parse_json
+
+JsonValue = Any
+"""dict, list, str, int, float (finite), bool or None: ``json.dumps`` writes it without loss."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where bytes stand: what a serde may need to know beside them.
+
+    ``part`` is ``key`` or ``value``. ``key`` are the key's bytes, for values whose meaning depends on it
+    (``__consumer_offsets``).
+    """
+
+    topic: str
+    part: str = "value"
+    headers: tuple[Header, ...] = ()
+    key: bytes | None = None
+
+
+class Serde(ABC):
+    """One format. ``name`` is what ``-s`` calls it and what ``value_encoding`` says. Not for several threads."""
+
+    name: str
+    can_encode = True
+
+    @abstractmethod
+    def decode(self, data: bytes, place: Place) -> JsonValue:
+        """The value; DecodeError when ``data`` is none."""
+
+    def decode_text(self, data: bytes, place: Place) -> str:
+        """As ``-o value`` prints it: compact JSON, and text for what is text or a number."""
+        return dump_json(self.decode(data, place))
+
+    @abstractmethod
+    def encode(self, value: JsonValue, place: Place) -> bytes:
+        """The bytes of a value as ``decode`` gives it; EncodeError says what is wrong with it and where."""
+
+    def encode_text(self, data: bytes, place: Place) -> bytes:
+        """The bytes of a value as ``decode_text`` gives it: an input line of produce."""
+        return self.encode(json_of_line(data, place), place)
+
+    def prepare(self, topic: str, part: str) -> object:  # noqa: ARG002 - most need nothing
+        """For produce: finds what it takes to write ``part`` of ``topic``, before there is any input."""
+        return None
+
+
+def json_of_line(data: bytes, place: Place) -> JsonValue:
+    """The JSON value that an input line is; EncodeError."""
+    try:
+        return parse_json(data)
+    except ValueError as error:
+        raise EncodeError(f"the {place.part} is not JSON", why=str(error)) from None
+
+
+def text_of_line(data: bytes, place: Place) -> str:
+    """The text that an input line is; EncodeError."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise EncodeError(f"the {place.part} is not UTF-8", why=str(error)) from None

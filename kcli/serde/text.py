@@ -1,0 +1,121 @@
+"""Text, and bytes shown as text: ``str``, ``hex``, ``base64``. Pure."""
+
+import base64
+import binascii
+
+from kcli.serde.errors import DecodeError, EncodeError
+from kcli.serde.json_text import dump_json, parse_json
+from kcli.serde.serde import JsonValue, Place, Serde, text_of_line
+
+
+class TextSerde(Serde):
+    """The base of serdes whose values are strings."""
+
+    def decode(self, data: bytes, place: Place) -> str:
+        raise NotImplementedError
+
+    def decode_text(self, data: bytes, place: Place) -> str:
+        return self.decode(data, place)
+
+    def encode(self, value: JsonValue, place: Place) -> bytes:
+        if not isinstance(value, str):
+            why = f"it is of JSON's type {json_type(value)}, not a string"
+            raise EncodeError(f"the {place.part} cannot be written as {self.name}", why=why)
+        return self._bytes_of(value, place)
+
+    def encode_text(self, data: bytes, place: Place) -> bytes:
+        return self._bytes_of(text_of_line(data, place), place)
+
+    def _bytes_of(self, text: str, place: Place) -> bytes:
+        raise NotImplementedError
+
+
+class StringSerde(TextSerde):
+    """UTF-8."""
+
+    name = "str"
+
+    def decode(self, data: bytes, place: Place) -> str:
+        try:
+            return data.decode()
+        except UnicodeDecodeError as error:
+            raise DecodeError(f"the {place.part} is not text", why=f"it is not UTF-8: {error}") from None
+
+    def _bytes_of(self, text: str, place: Place) -> bytes:
+        try:
+            return text.encode()
+        except UnicodeEncodeError:
+            why = "half of a surrogate pair stands alone"
+            raise EncodeError(f"the {place.part} has no UTF-8 form", why=why) from None
+
+
+class HexSerde(TextSerde):
+    """Two lower-case digits a byte; blanks and capitals are read too."""
+
+    name = "hex"
+
+    def decode(self, data: bytes, place: Place) -> str:  # noqa: ARG002 - it reads anything
+        return data.hex()
+
+    def _bytes_of(self, text: str, place: Place) -> bytes:
+        try:
+            return bytes.fromhex(text)
+        except ValueError as error:
+            raise EncodeError(f"the {place.part} is not hexadecimal", why=str(error)) from None
+
+
+class Base64Serde(TextSerde):
+    """RFC 4648, with padding."""
+
+    name = "base64"
+
+    def decode(self, data: bytes, place: Place) -> str:  # noqa: ARG002 - it reads anything
+        return base64.b64encode(data).decode()
+
+    def _bytes_of(self, text: str, place: Place) -> bytes:
+        try:
+            return base64.b64decode(text.strip(), validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise EncodeError(f"the {place.part} is not base64", why=str(error)) from None
+
+
+class JsonSerde(Serde):
+    """Any JSON. As text the bytes stay as they are."""
+
+    name = "json"
+
+    def decode(self, data: bytes, place: Place) -> JsonValue:
+        try:
+            return parse_json(data)
+        except ValueError as error:
+            raise DecodeError(f"the {place.part} is not JSON", why=str(error)) from None
+
+    def decode_text(self, data: bytes, place: Place) -> str:
+        self.decode(data, place)
+        return data.decode()
+
+    def encode(self, value: JsonValue, place: Place) -> bytes:
+        try:
+            return dump_json(value).encode()
+        except (TypeError, ValueError, RecursionError) as error:
+            raise EncodeError(f"the {place.part} has no JSON form", why=str(error)) from None
+
+    def encode_text(self, data: bytes, place: Place) -> bytes:
+        try:
+            parse_json(data)
+        except ValueError as error:
+            raise EncodeError(f"the {place.part} is not JSON", why=str(error)) from None
+        return data
+
+
+def json_type(value: JsonValue) -> str:
+    """JSON's word for the type of a value."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int | float):
+        return "number"
+    if isinstance(value, str):
+        return "string"
+    return "object" if isinstance(value, dict) else "array"

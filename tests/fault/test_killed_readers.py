@@ -1,0 +1,157 @@
+"""Readers that are killed at any moment: what is committed was written before, and everything is written (case O2)."""
+
+import random
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from kcli.core.types import TopicPartition
+from tests.command import environment
+from tests.fake.cluster import FakeCluster
+from tests.fault.consuming import PATIENCE, fill, offsets, tp
+
+PARTITIONS, RECORDS = 2, 5_000
+
+_READER = """
+import os, sys, time
+from kcli.core import Consumer
+servers, path, how, protocol = sys.argv[1:]
+out = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+consumer = Consumer(
+    bootstrap_servers=servers, group_id="g", group_protocol=protocol, auto_offset_reset="earliest",
+    enable_auto_commit=how.startswith("auto"), auto_commit_interval_ms=5, max_poll_records=15,
+    session_timeout_ms=250, heartbeat_interval_ms=50, fetch_max_wait_ms=50, retry_backoff_ms=20,
+    reconnect_backoff_ms=10,
+)
+consumer.subscribe("t")
+
+def write(partition, offset):
+    os.write(out, b"%d %d\\n" % (partition, offset))
+    time.sleep(0.0005)
+
+def batches():
+    while True:
+        for fetched in consumer.poll():
+            yield [(r.partition, r.offset) for r in fetched.batch.records(*fetched.where)
+                   if fetched.first <= r.offset < fetched.stop]
+
+if how == "auto, whole polls":
+    for records in batches():
+        for record in records:
+            write(*record)
+elif how == "auto, record by record":
+    for record in consumer:
+        write(record.partition, record.offset)
+elif how == "by hand, record by record":
+    for count, record in enumerate(consumer):
+        write(record.partition, record.offset)
+        if count % 7 == 0:
+            consumer.commit()
+elif how == "by hand, without waiting":
+    for record in consumer:
+        write(record.partition, record.offset)
+        consumer.commit_async()
+elif how == "too early":
+    for records in batches():
+        consumer.commit()
+        for record in records:
+            write(*record)
+            time.sleep(0.02)
+"""
+
+
+@contextmanager
+def reader(cluster: FakeCluster, path: Path, how: str, protocol: str) -> Iterator["subprocess.Popen[bytes]"]:
+    """A process that reads; killed at the end."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", _READER, cluster.bootstrap, str(path), how, protocol], env=environment()
+    )
+    try:
+        yield child
+    finally:
+        child.kill()
+        child.wait()
+
+
+def written(path: Path) -> dict[TopicPartition, set[int]]:
+    found: dict[TopicPartition, set[int]] = defaultdict(set)
+    for line in path.read_text().splitlines() if path.exists() else ():
+        partition, offset = line.split()
+        found[tp(int(partition))].add(int(offset))
+    return found
+
+
+def lines(path: Path) -> int:
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def wait_for_more(path: Path, before: int, child: "subprocess.Popen[bytes]") -> None:
+    end = time.monotonic() + PATIENCE
+    while lines(path) <= before:
+        assert time.monotonic() < end, "nothing was read"
+        assert child.poll() is None, "the reader has ended"
+        time.sleep(0.005)
+
+
+def too_much(cluster: FakeCluster, path: Path) -> dict[TopicPartition, list[int]]:
+    """Offsets that a committed one covers, and that nobody wrote."""
+    done = written(path)
+    return {
+        where: missing
+        for where, committed in offsets(cluster).items()
+        if (missing := sorted(set(range(committed)) - done[where]))
+    }
+
+
+def kill_once(cluster: FakeCluster, path: Path, how: str, protocol: str, wait: float) -> None:
+    before = lines(path)
+    with reader(cluster, path, how, protocol) as child:
+        wait_for_more(path, before, child)
+        time.sleep(wait)
+
+
+@pytest.mark.parametrize(
+    ("how", "protocol", "kills"),
+    [
+        ("auto, whole polls", "classic", 20),
+        ("auto, record by record", "consumer", 8),
+        ("by hand, record by record", "classic", 20),
+        ("by hand, without waiting", "consumer", 8),
+    ],
+)
+def test_o2_what_is_committed_was_written_whenever_the_reader_is_killed(
+    tmp_path: Path, how: str, protocol: str, kills: int
+) -> None:
+    """O2: no commit covers a record that was not written, and in the end all are."""
+    path, moments = tmp_path / "written", random.Random(how)
+    with FakeCluster(1, topics={"t": PARTITIONS}, groups={"consumer_session_timeout": 0.25}) as cluster:
+        fill(cluster, PARTITIONS, RECORDS // PARTITIONS)
+        reached: list[int] = []
+        for kill in range(kills):
+            kill_once(cluster, path, how, protocol, moments.uniform(0.0, 0.06))
+            assert too_much(cluster, path) == {}, f"after kill {kill}"
+            reached.append(sum(offsets(cluster).values()))
+        assert reached == sorted(reached), "a commit went back"
+        assert reached[-1] > 0, "nothing was ever committed"
+        assert reached[0] < RECORDS, "all was read before the first kill"
+        every = {tp(partition): set(range(RECORDS // PARTITIONS)) for partition in range(PARTITIONS)}
+        with reader(cluster, path, how, protocol):
+            end = time.monotonic() + 3 * PATIENCE
+            while written(path) != every:
+                assert time.monotonic() < end, {where: len(found) for where, found in written(path).items()}
+                time.sleep(0.05)
+        assert too_much(cluster, path) == {}
+
+
+def test_o2_the_judge_notices_a_commit_that_comes_before_the_record_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "written"
+    with FakeCluster(1, topics={"t": PARTITIONS}) as cluster:
+        fill(cluster, PARTITIONS, 100)
+        kill_once(cluster, path, "too early", "classic", 0.0)
+        assert too_much(cluster, path)

@@ -1,0 +1,100 @@
+"""Joins that take long, or get no answer at all: what polls and closes do meanwhile."""
+
+import threading
+import time
+
+import pytest
+
+from kcli.core.protocol.messages.join_group import JoinGroupRequest
+from kcli.core.protocol.messages.sync_group import SyncGroupRequest
+from tests.fake.cluster import FakeCluster
+from tests.fake.knobs import Hold
+from tests.fault.consuming import GROUP, PATIENCE, Member, fill, member, offsets, settle, tp, turns
+
+COOPERATIVE = {
+    "partition_assignment_strategy": "cooperative-sticky",
+    "enable_auto_commit": True,
+    "auto_commit_interval_ms": 600_000,
+}
+
+
+def rejoining(cluster: FakeCluster, a: Member, b: Member) -> Hold:
+    """``a`` keeps its partitions and reads on while it joins anew; the answer to that is held. It has read all."""
+    settle(a, partitions=2)
+    known = a.consumer.group_metadata.member_id
+    answer = cluster.hold(JoinGroupRequest, at="answer", when=lambda request: request.member_id == known)
+    b.subscribe("t")
+    turns(lambda: answer.count, a, b)
+    assert a.places == {tp(0), tp(1)}, "a cooperative member keeps its partitions"
+    fill(cluster, 2)
+    turns(lambda: len(a.read) == 20, a)
+    return answer
+
+
+def test_a_close_lets_a_join_end_so_that_what_was_handed_out_is_committed() -> None:
+    """Until it knows the generation that the group has come to, no commit is taken, and others would read it again."""
+    with (
+        FakeCluster(1, topics={"t": 2}) as cluster,
+        member(cluster, **COOPERATIVE) as a,
+        member(cluster, None, **COOPERATIVE) as b,
+    ):
+        answer = rejoining(cluster, a, b)
+        assert offsets(cluster) != {tp(0): 10, tp(1): 10}
+        releasing = threading.Timer(0.3, answer.release)
+        releasing.start()
+        began = time.monotonic()
+        a.consumer.close(8.0)
+        assert time.monotonic() - began < 4.0, "it waits for the join, not for its time to be over"
+        releasing.join()
+        assert offsets(cluster) == {tp(0): 10, tp(1): 10}
+        settle(b, partitions=2)
+        assert b.read == []
+
+
+@pytest.mark.parametrize("step", [JoinGroupRequest, SyncGroupRequest], ids=lambda api: api.api_name)
+def test_a_close_does_not_wait_for_a_join_that_never_ends(step: type) -> None:
+    with (
+        FakeCluster(1, topics={"t": 2}) as cluster,
+        member(cluster, **COOPERATIVE) as a,
+        member(cluster, None, **COOPERATIVE) as b,
+    ):
+        answer = rejoining(cluster, a, b)
+        if step is SyncGroupRequest:
+            cluster.swallow(SyncGroupRequest)
+            answer.release()
+        began = time.monotonic()
+        a.consumer.close(1.0)
+        assert time.monotonic() - began < 2.5
+        assert a.told("revoked")[-1] == {tp(0), tp(1)}
+        answer.release()
+        done = sum(offsets(cluster).values())
+        settle(b, partitions=2)
+        turns(lambda: len(b.read) == 20 - done, b)
+
+
+def test_a_first_join_without_an_answer_holds_up_neither_polls_nor_the_close() -> None:
+    """It may be held for the rebalance timeout with every right, here 5 minutes, so that it is waited for."""
+    with FakeCluster(1, topics={"t": 2}) as cluster, member(cluster) as a:
+        lost = cluster.swallow(JoinGroupRequest, nth=2)
+        turns(lambda: lost.count, a)
+        for _ in range(20):
+            began = time.monotonic()
+            assert a.poll(0.05) == []
+            assert time.monotonic() - began < 1.0
+        assert len(cluster.seen(JoinGroupRequest)) == 2, "nobody can tell it from one that takes its time"
+        began = time.monotonic()
+        a.consumer.close(1.0)
+        assert time.monotonic() - began < 2.5
+
+
+def test_a_join_is_asked_again_five_seconds_behind_the_rebalance_timeout() -> None:
+    """As in Java, where ``request.timeout.ms`` counts if it is longer."""
+    wishes = {"max_poll_interval_ms": 500, "session_timeout_ms": 500, "request_timeout_ms": 1_000}
+    with FakeCluster(1, topics={"t": 2}) as cluster, member(cluster, **wishes) as a:
+        lost = cluster.swallow(JoinGroupRequest, nth=2)
+        turns(lambda: lost.count, a)
+        turns(lambda: len(cluster.seen(JoinGroupRequest)) > 2, a)
+        second, third = (seen.at for seen in cluster.seen(JoinGroupRequest)[1:3])
+        assert 5.3 < third - second < PATIENCE
+        settle(a, partitions=2)
+        assert list(cluster.group_members(GROUP)) == [a.consumer.group_metadata.member_id]

@@ -1,0 +1,138 @@
+"""Runs of batches: every implementation walks and decodes them as batch after batch would be, and stops at the rest."""
+
+import struct
+from types import ModuleType
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kcli.core.errors import CorruptRecordsError
+from kcli.core.records import _pure
+from kcli.core.records.batch import CRC_START, HEADER_SIZE, split_batches
+from kcli.core.records.builder import BatchBuilder
+from kcli.core.records.crc32c import crc32c
+
+shared = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+
+ENDLESS = 1 << 40
+NOTHING = (0, 0, 0, -1, -1, -1)
+Batch = tuple[int, list[bytes | None]]
+BATCHES = st.lists(
+    st.tuples(st.integers(0, 5), st.lists(st.none() | st.binary(max_size=90), min_size=1, max_size=6)),
+    max_size=6,
+)
+
+
+def made(offset: int, values: list[bytes | None], *, codec: int = 0, producer: int = -1) -> bytearray:
+    builder = BatchBuilder(room=1 << 30, codec=codec)
+    builder.append_keyed([b"k"] * len(values), values, 0, 1_700_000_000_000)
+    raw = bytearray(b"".join(builder.wire(producer, 0, 0, transactional=producer >= 0)))
+    struct.pack_into(">qi", raw, 0, offset, len(raw) - 12)
+    struct.pack_into(">i", raw, 12, 7)  # the leader epoch
+    return raw
+
+
+def sealed(raw: bytearray) -> bytearray:
+    """The same with a right checksum, after fields were changed."""
+    struct.pack_into(">I", raw, CRC_START - 4, crc32c(raw[CRC_START:]))
+    return raw
+
+
+def log(batches: list[Batch]) -> bytes:
+    """Batches with gaps between their offsets."""
+    pieces, offset = [], 0
+    for gap, values in batches:
+        pieces.append(made(offset + gap, values))
+        offset += gap + len(values)
+    return b"".join(pieces)
+
+
+@shared
+@given(BATCHES, st.integers(0, 30), st.integers(0, 30))
+def test_a_run_gives_what_its_batches_give(
+    kernels: ModuleType, batches: list[Batch], one: int, two: int
+) -> None:
+    data = log(batches)
+    singles = list(split_batches(data))
+    low, high = min(one, two), max(one, two)
+    end, count, records, first, then, epoch = kernels.walk_batches(data, 0, ENDLESS, False, True)
+    assert (end, count, records) == (len(data), len(singles), sum(b.count for b in singles))
+    if singles:
+        assert (first, then, epoch) == (singles[0].base_offset, singles[-1].next_offset, 7)
+    expected = [b.values(low, high, b"|", b"NULL") for b in singles]
+    assert kernels.decode_run(data, low, high, b"|", b"NULL") == (
+        b"".join(output for output, _ in expected),
+        sum(some for _, some in expected),
+    )
+
+
+def test_a_run_starts_anywhere_and_ends_when_it_is_long_enough(kernels: ModuleType) -> None:
+    one, two, three = made(0, [b"a"]), made(1, [b"b"]), made(2, [b"c"])
+    data = memoryview(one + two + three)
+    assert kernels.walk_batches(data, len(one), ENDLESS, False, True)[:5] == (len(data), 2, 2, 1, 3)
+    assert kernels.walk_batches(data, 0, len(one) + 1, False, True)[:2] == (len(one) + len(two), 2)
+    assert kernels.walk_batches(data, 0, 1, False, True)[:2] == (len(one), 1)
+    assert kernels.walk_batches(data, len(data), ENDLESS, False, True) == (len(data), *NOTHING[1:])
+
+
+def test_what_is_not_plain_ends_it(kernels: ModuleType) -> None:
+    fine = made(0, [b"a", b"b"])
+    others = {
+        "compressed": made(2, [b"c" * 100], codec=3),
+        "transactional": made(2, [b"c"], producer=5),
+        "a marker": _with(made(2, [b"c"]), 22, 0x20),
+        "older": _with(made(2, [b"c"]), 16, 1, seal=False),
+        "of a future format": _with(made(2, [b"c"]), 16, 3, seal=False),
+        "damaged": _with(made(2, [b"c"]), HEADER_SIZE + 3, 0xFF, seal=False),
+        "back in offsets": made(1, [b"c"]),
+        "at a negative offset": made(-5, [b"c"]),
+        "behind the last offset": made((1 << 63) - 1, [b"c"]),
+        "of more records than bytes": _with(made(2, [b"c"]), 59, 0x7F),
+        "of more records than offsets": _with(made(2, [b"c" * 50]), 60, 2),
+        "of a negative length": bytearray(struct.pack(">qi", 2, -1)) + made(2, [b"c"])[12:],
+        "of a length below its header": bytearray(struct.pack(">qi", 2, 40)) + made(2, [b"c"])[12:],
+        "cut off": made(2, [b"c"])[:-1],
+        "cut off in its header": made(2, [b"c"])[:40],
+    }
+    for what, other in others.items():
+        found = kernels.walk_batches(fine + other, 0, ENDLESS, False, True)
+        assert found == (len(fine), 1, 2, 0, 2, 7), what
+        alone = kernels.walk_batches(other, 0, ENDLESS, False, True)
+        assert alone == NOTHING or what == "back in offsets", what
+
+
+def test_transactions_and_damage_pass_where_that_is_asked_for(kernels: ModuleType) -> None:
+    transactional = made(0, [b"a"], producer=5)
+    assert kernels.walk_batches(transactional, 0, ENDLESS, True, True)[1] == 1
+    damaged = _with(made(0, [b"abc"]), len(transactional) - 2, 0x41, seal=False)
+    assert kernels.walk_batches(damaged, 0, ENDLESS, False, True)[1] == 0
+    assert kernels.walk_batches(damaged, 0, ENDLESS, False, False)[1] == 1
+
+
+def test_every_flipped_byte_gives_the_same_verdict(kernels: ModuleType) -> None:
+    data = made(0, [b"a", None, b"c" * 70]) + made(9, [b"d"])
+    for at in range(len(data)):
+        for value in (0x00, 0x01, 0x7F, 0x80, 0xFF):
+            mutant = bytes(data[:at]) + bytes([value]) + bytes(data[at + 1 :])
+            walked = kernels.walk_batches(mutant, 0, ENDLESS, False, False)
+            assert walked == _pure.walk_batches(mutant, 0, ENDLESS, False, False)
+            run = mutant[: walked[0]]
+            assert _decoded(kernels, run) == _decoded(_pure, run)
+
+
+@pytest.mark.parametrize("size", range(0, 70))
+def test_no_byte_behind_the_end_is_read(kernels: ModuleType, size: int) -> None:
+    assert kernels.walk_batches(bytes(made(0, [b"a"]))[:size], 0, ENDLESS, False, True) == NOTHING
+
+
+def _with(raw: bytearray, at: int, value: int, *, seal: bool = True) -> bytearray:
+    raw[at] = value
+    return sealed(raw) if seal else raw
+
+
+def _decoded(kernels: ModuleType, run: bytes) -> object:
+    try:
+        return kernels.decode_run(run, 0, 100, b"\n", b"")
+    except CorruptRecordsError as error:
+        return str(error)

@@ -1,0 +1,131 @@
+"""Options of the registry: names of Confluent's clients, addresses, and secrets that nobody sees."""
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from kcli.core.errors import ConfigError
+from kcli.core.options import key_of
+from kcli.serde import RegistryOptions, is_registry_key, parse_registry_pairs
+from kcli.serde.registry.addresses import addresses
+
+
+def options(**texts: str) -> RegistryOptions:
+    return RegistryOptions.build(parse_registry_pairs((key, text, "-X") for key, text in texts.items()))
+
+
+@pytest.mark.parametrize(
+    ("key", "name"),
+    [
+        ("schema.registry.url", "schema_registry_url"),
+        ("basic.auth.user.info", "basic_auth_user_info"),
+        ("schema.registry.basic.auth.user.info", "basic_auth_user_info"),
+        ("schema.registry.ssl.ca.location", "schema_registry_ssl_ca_location"),
+        ("bearer.auth.token", "bearer_auth_token"),
+    ],
+)
+def test_keys_are_those_of_confluents_clients(key: str, name: str) -> None:
+    assert is_registry_key(key)
+    assert parse_registry_pairs([(key, "x", "-X")]) == {name: "x"}
+
+
+@pytest.mark.parametrize("key", ["bootstrap.servers", "ssl.ca.location", "sasl.mechanism"])
+def test_keys_of_kafka_clients_are_not_ours(key: str) -> None:
+    assert not is_registry_key(key)
+
+
+def test_a_misspelt_key_is_told_with_the_nearest() -> None:
+    assert is_registry_key("schema.registry.ulr")
+    with pytest.raises(ConfigError, match=r"unknown option 'schema\.registry\.ulr' in -X") as caught:
+        parse_registry_pairs([("schema.registry.ulr", "x", "-X")])
+    assert "schema.registry.url" in caught.value.do
+
+
+def test_secrets_are_marked() -> None:
+    secret = {key_of(f.name) for f in dataclasses.fields(RegistryOptions) if f.metadata["secret"]}
+    assert secret == {"basic.auth.user.info", "bearer.auth.token", "schema.registry.ssl.key.password"}
+
+
+def test_values_of_others_are_left_out() -> None:
+    values: dict[str, Any] = {"schema_registry_url": "http://h", "bootstrap_servers": "b:9092"}
+    assert RegistryOptions.build(values).schema_registry_url == "http://h"
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("http://h:8081", ["http://h:8081"]),
+        ("https://h", ["https://h:443"]),
+        ("http://h/", ["http://h:80"]),
+        ("http://h:1/apis/ccompat/v7/", ["http://h:1/apis/ccompat/v7"]),
+        ("http://[::1]:8081", ["http://[::1]:8081"]),
+        ("http://a:1, http://b:2,", ["http://a:1", "http://b:2"]),
+    ],
+)
+def test_addresses(url: str, shown: list[str]) -> None:
+    assert [str(address) for address in addresses(RegistryOptions(schema_registry_url=url))] == shown
+
+
+@pytest.mark.parametrize(
+    "url", ["h:8081", "ftp://h", "http://", "http://h:port", "http://h?x=1", "http://h:99999"]
+)
+def test_what_is_no_address(url: str) -> None:
+    with pytest.raises(ConfigError, match="is no address"):
+        addresses(RegistryOptions(schema_registry_url=url))
+
+
+def test_without_an_address() -> None:
+    with pytest.raises(ConfigError, match="no schema registry is named"):
+        addresses(RegistryOptions())
+
+
+@pytest.mark.parametrize(
+    ("given", "header"),
+    [
+        ({"basic.auth.user.info": "me:se:cret"}, "Basic bWU6c2U6Y3JldA=="),
+        ({"basic.auth.credentials.source": "user_info", "basic.auth.user.info": "me:"}, "Basic bWU6"),
+        ({"schema.registry.url": "https://me:s%40@h"}, "Basic bWU6c0A="),
+        ({"bearer.auth.token": "t0ken"}, "Bearer t0ken"),
+        ({"bearer.auth.credentials.source": "STATIC_TOKEN", "bearer.auth.token": "t"}, "Bearer t"),
+        ({"basic.auth.credentials.source": "URL", "basic.auth.user.info": "me:x"}, ""),
+        ({}, ""),
+    ],
+)
+def test_who_we_are(given: dict[str, str], header: str) -> None:
+    (address,) = addresses(options(**{"schema.registry.url": "https://h"} | given))
+    assert address.authorization == header
+    assert not header or header not in repr(address) + str(address)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"basic.auth.user.info": "nocolon"}, "not NAME:PASSWORD"),
+        ({"basic.auth.user.info": "a:b", "bearer.auth.token": "t"}, "together"),
+        ({"basic.auth.credentials.source": "USER_INFO"}, "without basic.auth.user.info"),
+        ({"bearer.auth.credentials.source": "STATIC_TOKEN"}, "without bearer.auth.token"),
+        ({"bearer.auth.token": "a\r\nX: y"}, "is no token"),
+        ({"basic.auth.credentials.source": "SASL_INHERIT"}, "not a legal value"),
+    ],
+)
+def test_half_of_a_credential_is_refused(given: dict[str, str], said: str) -> None:
+    with pytest.raises(ConfigError, match=said) as caught:
+        addresses(options(**{"schema.registry.url": "https://h"} | given))
+    assert "nocolon" not in str(caught.value) + caught.value.do
+
+
+def test_secrets_do_not_travel_unencrypted_unless_it_is_said() -> None:
+    given = options(**{"schema.registry.url": "http://me:geheim@h", "basic.auth.credentials.source": "URL"})
+    with pytest.raises(ConfigError, match="unencrypted") as caught:
+        addresses(given)
+    assert "geheim" not in str(caught.value)
+    assert addresses(given, allow_plaintext_secrets=True)[0].authorization
+    assert addresses(options(**{"schema.registry.url": "http://me:x@localhost"}))[0].authorization
+
+
+def test_a_bad_address_does_not_show_its_password() -> None:
+    with pytest.raises(ConfigError) as caught:
+        addresses(RegistryOptions(schema_registry_url="ftp://me:geheim@h"))
+    assert "geheim" not in str(caught.value)
+    assert "(hidden)" in str(caught.value)

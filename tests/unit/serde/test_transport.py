@@ -1,0 +1,234 @@
+"""Talking to the registry over connections that a test makes up: retry, failover, re-use, and answers that are odd."""
+
+import http.client
+import json
+from typing import Any
+
+import pytest
+
+from kcli.serde.errors import (
+    RegistryAuthError,
+    RegistryError,
+    RegistryUnreachableError,
+    SchemaNotFoundError,
+)
+from kcli.serde.registry.addresses import addresses
+from kcli.serde.registry.options import RegistryOptions
+from kcli.serde.registry.transport import MAX_ANSWER, Transport
+
+Answer = tuple[int, bytes] | Exception
+
+
+class Response:
+    def __init__(self, status: int, data: bytes, chunk: int = 1 << 20) -> None:
+        self.status, self._data, self._chunk = status, data, chunk
+
+    def read1(self, n: int = -1) -> bytes:
+        size = min(n, self._chunk)
+        part, self._data = self._data[:size], self._data[size:]
+        return part
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+class Wire:
+    """Connections that give the next of ``answers``, and remember what was asked."""
+
+    def __init__(self, *answers: Answer) -> None:
+        self.answers = list(answers)
+        self.asked: list[tuple[str, str, str, dict[str, str]]] = []
+        self.connected: list[str] = []
+        self.closed = 0
+        self.slept: list[float] = []
+        self.now = 0.0
+
+    def connect(self, address: Any) -> Any:
+        self.connected.append(str(address))
+        if self.answers and isinstance(self.answers[0], ConnectionRefusedError):
+            raise self.answers.pop(0)  # type: ignore[misc]
+        return Connection(self, str(address))
+
+    def transport(self, url: str = "http://a:1", **options: Any) -> Transport:
+        given = RegistryOptions(schema_registry_url=url, **options)
+        found = addresses(given, allow_plaintext_secrets=True)
+        return Transport(found, given, connect=self.connect, now=lambda: self.now, sleep=self.slept.append)
+
+
+class Connection:
+    def __init__(self, wire: Wire, address: str) -> None:
+        self._wire, self._address = wire, address
+
+    def request(self, method: str, url: str, body: Any = None, headers: Any = None) -> None:
+        self._wire.asked.append((self._address, method, url, {"body": body, **headers}))
+
+    def getresponse(self) -> Any:
+        answer = self._wire.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return Response(*answer)
+
+    def close(self) -> None:
+        self._wire.closed += 1
+
+
+def error(code: int, message: str = "no") -> bytes:
+    return json.dumps({"error_code": code, "message": message}).encode()
+
+
+OK = (200, b'{"a":1}')
+
+
+def test_an_answer_is_its_json_and_the_connection_is_kept() -> None:
+    wire = Wire(OK, OK)
+    transport = wire.transport("http://a:1/base/")
+    assert transport.ask("GET", "/x") == {"a": 1}
+    assert transport.ask("POST", "/y", {"b": 2}) == {"a": 1}
+    assert wire.connected == ["http://a:1/base"]
+    (_, _, get, get_headers), (_, _, post, post_headers) = wire.asked
+    assert (get, post) == ("/base/x", "/base/y")
+    assert "Content-Type" not in get_headers
+    assert json.loads(post_headers["body"]) == {"b": 2}
+    assert "schemaregistry" in post_headers["Content-Type"]
+    transport.close()
+    assert wire.closed == 1
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        ConnectionRefusedError(111, "refused"),
+        ConnectionResetError(104, "reset"),
+        TimeoutError("timed out"),
+        http.client.BadStatusLine("x"),
+        http.client.IncompleteRead(b""),
+        (500, error(50001)),
+        (503, b"<html>"),
+        (429, b""),
+    ],
+    ids=repr,
+)
+def test_what_may_pass_is_tried_again_at_the_next_address(failure: Answer) -> None:
+    wire = Wire(failure, OK, OK)
+    transport = wire.transport("http://a:1,http://b:2")
+    assert transport.ask("GET", "/x") == {"a": 1}
+    assert wire.connected == ["http://a:1", "http://b:2"]
+    assert len(wire.slept) == 1
+    transport.ask("GET", "/y")
+    assert [asked[0] for asked in wire.asked][-2:] == ["http://b:2"] * 2  # it stays with who answers
+
+
+def test_it_gives_up_and_says_what_each_address_said() -> None:
+    wire = Wire(ConnectionRefusedError(111, "refused"), (500, error(50001, "disk\nfull")), TimeoutError())
+    with pytest.raises(RegistryUnreachableError) as caught:
+        wire.transport("http://a:1,http://b:2", schema_registry_max_retries=2).ask("GET", "/x")
+    assert (
+        caught.value.why
+        == "http://a:1: refused; http://b:2: disk full (50001); http://a:1: no answer in time"
+    )
+    assert caught.value.exit_code == 3
+    assert len(wire.slept) == 2
+    assert wire.slept[0] < wire.slept[1] < 3
+
+
+def test_a_kept_connection_that_was_closed_costs_no_try() -> None:
+    wire = Wire(OK, http.client.RemoteDisconnected("gone"), OK)
+    transport = wire.transport(schema_registry_max_retries=0)
+    transport.ask("GET", "/x")
+    assert transport.ask("GET", "/y") == {"a": 1}
+    assert len(wire.connected) == 2
+    assert not wire.slept
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind", "why", "exit_code"),
+    [
+        (404, error(40401, "no subject"), SchemaNotFoundError, "no subject (40401)", 1),
+        (404, error(40403), SchemaNotFoundError, "no (40403)", 1),
+        (404, b"<html>not here</html>", RegistryError, "HTTP 404", 1),
+        (401, error(401, "who?"), RegistryAuthError, "who? (401)", 4),
+        (403, b"", RegistryAuthError, "HTTP 403", 4),
+        (409, error(409, "incompatible"), RegistryError, "incompatible (409)", 1),
+        (422, error(42201, "bad\x1b[31m schema" + "x" * 1000), RegistryError, "bad [31m schema", 1),
+        (302, b"", RegistryError, "HTTP 302", 1),
+        (400, b'{"error_code":"x","message":{"a":1}}', RegistryError, "{'a': 1}", 1),
+        (400, b"[" * 100_000, RegistryError, "HTTP 400", 1),
+        (400, b"[1]", RegistryError, "HTTP 400", 1),
+    ],
+)
+def test_a_refusal_is_told_in_plain_words(
+    status: int, body: bytes, kind: type[RegistryError], why: str, exit_code: int
+) -> None:
+    with pytest.raises(RegistryError) as caught:
+        Wire((status, body)).transport().ask("GET", "/x")
+    assert type(caught.value) is kind
+    assert why in caught.value.why
+    assert len(caught.value.why) < 320
+    assert caught.value.why.isprintable()
+    assert (caught.value.status, caught.value.exit_code) == (status, exit_code)
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>", b"\xff", b"[" * 100_000])
+def test_an_answer_that_is_not_json(body: bytes) -> None:
+    with pytest.raises(RegistryError, match="is not JSON"):
+        Wire((200, body)).transport().ask("GET", "/x")
+
+
+def test_an_answer_without_end_is_refused() -> None:
+    wire = Wire((200, b"x" * (MAX_ANSWER + 1)))
+    with pytest.raises(RegistryError, match="too large"):
+        wire.transport().ask("GET", "/x")
+    assert wire.closed == 1
+
+
+def test_an_answer_that_drips_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    wire = Wire((200, b"x" * 100))
+
+    def slowly(response: Response, n: int = -1) -> bytes:
+        wire.now += 1.0
+        return b"x"
+
+    monkeypatch.setattr(Response, "read1", slowly)
+    with pytest.raises(RegistryUnreachableError, match="no answer in time"):
+        wire.transport(schema_registry_max_retries=0, schema_registry_request_timeout_ms=5000).ask(
+            "GET", "/x"
+        )
+    assert wire.now < 10
+
+
+@pytest.mark.parametrize(
+    ("options", "headers"),
+    [
+        ({"basic_auth_user_info": "a:b"}, {"Authorization": "Basic YTpi"}),
+        (
+            {
+                "bearer_auth_token": "t",
+                "bearer_auth_logical_cluster": "lsrc-1",
+                "bearer_auth_identity_pool_id": "pool-1",
+            },
+            {
+                "Authorization": "Bearer t",
+                "target-sr-cluster": "lsrc-1",
+                "Confluent-Identity-Pool-Id": "pool-1",
+            },
+        ),
+    ],
+)
+def test_who_we_are_goes_with_each_request(options: dict[str, str], headers: dict[str, str]) -> None:
+    wire = Wire(OK)
+    wire.transport(**options).ask("GET", "/x")
+    assert headers.items() <= wire.asked[0][3].items()
+
+
+@pytest.mark.parametrize(
+    "failure", [ConnectionRefusedError(111, "refused"), (401, error(401)), (500, b"")], ids=repr
+)
+def test_no_error_shows_a_secret(failure: Answer) -> None:
+    transport = Wire(*[failure] * 9).transport(
+        basic_auth_user_info="me:geheim", schema_registry_max_retries=1
+    )
+    with pytest.raises((RegistryError, RegistryUnreachableError)) as caught:
+        transport.ask("GET", "/x")
+    told = f"{caught.value} {caught.value.do} {caught.value!r}"
+    assert "geheim" not in told
+    assert "bWU6Z2VoZWlt" not in told

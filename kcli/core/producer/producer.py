@@ -194,12 +194,13 @@ class Producer:
         partition: int | None = None,
         partitions: Sequence[int] | None = None,
         origin: Any = None,
+        first_row: int = 0,
     ) -> None:
         """Queues many records, each ``(key, value, header block, timestamp in ms)``, partitioned in one go.
 
         A header block is what ``encode_headers`` makes, ``NO_HEADERS`` for none. ``partitions`` names one for each
         row. What becomes of them is told per batch, to ``on_delivery``, and in ``totals``; with an ``origin`` the
-        reports say which rows of it they are about.
+        reports say which rows of it they are about, counted from ``first_row``.
         """
         if not rows:
             return
@@ -215,9 +216,9 @@ class Producer:
                 partition,
                 partitions=None if partitions is None else partitions[part],
                 token=origin,
-                first_row=part.start,
+                first_row=first_row + part.start,
             )
-            origins = _origins(origin, part.start, len(some))
+            origins = _origins(origin, first_row + part.start, len(some))
             self._submit(topic, len(some), share, place, origins=origins)
 
     def send_text(

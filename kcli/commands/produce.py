@@ -101,6 +101,17 @@ FOR_EVER_MS = 2**31 - 1
     "record names.  [default: murmur2]",
 )
 @click.option(
+    "--transactional-id",
+    metavar="ID",
+    help="Send in transactions kept under ID; with --checkpoint nothing is stored twice, even after a kill.",
+)
+@click.option(
+    "--transaction-every",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="End a transaction after N records; after 5 s or 8 MB in any case.  [default: 10000]",
+)
+@click.option(
     "--idempotent/--no-idempotent",
     "idempotent",
     default=None,
@@ -145,11 +156,11 @@ def produce(inv: Invocation, /, topic: str, files: tuple[str, ...], **flags: Any
     _check_flags(inv, flags)
     patient = None if "max_block_ms" in inv.resolved.values else FOR_EVER_MS
     options = inv.client_options(ProducerOptions, max_block_ms=patient, **_own_options(flags))
-    if options.transactional_id:
+    if flags["transaction_every"] is not None and not options.transactional_id:
         raise usage(
-            f"kcli produce: transactional.id={options.transactional_id}",
-            why="this command does not send in transactions",
-            do="leave it out; the Python API has transactions (docs/producer.md)",
+            "kcli produce: --transaction-every without --transactional-id",
+            why="brokers keep transactions under a name that stays the same from run to run",
+            do="give one: --transactional-id import-1",
         )
     form = input_format(flags, options.max_request_size, keep=flags["failed"] is not None)
     check_inputs(files)
@@ -182,17 +193,23 @@ def _run(
     checkpoint = None
     if flags["checkpoint"] is not None:
         stack.enter_context(locked(flags["checkpoint"]))
-        checkpoint = Checkpoint(flags["checkpoint"], Identity(topic, tuple(files), signature(form)))
+        identity = Identity(topic, tuple(files), signature(form), options.transactional_id)
+        checkpoint = Checkpoint(flags["checkpoint"], identity)
         checkpoint.load()
     failed = None
     if flags["failed"] is not None:
         again = checkpoint is not None and checkpoint.resumes
         failed = FailedFile(flags["failed"], form.kind, several=len(files) > 1, again=again)
         stack.callback(failed.close)
-    tracker = AckTracker(checkpoint.place) if checkpoint else AckTracker()
+    tracker = AckTracker()
     outcomes = Outcomes(tracker, failed, inv.talk.warn)
     producer = stack.enter_context(Producer(options, hooks=inv.hooks, on_delivery=outcomes.delivered))
     _connect(inv, producer, options.bootstrap_servers, topic, flags["partition"])
+    transactions = None
+    if options.transactional_id:
+        transactions = _begin_transactions(inv, producer, options, topic, checkpoint, flags)
+    if checkpoint is not None:
+        tracker.begin(checkpoint.place)
     stop = stack.enter_context(Stop())  # until here Ctrl-C simply ends it
     stop.unconfirmed = lambda: (
         f"{producer.totals.confirmed:,} records confirmed, {producer.outstanding:,} not known"
@@ -209,9 +226,9 @@ def _run(
         opened,
         form,
         stop,
-        short=form.kind == "lines" and rate is None,
+        short=form.kind == "lines" and rate is None and transactions is None,
         taps=[_tee(inv)] if flags["tee"] else (),
-        patience=CHECKPOINT_INTERVAL if checkpoint or failed else None,
+        patience=CHECKPOINT_INTERVAL if checkpoint or failed or transactions else None,
         fingerprints=checkpoint is not None,
         begin=checkpoint.place if checkpoint else None,
     )
@@ -232,15 +249,19 @@ def _run(
             share = min(1.0, read / total) if total else None
             bar.update(confirmed, producer.totals.bytes, share, failed=lost)
 
-        run = ProduceRun(
-            producer,
-            sending,
-            stop=stop,
-            progress=show,
-            tracker=tracker,
-            outcomes=outcomes,
-            checkpoint=checkpoint,
-        )
+        settings: dict[str, Any] = {
+            "stop": stop,
+            "progress": show,
+            "tracker": tracker,
+            "outcomes": outcomes,
+            "checkpoint": checkpoint,
+        }
+        if transactions is None:
+            run = ProduceRun(producer, sending, **settings)
+        else:
+            from kcli.flows.produce_transactions import TransactionalRun
+
+            run = TransactionalRun(producer, sending, transactions=transactions, **settings)
         result = run.run(feed.portions())
     if stop:
         producer.close(timeout=0.0)
@@ -254,6 +275,30 @@ def _run(
     if result.output_error is not None and not stop:
         raise result.output_error  # the rim knows what a closed pipe and a full disk mean
     return status
+
+
+def _begin_transactions(
+    inv: Invocation, producer: Any, options: Any, topic: str, checkpoint: Any, flags: dict[str, Any]
+) -> Any:
+    """Takes over the transactional id, and finds out from the group how far its last transaction got."""
+    from kcli.flows.produce_transactions import DEFAULT_EVERY, GROUP_PREFIX, Transactions, resumed_place
+
+    with inv.first_contact(f"the coordinator of {options.transactional_id}"):
+        producer.init_transactions(max(inv.timeout, options.request_timeout_ms / 1000))
+    every = flags["transaction_every"] or DEFAULT_EVERY
+    if checkpoint is None:
+        return Transactions(every)
+    group = GROUP_PREFIX + options.transactional_id
+    if checkpoint.resumes:
+        from kcli.core.admin.admin import Admin
+        from kcli.core.options import ClientOptions
+        from kcli.core.types import TopicPartition
+
+        where = TopicPartition(topic, 0)
+        with Admin(inv.client_options(ClientOptions), inv.hooks, timeout=inv.timeout) as admin:
+            stored = admin.fetch_offsets({group: [where]}, require_stable=True)[group]
+        checkpoint.place = resumed_place(checkpoint, group, stored, where)
+    return Transactions(every, group=group, run=checkpoint.run)
 
 
 def _tee(inv: Invocation) -> Callable[[memoryview], None]:
@@ -297,6 +342,7 @@ def _own_options(flags: dict[str, Any]) -> dict[str, Any]:
         "acks": acks,
         "enable_idempotence": idempotent,
         "partitioner": flags["partitioner"],
+        "transactional_id": flags["transactional_id"],
         "allow_auto_create_topics": flags["allow_auto_topic_creation"] or None,
     }
 

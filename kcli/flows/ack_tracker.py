@@ -46,10 +46,14 @@ class _Open:
 class AckTracker:
     """``place`` is where a later run has to begin, so that nothing is left out."""
 
-    def __init__(self, begin: Place = Place()) -> None:  # noqa: B008 - immutable
+    def __init__(self) -> None:
         self._open: dict[Chunk, _Open] = {}
         self._order: deque[_Open] = deque()
-        self._behind = begin
+        self._behind = Place()
+
+    def begin(self, place: Place) -> None:
+        """Where the input begins to be read, before anything is sent."""
+        self._behind = place
 
     def sent(self, chunk: Chunk) -> None:
         """All rows of the chunk were handed to the producer, or will never be."""

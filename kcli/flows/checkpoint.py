@@ -50,7 +50,7 @@ class Checkpoint:
         self.path = path
         self.run = secrets.token_hex(8)
         self.place = Place()
-        self.resumes = False
+        self.resumes = self.finished = False
         self._identity = identity
         self._saved: tuple[Place, bool] | None = None
 
@@ -74,6 +74,7 @@ class Checkpoint:
             raise ConfigError(f"{self.path} is no checkpoint", why=f"its kind is {found.kind!r}")
         self._check(found.identity)
         self.run, self.resumes = found.run, True
+        self.finished = found.finished
         self.place = Place(found.source, found.line - 1, found.offset, found.crc32)
 
     def save(self, place: Place, *, finished: bool = False) -> None:

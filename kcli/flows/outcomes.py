@@ -49,6 +49,13 @@ class Outcomes:
                 if report.error is None or self._file is not None:
                     self._tracker.settled(chunk, rows)
 
+    def take(self) -> list[Report]:
+        """The reports that were told since, for who judges them by himself."""
+        found = []
+        while self._reports:
+            found.append(self._reports.popleft())
+        return found
+
     def refused(self, chunk: Chunk, row: int, error: KcliError) -> None:
         """A row that is not stored."""
         self.failed += 1

@@ -95,7 +95,7 @@ class ProduceRun:
         self._tracker = tracker
         self._outcomes = outcomes
         self._checkpoint = checkpoint
-        self._lines = self._read = 0
+        self._lines = self._read = self.transactions = 0
         self._save_at = time.monotonic() + CHECKPOINT_INTERVAL
         self._input_error: KcliError | None = None
         self._output_error: OSError | None = None
@@ -116,22 +116,29 @@ class ProduceRun:
         except KcliError as error:
             self._input_error = self._input_error or error
         self._last_look(finished)
-        totals, outcomes = self._producer.totals, self._outcomes
-        outstanding = self._producer.outstanding
+        confirmed, unknown, first_error = self._counts()
+        outcomes = self._outcomes
         return ProduceResult(
             self._lines,
-            totals.confirmed,
-            self._lines - totals.confirmed - outstanding,
-            outstanding,
-            totals.bytes,
+            confirmed,
+            self._lines - confirmed - unknown,
+            unknown,
+            self._producer.totals.bytes,
             time.monotonic() - started,
-            outcomes.first_error or totals.first_error,
+            first_error,
             self._input_error,
             outcomes.bad,
             outcomes.first_line,
             outcomes.first_bad,
             self._output_error,
+            self.transactions,
         )
+
+    def _counts(self) -> tuple[int, int, KcliError | None]:
+        """Records that are confirmed, those of which nothing is known, and the first that failed."""
+        totals = self._producer.totals
+        error = self._outcomes.first_error or totals.first_error
+        return totals.confirmed, self._producer.outstanding, error
 
     def _reading(self, portions: Iterable[Portion]) -> None:
         try:
@@ -206,20 +213,22 @@ class ProduceRun:
 
     def _send_rows(self, chunk: RowChunk) -> None:
         for start, stop in self._paced(chunk.records):
-            some = chunk.records[start:stop]
-            now = wall_ms()
-            rows = [
-                (row.key, row.value, row.headers, now if row.timestamp is None else row.timestamp)
-                for row in some
-            ]
-            self._producer.send_rows(
-                self._sending.topic,
-                rows,
-                partition=self._sending.partition,
-                partitions=[row.partition or 0 for row in some] if self._sending.by_hand else None,
-                origin=chunk,
-                first_row=start,
-            )
+            self._send_span(chunk, start, stop)
+
+    def _send_span(self, chunk: RowChunk, start: int, stop: int) -> None:
+        some = chunk.records[start:stop]
+        now = wall_ms()
+        rows = [
+            (row.key, row.value, row.headers, now if row.timestamp is None else row.timestamp) for row in some
+        ]
+        self._producer.send_rows(
+            self._sending.topic,
+            rows,
+            partition=self._sending.partition,
+            partitions=[row.partition or 0 for row in some] if self._sending.by_hand else None,
+            origin=chunk,
+            first_row=start,
+        )
 
     def _paced(self, rows: Sequence[InputRow]) -> Iterator[tuple[int, int]]:
         """Spans of rows, each when it may be sent."""
@@ -250,18 +259,25 @@ class ProduceRun:
             self._tick()
             wait(min(left, CHECKPOINT_INTERVAL), self._stop)
 
-    def _tick(self) -> None:
+    def _work_off(self) -> None:
         self._outcomes.settle()
-        totals = self._producer.totals
-        self._progress(self._read, totals.confirmed, totals.failed + self._outcomes.bad)
+
+    def _tick(self) -> None:
+        self._work_off()
+        confirmed, _, _ = self._counts()
+        self._progress(self._read, confirmed, self._outcomes.failed + self._outcomes.bad)
         if self._checkpoint is not None and time.monotonic() >= self._save_at:
             self._save_at = time.monotonic() + CHECKPOINT_INTERVAL
             self._save(self._checkpoint, finished=False)
 
     def _save(self, checkpoint: Checkpoint, *, finished: bool) -> None:
-        place: Place = self._tracker.place()
+        place = self._place()
         self._outcomes.sync()
         checkpoint.save(place, finished=finished)
+
+    def _place(self) -> Place:
+        """Where a later run has to begin."""
+        return self._tracker.place()
 
     def _last_look(self, finished: bool) -> None:
         try:

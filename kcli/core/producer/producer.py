@@ -456,7 +456,7 @@ class Producer:
         waiting = [batch.delivery for batch in self._accumulator.unsettled()]
 
         def settled() -> bool:
-            while waiting and waiting[-1].settled:
+            while waiting and waiting[-1].accounted:
                 waiting.pop()
             return not waiting
 
@@ -616,6 +616,9 @@ class Producer:
         self._account(
             Report(batch.where, batch.count, batch.size, delivery.base_offset, delivery.error, batch.origins)
         )
+        with self._lock:  # last: whoever flushes must find it counted and reported
+            delivery.told = True
+            self._completed.notify_all()
         if delivery.watchers:
             with self._lock:
                 watchers, delivery.watchers = delivery.watchers, []
@@ -632,7 +635,6 @@ class Producer:
     def _account(self, report: Report) -> None:
         with self._lock:
             self._totals.add(report)
-            self._completed.notify_all()
         on_delivery = self._on_delivery
         if on_delivery is not None:
             self._contain(lambda: on_delivery(report))

@@ -18,7 +18,9 @@ def chunks(*sizes: int) -> list[TextChunk]:
 
 
 def test_nothing_sent_is_where_it_began() -> None:
-    assert AckTracker(Place(1, 5)).place() == Place(1, 5)
+    tracker = AckTracker()
+    tracker.begin(Place(1, 5))
+    assert tracker.place() == Place(1, 5)
 
 
 def test_the_place_is_the_lowest_row_that_is_not_settled() -> None:

@@ -307,6 +307,6 @@ def test_chunks_say_what_their_rows_were(tmp_path: Path) -> None:
         (1, 0, b"a"),
         (2, 1, b"b"),
     ]
-    [portion] = trial.feed(b'{"value":"a"}\n{\n\n{"value":"b"}', "ndjson", short=False)
+    [portion] = trial.feed(b'{"value":"a"}\n{\n\n{"value":"b"}\n', "ndjson", short=False)
     assert isinstance(portion.chunk, RowChunk)
     assert [(portion.chunk.line(row), portion.chunk.unit(row)) for row in range(2)] == [(1, 0), (4, 2)]

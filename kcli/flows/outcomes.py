@@ -62,10 +62,19 @@ class Outcomes:
         line = chunk.line(row)
         if self.first_error is None or line < self.first_line:
             self.first_error, self.first_line = error, line
-        if self._file is not None:
-            self._file.add(chunk, row, error)
-        else:
+        if self._file is None:
             self._tracker.hold(chunk, chunk.unit(row))
+        else:
+            self._write(lambda file: file.add(chunk, row, error))
+
+    def _write(self, write: Callable[[FailedFile], object]) -> None:
+        """A file that took no line takes no other one either: from then on failures hold the place instead."""
+        assert self._file is not None
+        try:
+            write(self._file)
+        except KcliError:
+            self._file = None
+            raise
 
     def bad_input(self, chunk: Chunk, unit: int, bad: BadInput) -> None:
         """A unit of the chunk that is no record."""
@@ -81,12 +90,12 @@ class Outcomes:
         reason = f"column {bad.column}: {bad.reason}" if bad.column else bad.reason
         code = BAD_INPUT if bad.raw is not None else "MESSAGE_TOO_LARGE"
         header = chunk.header if isinstance(chunk, RowChunk) else None
-        self._file.write(bad.line, bad.raw, reason, code, chunk.name, header)
+        self._write(lambda file: file.write(bad.line, bad.raw, reason, code, chunk.name, header))
 
     def sync(self) -> None:
         """What failed is on the disk: the input may be called settled."""
         if self._file is not None and self._file.count:
-            self._file.sync()
+            self._write(FailedFile.sync)
 
 
 def bad_input_error(name: str, bad: BadInput) -> InputError:

@@ -26,6 +26,7 @@ STOP_PATIENCE = 4.5
 """Seconds that a stopped produce waits for confirmations that are under way."""
 CHECKPOINT_INTERVAL = 1.0
 _TICK = 0.1
+_MOST_FILES = 3  # --failed and --checkpoint may refuse once each
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +112,12 @@ class ProduceRun:
         self._stop.wake(self._producer.interrupt)
         self._reading(portions)
         finished = not (self._stop or self._input_error or self._output_error)
-        try:
-            settle(self._producer, self._stop, self._tick)
-        except KcliError as error:
-            self._input_error = self._input_error or error
+        for _ in range(_MOST_FILES):  # a file that takes no more does not end the wait for confirmations
+            try:
+                settle(self._producer, self._stop, self._tick)
+                break
+            except KcliError as error:
+                self._input_error = self._input_error or error
         self._last_look(finished)
         confirmed, unknown, first_error = self._counts()
         outcomes = self._outcomes
@@ -268,7 +271,9 @@ class ProduceRun:
         self._progress(self._read, confirmed, self._outcomes.failed + self._outcomes.bad)
         if self._checkpoint is not None and time.monotonic() >= self._save_at:
             self._save_at = time.monotonic() + CHECKPOINT_INTERVAL
-            self._save(self._checkpoint, finished=False)
+            checkpoint, self._checkpoint = self._checkpoint, None
+            self._save(checkpoint, finished=False)
+            self._checkpoint = checkpoint
 
     def _save(self, checkpoint: Checkpoint, *, finished: bool) -> None:
         place = self._place()

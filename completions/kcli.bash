@@ -7,8 +7,8 @@ _kcli_command() {
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
             children="produce consume topics sandbox demo help" ;;
         "kcli produce")
-            names="-k --key -K --key-delimiter -H --header -p --partition -D --delimiter -Z --empty-is-null --null-marker -z --compression --acks --partitioner --idempotent --no-idempotent --allow-auto-topic-creation -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-k --key -K --key-delimiter -H --header -p --partition -D --delimiter --null-marker -z --compression --acks --partitioner -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            names="-k --key -K --key-delimiter -H --header -p --partition -D --delimiter -Z --empty-is-null --null-marker -i --input -f --format -z --compression --acks --partitioner --transactional-id --transaction-every --idempotent --no-idempotent --rate --failed --checkpoint --on-bad-input --tee --allow-auto-topic-creation -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-k --key -K --key-delimiter -H --header -p --partition -D --delimiter --null-marker -i --input -f --format -z --compression --acks --partitioner --transactional-id --transaction-every --rate --failed --checkpoint --on-bad-input -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
             children="" ;;
         "kcli consume")
             names="-t --topic -p --partitions --offset --since --until --from-beginning --tail -e --exit -n --max-messages --idle-timeout -g --group --commit --no-commit --grep --where --key --all-partitions --merge -f --format -J -D --delimiter --null-marker --isolation-level --print-control --rack --on-out-of-range --on-recreate --on-corrupt --raw -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -76,9 +76,13 @@ _kcli_value() {
         "kcli -o" | "kcli --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli --color") reply="auto always never" ;;
         "kcli --progress") reply="auto none bar json" ;;
+        "kcli produce -i" | "kcli produce --input") reply="lines ndjson kcat raw csv file failed" ;;
         "kcli produce -z" | "kcli produce --compression") reply="none gzip snappy lz4 zstd" ;;
         "kcli produce --acks") reply="all 1 0" ;;
-        "kcli produce --partitioner") reply="murmur2 consistent hashcode random roundrobin" ;;
+        "kcli produce --partitioner") reply="murmur2 consistent hashcode random roundrobin manual" ;;
+        "kcli produce --failed") files=1 ;;
+        "kcli produce --checkpoint") files=1 ;;
+        "kcli produce --on-bad-input") reply="report fail" ;;
         "kcli produce -F" | "kcli produce --command-config") files=1 ;;
         "kcli produce -o" | "kcli produce --output") reply="table plain json ndjson" ;;
         "kcli produce --color") reply="auto always never" ;;

@@ -1,10 +1,8 @@
-"""``kcli produce``: lines of stdin or of files become records. Parses, runs the flow, says what became of them."""
+"""``kcli produce``: input becomes records. Parses, runs the flow, says what became of them."""
 
-import errno
-import os
-import stat
-import sys
-from collections.abc import Iterator, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -13,7 +11,8 @@ import click
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation, stdin_is_terminal
 from kcli.commands._exit import usage
-from kcli.commands._params import CODEC, DELIMITER, HEADER, Codec, check_topic_name, raw_bytes
+from kcli.commands._params import CODEC, DELIMITER, HEADER, RATE, Codec, check_topic_name
+from kcli.commands._produce_input import FORMATS
 
 FOR_EVER_MS = 2**31 - 1
 """Input waits for memory as long as records are under way: these have a limit of their own, delivery.timeout.ms."""
@@ -26,6 +25,16 @@ FOR_EVER_MS = 2**31 - 1
         ("kcli produce orders < lines.txt", "one record a line"),
         ("echo 'k1:hello' | kcli produce orders -K :", "the key stands before the first colon"),
         ("kcli produce orders -z zstd -H source=import a.txt b.txt", "two files, compressed, with a header"),
+        (
+            "kcli consume a -e -o ndjson | kcli produce b -i ndjson",
+            "an exact copy: bytes, headers, timestamps, nulls",
+        ),
+        (
+            "kcli produce orders --failed bad.ndjson --checkpoint at < big.txt",
+            "go on after failures, and after a kill",
+        ),
+        ("kcli produce orders -i failed bad.ndjson", "what failed once more"),
+        ("kcli produce orders -f '%k\\t%v\\n' --rate 10MB/s a.tsv", "by a pattern, not too fast"),
         ("printf 'k1:\\n' | kcli produce orders -K : -Z", "a tombstone: an empty value is null"),
     ),
 )
@@ -53,12 +62,26 @@ FOR_EVER_MS = 2**31 - 1
     "-D",
     "--delimiter",
     type=DELIMITER,
-    default="\\n",
     metavar="DELIM",
-    help=r"What ends a record; escapes \n \t \0 \xNN.  [default: \n]",
+    help=r"What ends a record, one byte or more; escapes \n \t \0 \xNN.  [default: \n]",
 )
 @click.option("-Z", "--empty-is-null", is_flag=True, help="Empty keys and empty values become null.")
 @click.option("--null-marker", metavar="STR", help="A key or value that is STR becomes null.")
+@click.option(
+    "-i",
+    "--input",
+    "input_format",
+    type=click.Choice(FORMATS),
+    help="What the input is: raw has four bytes of length before each value, file is one record per FILE, failed "
+    "what --failed kept.  [default: lines]",
+)
+@click.option(
+    "-f",
+    "--format",
+    "pattern",
+    metavar="PATTERN",
+    help=r"Read records by a pattern, as -f '%k\t%v\n'; sizes as in '%R%s'.",
+)
 @click.option(
     "-z",
     "--compression",
@@ -73,8 +96,20 @@ FOR_EVER_MS = 2**31 - 1
 )
 @click.option(
     "--partitioner",
-    type=click.Choice(["murmur2", "consistent", "hashcode", "random", "roundrobin"]),
-    help="Which partition a key belongs to: murmur2 is Java's, consistent librdkafka's.  [default: murmur2]",
+    type=click.Choice(["murmur2", "consistent", "hashcode", "random", "roundrobin", "manual"]),
+    help="Which partition a key belongs to: murmur2 is Java's, consistent librdkafka's; manual is the one that the "
+    "record names.  [default: murmur2]",
+)
+@click.option(
+    "--transactional-id",
+    metavar="ID",
+    help="Send in transactions kept under ID; with --checkpoint nothing is stored twice, even after a kill.",
+)
+@click.option(
+    "--transaction-every",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="End a transaction after N records; after 5 s or 8 MB in any case.  [default: 10000]",
 )
 @click.option(
     "--idempotent/--no-idempotent",
@@ -82,76 +117,214 @@ FOR_EVER_MS = 2**31 - 1
     default=None,
     help="Number the batches, so that a retry is never stored twice.  [default: on with acks=all]",
 )
+@click.option(
+    "--rate", type=RATE, metavar="RATE", help="At most so much a second: 1000 records, or 10MB/s of input."
+)
+@click.option(
+    "--failed",
+    metavar="FILE",
+    help="Write inputs that are not stored to FILE: JSON lines with line number and reason.",
+)
+@click.option(
+    "--checkpoint",
+    metavar="FILE",
+    help="Keep in FILE how far the input is confirmed; the same command goes on from there.",
+)
+@click.option(
+    "--on-bad-input",
+    type=click.Choice(["report", "fail"]),
+    default="report",
+    help="Input that is no record: count it and go on, or stop at the first.  [default: report]",
+)
+@click.option("--tee", is_flag=True, help="Copy the input to stdout as it is read.")
 @click.option("--allow-auto-topic-creation", is_flag=True, help="Let the brokers create an unknown topic.")
 @pass_invocation
 def produce(inv: Invocation, /, topic: str, files: tuple[str, ...], **flags: Any) -> int:
     """Send lines as records.
 
-    Lines come from the FILEs in order, or from stdin; - is stdin among files. Bytes are sent as they are. The
-    summary on stderr counts what the brokers confirmed; a line that could not be sent is never passed over in
-    silence. Batches of about 1 MB cost the brokers a quarter of what small ones do.
+    Input comes from the FILEs in order, or from stdin; - is stdin among files. Bytes are sent as they are. A record
+    that fails does not stop the run: the summary on stderr counts what the brokers confirmed, and --failed FILE
+    keeps the rest. Batches of about 1 MB cost the brokers a quarter of what small ones do.
+
+    -i ndjson restores what `kcli consume -o ndjson` wrote: key, value, headers, timestamp; the partition too with
+    --partitioner manual. -f reads records by a pattern of %k %v %s %h{%k=%v;} %d %T %p, each up to the text behind it.
     """
-    from kcli.core.errors import ConfigError
+    from kcli.commands._produce_input import check_inputs, input_format
     from kcli.core.options import ProducerOptions
-    from kcli.core.producer.producer import Producer
-    from kcli.flows.produce import produce as flow
-    from kcli.flows.stop import Stop
 
     check_topic_name(topic)
-    how = _line_format(flags)
+    _check_flags(inv, flags)
     patient = None if "max_block_ms" in inv.resolved.values else FOR_EVER_MS
     options = inv.client_options(ProducerOptions, max_block_ms=patient, **_own_options(flags))
-    if options.transactional_id:
-        raise ConfigError(
-            f"transactional.id={options.transactional_id}",
-            why="this command does not send in transactions",
-            do="leave it out; the Python API has transactions (docs/producer.md)",
-        )
-    if inv.dry_run:
-        return _dry_run(inv, options, topic, files, how.partition)
-    total = _total_size(files)
-    _check_inputs(files)
-    with ExitStack() as stack:
-        producer = stack.enter_context(Producer(options, hooks=inv.hooks))
-        _connect(inv, producer, options.bootstrap_servers, topic, how.partition)
-        stop = stack.enter_context(Stop())  # until here Ctrl-C simply ends it
-        stop.unconfirmed = lambda: (
-            f"{producer.totals.confirmed:,} records confirmed, {producer.outstanding:,} not known"
-        )
-        if not files and stdin_is_terminal():
-            inv.talk.note("reading records from the keyboard, one a line; Ctrl-D ends")
-        chunks = _chunks(files, stop, flags["delimiter"], options.max_request_size)
-        with inv.progress("confirmed") as bar:
-
-            def show(read: int, confirmed: int, failed: int) -> None:
-                share = f"{100 * read // total} %" if total else None
-                bar.update(confirmed, producer.totals.bytes, failed=failed, of_the_input=share)
-
-            result = flow(producer, topic, chunks, how, stop=stop, progress=show)
-        if stop:
-            producer.close(timeout=0.0)
-    return _report(inv, topic, result, stop, options.acks, producer.cluster_id)
-
-
-def _line_format(flags: dict[str, Any]) -> Any:
-    from kcli.core.records.kernels import NO_HEADERS, encode_headers
-    from kcli.flows.produce import LineFormat
-
-    if flags["key"] is not None and flags["key_delimiter"] is not None:
+    if flags["transaction_every"] is not None and not options.transactional_id:
         raise usage(
-            "kcli produce: -k and -K together",
-            why="one gives all records the same key, the other takes it from the line",
-            do="use one of them",
+            "kcli produce: --transaction-every without --transactional-id",
+            why="brokers keep transactions under a name that stays the same from run to run",
+            do="give one: --transactional-id import-1",
         )
-    marker = flags["null_marker"]
-    return LineFormat(
-        key=None if flags["key"] is None else raw_bytes(flags["key"]),
-        key_delimiter=flags["key_delimiter"],
-        headers=encode_headers(flags["headers"]) if flags["headers"] else NO_HEADERS,
-        partition=flags["partition"],
-        empty_is_null=flags["empty_is_null"],
-        null_marker=None if marker is None else raw_bytes(marker),
+    form = input_format(flags, options.max_request_size, keep=flags["failed"] is not None)
+    check_inputs(files)
+    if inv.dry_run:
+        return _dry_run(inv, options, topic, flags)
+    with ExitStack() as stack:
+        return _run(inv, stack, options, topic, files, form, flags)
+
+
+def _run(
+    inv: Invocation,
+    stack: ExitStack,
+    options: Any,
+    topic: str,
+    files: Sequence[str],
+    form: Any,
+    flags: dict[str, Any],
+) -> int:
+    from kcli.commands._produce_input import opened, signature, total_size
+    from kcli.commands._produce_report import Files, report
+    from kcli.core.producer.producer import Producer
+    from kcli.flows.ack_tracker import AckTracker
+    from kcli.flows.checkpoint import Checkpoint, Identity, locked
+    from kcli.flows.failed_file import FailedFile
+    from kcli.flows.inputs.feed import Feed
+    from kcli.flows.outcomes import Outcomes
+    from kcli.flows.produce import CHECKPOINT_INTERVAL, ProduceRun, Sending
+    from kcli.flows.stop import Stop
+
+    checkpoint = None
+    if flags["checkpoint"] is not None:
+        stack.enter_context(locked(flags["checkpoint"]))
+        identity = Identity(topic, tuple(files), signature(form), options.transactional_id)
+        checkpoint = Checkpoint(flags["checkpoint"], identity)
+        checkpoint.load()
+    failed = None
+    if flags["failed"] is not None:
+        again = checkpoint is not None and checkpoint.resumes
+        failed = FailedFile(flags["failed"], form.kind, several=len(files) > 1, again=again)
+        stack.callback(failed.close)
+    tracker = AckTracker()
+    outcomes = Outcomes(tracker, failed, inv.talk.warn)
+    producer = stack.enter_context(Producer(options, hooks=inv.hooks, on_delivery=outcomes.delivered))
+    _connect(inv, producer, options.bootstrap_servers, topic, flags["partition"])
+    transactions = None
+    if options.transactional_id:
+        transactions = _begin_transactions(inv, producer, options, topic, checkpoint, flags)
+    if checkpoint is not None:
+        tracker.begin(checkpoint.place)
+    stop = stack.enter_context(Stop())  # until here Ctrl-C simply ends it
+    stop.unconfirmed = lambda: (
+        f"{producer.totals.confirmed:,} records confirmed, {producer.outstanding:,} not known"
     )
+    if checkpoint is not None:
+        checkpoint.save(checkpoint.place)  # one that cannot be written is told now
+        if checkpoint.resumes:
+            inv.talk.note(f"going on at line {checkpoint.place.unit + 1:,} ({checkpoint.path})")
+    if not files and stdin_is_terminal():
+        inv.talk.note("reading records from the keyboard, one a line; Ctrl-D ends")
+    rate = flags["rate"]
+    feed = Feed(
+        files,
+        opened,
+        form,
+        stop,
+        short=form.kind == "lines" and rate is None and transactions is None,
+        taps=[_tee(inv)] if flags["tee"] else (),
+        patience=CHECKPOINT_INTERVAL if checkpoint or failed or transactions else None,
+        fingerprints=checkpoint is not None,
+        begin=checkpoint.place if checkpoint else None,
+    )
+    sending = Sending(
+        topic,
+        form.how,
+        flags["partition"],
+        by_hand=flags["partitioner"] == "manual" and flags["partition"] is None,
+        longest=form.longest,
+        records_per_second=rate.records if rate else None,
+        bytes_per_second=rate.bytes if rate else None,
+        stop_at_bad=flags["on_bad_input"] == "fail",
+    )
+    total = total_size(files)
+    with inv.progress("confirmed") as bar:
+
+        def show(read: int, confirmed: int, lost: int) -> None:
+            share = min(1.0, read / total) if total else None
+            bar.update(confirmed, producer.totals.bytes, share, failed=lost)
+
+        settings: dict[str, Any] = {
+            "stop": stop,
+            "progress": show,
+            "tracker": tracker,
+            "outcomes": outcomes,
+            "checkpoint": checkpoint,
+        }
+        if transactions is None:
+            run = ProduceRun(producer, sending, **settings)
+        else:
+            from kcli.flows.produce_transactions import TransactionalRun
+
+            run = TransactionalRun(producer, sending, transactions=transactions, **settings)
+        result = run.run(feed.portions())
+    if stop:
+        producer.close(timeout=0.0)
+    said = Files(
+        flags["failed"],
+        failed.count if failed else 0,
+        flags["checkpoint"],
+        checkpoint.place.unit + 1 if checkpoint and checkpoint.resumes else None,
+    )
+    status = report(inv, topic, result, said, stop, options, producer.cluster_id)
+    if result.output_error is not None and not stop:
+        raise result.output_error  # the rim knows what a closed pipe and a full disk mean
+    return status
+
+
+def _begin_transactions(
+    inv: Invocation, producer: Any, options: Any, topic: str, checkpoint: Any, flags: dict[str, Any]
+) -> Any:
+    """Takes over the transactional id, and finds out from the group how far its last transaction got."""
+    from kcli.flows.produce_transactions import DEFAULT_EVERY, GROUP_PREFIX, Transactions, resumed_place
+
+    with inv.first_contact(f"the coordinator of {options.transactional_id}"):
+        producer.init_transactions(max(inv.timeout, options.request_timeout_ms / 1000))
+    every = flags["transaction_every"] or DEFAULT_EVERY
+    if checkpoint is None:
+        return Transactions(every)
+    group = GROUP_PREFIX + options.transactional_id
+    if checkpoint.resumes:
+        from kcli.core.admin.admin import Admin
+        from kcli.core.options import ClientOptions
+        from kcli.core.types import TopicPartition
+
+        where = TopicPartition(topic, 0)
+        with Admin(inv.client_options(ClientOptions), inv.hooks, timeout=inv.timeout) as admin:
+            stored = admin.fetch_offsets({group: [where]}, require_stable=True)[group]
+        checkpoint.place = resumed_place(checkpoint, group, stored, where)
+    return Transactions(every, group=group, run=checkpoint.run)
+
+
+def _tee(inv: Invocation) -> Callable[[memoryview], None]:
+    """Writes what was read to stdout, at once."""
+
+    def tap(view: memoryview) -> None:
+        if len(view):
+            inv.out.write(view)
+            inv.out.flush()
+
+    return tap
+
+
+def _check_flags(inv: Invocation, flags: dict[str, Any]) -> None:
+    if flags["tee"] and inv.values.output in ("json", "ndjson"):
+        raise usage(
+            f"kcli produce: --tee with -o {inv.values.output}",
+            why="both would go to stdout",
+            do="leave one of them out",
+        )
+    if flags["checkpoint"] is not None and flags["acks"] == "0":
+        raise usage(
+            "kcli produce: --checkpoint with --acks 0",
+            why="nothing is confirmed, so nobody knows how far it got",
+            do="leave one of them out",
+        )
 
 
 def _own_options(flags: dict[str, Any]) -> dict[str, Any]:
@@ -169,6 +342,7 @@ def _own_options(flags: dict[str, Any]) -> dict[str, Any]:
         "acks": acks,
         "enable_idempotence": idempotent,
         "partitioner": flags["partitioner"],
+        "transactional_id": flags["transactional_id"],
         "allow_auto_create_topics": flags["allow_auto_topic_creation"] or None,
     }
 
@@ -192,123 +366,16 @@ def _connect(inv: Invocation, producer: Any, where: str, topic: str, partition: 
         )
 
 
-def _dry_run(inv: Invocation, options: Any, topic: str, files: Sequence[str], partition: int | None) -> int:
+def _dry_run(inv: Invocation, options: Any, topic: str, flags: dict[str, Any]) -> int:
     """Every check that needs no record: files, brokers, topic."""
     from kcli.core.producer.producer import Producer
+    from kcli.flows.failed_file import check_writable
     from kcli.output.progress import counted
 
-    _check_inputs(files)
+    for name in (flags["failed"], flags["checkpoint"]):
+        if name is not None:
+            check_writable(name)
     with Producer(options, hooks=inv.hooks) as producer:
-        _connect(inv, producer, options.bootstrap_servers, topic, partition)
+        _connect(inv, producer, options.bootstrap_servers, topic, flags["partition"])
         inv.talk.note(f"topic {topic} is there, with {counted(producer.partitions_of(topic), 'partition')}")
     return 0
-
-
-def _check_inputs(files: Sequence[str]) -> None:
-    """Opens each input once, before anything is sent: one that is missing stops the run early."""
-    for name in files or ("-",):
-        os.close(os.dup(_stdin()) if name == "-" else _open(name))
-
-
-def _open(name: str) -> int:
-    try:
-        descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
-        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
-            os.close(descriptor)
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    except OSError as error:
-        raise usage(
-            f"kcli produce: cannot read {name}",
-            why=(error.strerror or str(error)).lower(),
-            do="check the name; nothing was sent",
-        ) from None
-    return descriptor
-
-
-def _stdin() -> int:
-    try:
-        descriptor = sys.stdin.fileno()
-        os.fstat(descriptor)
-    except (AttributeError, OSError, ValueError):
-        raise usage(
-            "kcli produce: stdin is closed",
-            why="there is nothing to read",
-            do="name a FILE, or pipe lines in",
-        ) from None
-    return descriptor
-
-
-def _total_size(files: Sequence[str]) -> int | None:
-    """Bytes of all inputs, None when that cannot be known."""
-    total = 0
-    for name in files or ("-",):
-        try:
-            status = os.stat(name) if name != "-" else os.fstat(0)
-        except OSError:
-            return None
-        if not stat.S_ISREG(status.st_mode):
-            return None
-        total += status.st_size
-    return total or None
-
-
-def _chunks(files: Sequence[str], stop: Any, delimiter: bytes, longest: int) -> Iterator[Any]:
-    """The lines of all inputs in order; one file is open at a time."""
-    from kcli.flows.rows import read_lines
-
-    for name in files or ("-",):
-        descriptor = os.dup(_stdin()) if name == "-" else _open(name)
-        said = "stdin" if name == "-" else name
-        try:
-            yield from read_lines(descriptor, stop, delimiter=delimiter, longest=longest, name=said)
-        finally:
-            os.close(descriptor)
-
-
-def _report(inv: Invocation, topic: str, result: Any, stop: Any, acks: str, cluster: str | None) -> int:
-    """The summary, and the exit status that it deserves."""
-    from kcli.core.errors import KcliError, PartlyFailedError
-    from kcli.output.progress import counted, size_text
-
-    if inv.values.output in ("json", "ndjson"):
-        _document(inv, topic, result, cluster)
-    sure = "sent, not confirmed (acks=0)" if acks == "0" else "confirmed"
-    rate = result.confirmed / result.seconds if result.seconds else 0
-    parts = [
-        f"{counted(result.confirmed, 'record')} {sure} ({size_text(result.bytes)}) in {result.seconds:.1f} s: "
-        f"{rate:,.0f} records/s"
-    ]
-    if result.failed or result.unknown or stop:
-        parts.append(f"{counted(result.lines, 'line')} read")
-        parts.append(f"{result.failed:,} failed")
-        parts.append(f"{result.unknown:,} not known")
-    inv.talk.note(", ".join(parts))
-    if result.error is not None:
-        error: KcliError = result.error
-        inv.failed(
-            PartlyFailedError(
-                f"{result.failed:,} of {result.lines:,} records for {topic} were not stored", error
-            )
-        )
-    if result.input_error is not None and result.input_error is not result.error:
-        inv.failed(result.input_error)
-    return inv.finish(done=result.confirmed > 0, also=[stop.exit_code])
-
-
-def _document(inv: Invocation, topic: str, result: Any, cluster: str | None) -> None:
-    from kcli.output.tables import Column
-
-    keys = ("topic", "lines", "confirmed", "failed", "unknown", "bytes", "seconds")
-    columns = [Column(key) for key in keys]
-    with inv.out.rows("ProduceReport", "ProduceReport", columns, cluster=cluster) as rows:
-        rows.add(
-            {
-                "topic": topic,
-                "lines": result.lines,
-                "confirmed": result.confirmed,
-                "failed": result.failed,
-                "unknown": result.unknown,
-                "bytes": result.bytes,
-                "seconds": round(result.seconds, 3),
-            }
-        )

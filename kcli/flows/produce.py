@@ -1,4 +1,4 @@
-"""From lines to confirmed records: read, split keys, queue, and say in the end what became of them.
+"""From input to confirmed records: read, send, settle, and say in the end what became of each line.
 
 Nothing is lost silently: every line that was read is confirmed, failed with a reason, or counted as unknown.
 """
@@ -6,41 +6,55 @@ Nothing is lost silently: every line that was read is confirmed, failed with a r
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from kcli.core.clock import wall_ms
 from kcli.core.errors import ClosedError, KcliError
 from kcli.core.producer.producer import Producer
-from kcli.core.records.kernels import NO_HEADERS
-from kcli.flows.rows import Chunk, InputError
+from kcli.flows.ack_tracker import AckTracker
+from kcli.flows.checkpoint import Checkpoint
+from kcli.flows.inputs.chunk import Place, RowChunk, TextChunk
+from kcli.flows.inputs.feed import Portion
+from kcli.flows.inputs.item import BadInput, InputError, InputRow
+from kcli.flows.inputs.lines import LineFormat
+from kcli.flows.outcomes import Outcomes, bad_input_error
+from kcli.flows.rate import TokenBucket, wait
 from kcli.flows.stop import Stop
 
 STOP_PATIENCE = 4.5
 """Seconds that a stopped produce waits for confirmations that are under way."""
+CHECKPOINT_INTERVAL = 1.0
 _TICK = 0.1
+_MOST_FILES = 3  # --failed and --checkpoint may refuse once each
 
 
 @dataclass(frozen=True, slots=True)
-class LineFormat:
-    """How a line becomes a record. ``key`` is for all; ``key_delimiter`` splits at its first occurrence."""
+class Sending:
+    """How records are sent. ``by_hand``: to the partition that each record names.
 
-    key: bytes | None = None
-    key_delimiter: bytes | None = None
-    headers: bytes = NO_HEADERS
+    ``records_per_second`` and ``bytes_per_second`` (of input) limit the rate. ``stop_at_bad``: bad input ends the run.
+    """
+
+    topic: str
+    how: LineFormat = LineFormat()  # noqa: RUF009 - immutable
     partition: int | None = None
-    empty_is_null: bool = False
-    null_marker: bytes | None = None
-
-    @property
-    def plain(self) -> bool:
-        """Whether a line is a value just as it is."""
-        return self.key_delimiter is None and not self.empty_is_null and self.null_marker is None
+    by_hand: bool = False
+    longest: int = 1 << 30
+    records_per_second: float | None = None
+    bytes_per_second: float | None = None
+    stop_at_bad: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ProduceResult:
-    """``lines`` were read. ``failed`` records were refused or never sent; of ``unknown`` ones the brokers had
-    not said anything when the run ended."""
+    """``lines`` were read, ``bad`` of them were no records. ``failed`` records were refused or never sent; of
+    ``unknown`` ones the brokers had not said anything when the run ended.
+
+    ``transactions`` were committed. ``error`` is the first failure of a record (of line ``error_line``),
+    ``input_error`` what ended the reading,
+    ``output_error`` an output that took no more.
+    """
 
     lines: int
     confirmed: int
@@ -50,100 +64,233 @@ class ProduceResult:
     seconds: float
     error: KcliError | None
     input_error: KcliError | None = None
+    bad: int = 0
+    error_line: int = 0
+    first_bad: InputError | None = None
+    output_error: OSError | None = None
+    transactions: int = 0
 
 
 Progress = Callable[[int, int, int], None]
 """Called with bytes read, records confirmed and records failed so far."""
 
 
-def produce(
-    producer: Producer,
-    topic: str,
-    chunks: Iterable[Chunk],
-    how: LineFormat,
-    *,
-    stop: Stop,
-    progress: Progress,
-) -> ProduceResult:
-    """Sends all lines and waits for their confirmation; a stop ends the reading, then what is under way.
+class ProduceRun:
+    """One run over all input. ``outcomes`` must be what the producer tells its deliveries to."""
 
-    Errors of the input end the reading too: what was read before is confirmed first, then they are reported.
-    """
-    started = time.monotonic()
-    lines = read = 0
-    input_error: KcliError | None = None
-    too_long: KcliError | None = None
-    totals = producer.totals
-    stop.wake(producer.interrupt)
-    try:
-        for chunk in chunks:
-            lines += len(chunk.lines) + chunk.refused
-            if chunk.refused and too_long is None:
-                too_long = line_too_long(chunk.first_refused, producer.options.max_request_size)
-            read += chunk.size
-            send(producer, topic, chunk.lines, how)
-            if not chunk.more:
-                producer.push()
-            progress(read, totals.confirmed, totals.failed)
-            if stop:
+    def __init__(
+        self,
+        producer: Producer,
+        sending: Sending,
+        *,
+        stop: Stop,
+        progress: Progress,
+        tracker: AckTracker,
+        outcomes: Outcomes,
+        checkpoint: Checkpoint | None = None,
+    ) -> None:
+        self._producer = producer
+        self._sending = sending
+        self._stop = stop
+        self._progress = progress
+        self._tracker = tracker
+        self._outcomes = outcomes
+        self._checkpoint = checkpoint
+        self._lines = self._read = self.transactions = 0
+        self._save_at = time.monotonic() + CHECKPOINT_INTERVAL
+        self._input_error: KcliError | None = None
+        self._output_error: OSError | None = None
+        rate = sending.records_per_second or sending.bytes_per_second
+        self._bucket = TokenBucket(rate, time.monotonic()) if rate else None
+
+    def run(self, portions: Iterable[Portion]) -> ProduceResult:
+        """Sends everything and waits for its confirmation; a stop ends the reading, then what is under way.
+
+        Errors of the input end the reading too: what was read before is confirmed first, then they are reported.
+        """
+        started = time.monotonic()
+        self._stop.wake(self._producer.interrupt)
+        self._reading(portions)
+        finished = not (self._stop or self._input_error or self._output_error)
+        for _ in range(_MOST_FILES):  # a file that takes no more does not end the wait for confirmations
+            try:
+                settle(self._producer, self._stop, self._tick)
                 break
-    except ClosedError as error:
-        if not stop:
-            input_error = error
-    except KcliError as error:
-        input_error = error
-    try:
-        settle(producer, stop, lambda: progress(read, totals.confirmed, totals.failed))
-    except KcliError as error:
-        input_error = input_error or error
-    progress(read, totals.confirmed, totals.failed)
-    return ProduceResult(
-        lines,
-        totals.confirmed,
-        lines - totals.confirmed - producer.outstanding,
-        producer.outstanding,
-        totals.bytes,
-        time.monotonic() - started,
-        totals.first_error or too_long,
-        input_error,
-    )
+            except KcliError as error:
+                self._input_error = self._input_error or error
+        self._last_look(finished)
+        confirmed, unknown, first_error = self._counts()
+        outcomes = self._outcomes
+        return ProduceResult(
+            self._lines,
+            confirmed,
+            self._lines - confirmed - unknown,
+            unknown,
+            self._producer.totals.bytes,
+            time.monotonic() - started,
+            first_error,
+            self._input_error,
+            outcomes.bad,
+            outcomes.first_line,
+            outcomes.first_bad,
+            self._output_error,
+            self.transactions,
+        )
 
+    def _counts(self) -> tuple[int, int, KcliError | None]:
+        """Records that are confirmed, those of which nothing is known, and the first that failed."""
+        totals = self._producer.totals
+        error = self._outcomes.first_error or totals.first_error
+        return totals.confirmed, self._producer.outstanding, error
 
-def line_too_long(number: int, longest: int) -> InputError:
-    """The error for the first line that was left out."""
-    return InputError(
-        f"line {number} has more than {longest:,} bytes",
-        why="it does not fit a record (max.request.size)",
-        do="check the delimiter (-D), or raise -X max.request.size and the topic's max.message.bytes",
-    )
+    def _reading(self, portions: Iterable[Portion]) -> None:
+        try:
+            for portion in portions:
+                self._read += portion.size
+                if portion.chunk is not None:
+                    self._send(portion)
+                self._tick()
+                if self._stop:
+                    break
+        except ClosedError as error:
+            if not self._stop:
+                self._input_error = error
+        except KcliError as error:
+            self._input_error = error
+        except OSError as error:  # of a tap: the copy of the input on stdout
+            self._output_error = error
 
+    def _send(self, portion: Portion) -> None:
+        chunk = portion.chunk
+        if isinstance(chunk, TextChunk) and portion.region is not None:
+            self._send_text(chunk, portion)
+        elif isinstance(chunk, RowChunk):
+            self._send_chunk(chunk, portion)
+        if not portion.more:
+            self._producer.push()
 
-def send(producer: Producer, topic: str, lines: Sequence[bytes], how: LineFormat) -> None:
-    """Queues lines as records."""
-    if how.plain:
-        producer.send_lines(topic, lines, key=how.key, headers=how.headers, partition=how.partition)
-        return
-    keys: list[bytes | None]
-    values: list[bytes | None]
-    if how.key_delimiter is None:
-        keys, values = [how.key] * len(lines), list(lines)
-    else:
-        delimiter = how.key_delimiter
-        pairs = [line.partition(delimiter) for line in lines]
-        keys = [key if found else how.key for key, found, _ in pairs]
-        values = [value if found else key for key, found, value in pairs]
-    producer.send_keyed(
-        topic, _nulls(keys, how), _nulls(values, how), headers=how.headers, partition=how.partition
-    )
+    def _send_text(self, chunk: TextChunk, portion: Portion) -> None:
+        sending, region = self._sending, portion.region
+        assert region is not None
+        how = sending.how
+        try:
+            chunk.units = self._producer.send_text(
+                sending.topic,
+                region.text,
+                start=region.start,
+                end=region.end,
+                delimiter=how.delimiter,
+                key_delimiter=how.key_delimiter,
+                key=how.key,
+                headers=how.headers,
+                partition=sending.partition,
+                null_marker=how.null_marker,
+                empty_is_null=how.empty_is_null,
+                longest=sending.longest,
+                origin=chunk,
+            )
+        except KcliError:
+            left = bytes(memoryview(region.text)[region.start : region.end])
+            chunk.units = left.count(how.delimiter) + (not left.endswith(how.delimiter))
+            raise
+        finally:
+            self._lines += chunk.units
+            self._tracker.sent(chunk)
 
+    def _send_chunk(self, chunk: RowChunk, portion: Portion) -> None:
+        stop_at: BadInput | None = None
+        for unit, bad in portion.bad:
+            if self._sending.stop_at_bad:
+                stop_at = bad
+                chunk.records = [row for row in chunk.records if row.line < bad.line]
+                chunk.units, chunk.numbers = unit - chunk.start.unit, None
+                break
+            self._outcomes.bad_input(chunk, unit, bad)
+        self._lines += chunk.units
+        try:
+            self._send_rows(chunk)
+        finally:
+            self._tracker.sent(chunk)
+        if stop_at is not None:
+            raise bad_input_error(chunk.name, stop_at)
 
-def _nulls(values: list[bytes | None], how: LineFormat) -> list[bytes | None]:
-    if how.empty_is_null:
-        values = [value or None for value in values]
-    if how.null_marker is not None:
-        marker = how.null_marker
-        values = [None if value == marker else value for value in values]
-    return values
+    def _send_rows(self, chunk: RowChunk) -> None:
+        for start, stop in self._paced(chunk.records):
+            self._send_span(chunk, start, stop)
+
+    def _send_span(self, chunk: RowChunk, start: int, stop: int) -> None:
+        some = chunk.records[start:stop]
+        now = wall_ms()
+        rows = [
+            (row.key, row.value, row.headers, now if row.timestamp is None else row.timestamp) for row in some
+        ]
+        self._producer.send_rows(
+            self._sending.topic,
+            rows,
+            partition=self._sending.partition,
+            partitions=[row.partition or 0 for row in some] if self._sending.by_hand else None,
+            origin=chunk,
+            first_row=start,
+        )
+
+    def _paced(self, rows: Sequence[InputRow]) -> Iterator[tuple[int, int]]:
+        """Spans of rows, each when it may be sent."""
+        bucket = self._bucket
+        if bucket is None:
+            if rows:
+                yield 0, len(rows)
+            return
+        start = 0
+        while start < len(rows):
+            stop, cost = start, 0.0
+            while stop < len(rows) and (stop == start or cost < bucket.most):
+                raw = rows[stop].raw
+                cost += 1 if self._sending.records_per_second else len(raw or b"") + 1
+                stop += 1
+            delay = bucket.take(cost, time.monotonic())
+            if delay:
+                self._producer.push()
+                self._wait(delay)
+            if self._stop:
+                raise ClosedError("stopped")
+            yield start, stop
+            start = stop
+
+    def _wait(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while not self._stop and (left := end - time.monotonic()) > 0:
+            self._tick()
+            wait(min(left, CHECKPOINT_INTERVAL), self._stop)
+
+    def _work_off(self) -> None:
+        self._outcomes.settle()
+
+    def _tick(self) -> None:
+        self._work_off()
+        confirmed, _, _ = self._counts()
+        self._progress(self._read, confirmed, self._outcomes.failed + self._outcomes.bad)
+        if self._checkpoint is not None and time.monotonic() >= self._save_at:
+            self._save_at = time.monotonic() + CHECKPOINT_INTERVAL
+            checkpoint, self._checkpoint = self._checkpoint, None
+            self._save(checkpoint, finished=False)
+            self._checkpoint = checkpoint
+
+    def _save(self, checkpoint: Checkpoint, *, finished: bool) -> None:
+        place = self._place()
+        self._outcomes.sync()
+        checkpoint.save(place, finished=finished)
+
+    def _place(self) -> Place:
+        """Where a later run has to begin."""
+        return self._tracker.place()
+
+    def _last_look(self, finished: bool) -> None:
+        try:
+            self._tick()
+            if self._checkpoint is not None:
+                self._save(self._checkpoint, finished=finished and not self._producer.outstanding)
+        except KcliError as error:
+            self._input_error = self._input_error or error
 
 
 def settle(producer: Producer, stop: Stop, tick: Callable[[], None]) -> None:

@@ -14,10 +14,12 @@ from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.consumer.subscription import Span
 from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicPartition
+from kcli.flows.ack_tracker import AckTracker
 from kcli.flows.consume import ConsumeResult, consume
-from kcli.flows.produce import LineFormat, ProduceResult, produce
+from kcli.flows.inputs.feed import Feed, InputFormat
+from kcli.flows.outcomes import Outcomes
+from kcli.flows.produce import ProduceResult, ProduceRun, Sending
 from kcli.flows.reading import Assigned
-from kcli.flows.rows import read_lines
 from kcli.flows.stop import Stop
 
 _CHUNK_LINES = 10_000
@@ -56,18 +58,18 @@ def send_file(
     producer: Producer, topic: str, path: Path, stop: Stop, progress: Callable[[int], None]
 ) -> ProduceResult:
     """Produces the lines of a file; ``progress`` is told the records confirmed so far."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        return produce(
-            producer,
-            topic,
-            read_lines(descriptor, stop, name=str(path)),
-            LineFormat(partition=0),
-            stop=stop,
-            progress=lambda _read, confirmed, _failed: progress(confirmed),
-        )
-    finally:
-        os.close(descriptor)
+    form = InputFormat(longest=producer.options.max_request_size)
+    tracker = AckTracker()
+    run = ProduceRun(
+        producer,
+        Sending(topic, partition=0, longest=form.longest),
+        stop=stop,
+        progress=lambda _read, confirmed, _failed: progress(confirmed),
+        tracker=tracker,
+        outcomes=Outcomes(tracker, None),
+    )
+    opened = lambda name: os.open(name, os.O_RDONLY | os.O_CLOEXEC)  # noqa: E731
+    return run.run(Feed([str(path)], opened, form, stop, short=True).portions())
 
 
 class DigestSink:

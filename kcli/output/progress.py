@@ -36,6 +36,7 @@ class Progress:
         self.unit = unit
         self.done = 0
         self.bytes = 0
+        self.share: float | None = None
         self.extra: dict[str, Any] = {}
         self._clock = clock
         self._width = width or _terminal_width
@@ -54,9 +55,12 @@ class Progress:
     ) -> None:
         self.close()
 
-    def update(self, done: int, size: int = 0, **extra: Any) -> None:
-        """``done`` and ``size`` (bytes) are totals so far; ``extra`` are further counts to show."""
-        self.done, self.bytes = done, size
+    def update(self, done: int, size: int = 0, share: float | None = None, **extra: Any) -> None:
+        """``done`` and ``size`` (bytes) are totals so far; ``extra`` are further counts to show.
+
+        ``share`` says how much of the whole is done (0 to 1) where only that is known, and not a number.
+        """
+        self.done, self.bytes, self.share = done, size, share
         if extra:
             self.extra.update(extra)
         if self.style != "none":
@@ -93,25 +97,25 @@ class Progress:
         if self.bytes:
             parts.append(f"{size_text(self.bytes)} ({size_text(self.bytes / seconds)}/s)")
         parts.append(f"{rate:,.0f} {self.unit}/s")
+        share = self._share()
+        if share is not None:
+            parts.append(f"{100 * share:.0f} %")
+            if (left := seconds_left(seconds, share)) is not None:
+                parts.append(f"{duration_text(left)} left")
         parts += [
             f"{name.replace('_', ' ')} {_counted(value)}" for name, value in self.extra.items() if value
         ]
-        left = self.seconds_left(seconds)
-        if left is not None:
-            parts.append(f"{left:,.0f} s left")
-        head = f"[{_bar(self.done / self.total)}] " if bar and self.total else ""
+        head = f"[{_bar(share)}] " if bar and share is not None else ""
         return head + ", ".join(parts)
 
-    def seconds_left(self, seconds: float) -> float | None:
-        """At the rate so far; None where there is no total, or nothing was done yet."""
-        if not self.total or not self.done:
-            return None
-        return max(0.0, (self.total - self.done) * seconds / self.done)
+    def _share(self) -> float | None:
+        return self.done / self.total if self.total else self.share
 
     def _document(self, seconds: float) -> str:
         import json
 
-        left = self.seconds_left(seconds)
+        share = self._share()
+        left = None if share is None else seconds_left(seconds, share)
         return json.dumps(
             {
                 "kind": "Progress",
@@ -121,7 +125,8 @@ class Progress:
                 "total": self.total,
                 "bytes": self.bytes,
                 "seconds": round(seconds, 3),
-                "seconds_left": None if left is None else round(left, 3),
+                "share": None if share is None else round(share, 4),
+                "seconds_left": None if left is None else round(left, 1),
                 **self.extra,
             }
         )
@@ -153,6 +158,21 @@ def progress_style(choice: str | None, talk: Talk, *, dumb: bool = False) -> str
 def counted(number: int, noun: str) -> str:
     """``1 record``, ``2,000 records``."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def seconds_left(seconds: float, share: float) -> float | None:
+    """How long the rest takes at the pace so far; None while too little is done to tell."""
+    return None if share < 0.005 or seconds < 1 else seconds * (1 - min(share, 1.0)) / share
+
+
+def duration_text(seconds: float) -> str:
+    """``7 s``, ``3 min 20 s``, ``2 h 5 min``."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
 def size_text(size: float) -> str:

@@ -15,9 +15,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kcli.flows.file_lock import file_lock
 from kcli.sandbox.errors import DownloadError, UsageError
 from kcli.sandbox.fetch import Fetcher, NotPublishedError
-from kcli.sandbox.file_lock import file_lock
 from kcli.sandbox.jar_list import (
     Jar,
     cached_versions,

@@ -7,10 +7,10 @@ ports: the caller holds ``ports_lock`` until its plan is written down, and writt
 import random
 from pathlib import Path
 
+from kcli.flows.file_lock import is_locked
 from kcli.sandbox.config import Listener, uses_zookeeper
 from kcli.sandbox.data_folder import cluster_id
 from kcli.sandbox.discovery import all_states, is_running
-from kcli.sandbox.file_lock import is_locked
 from kcli.sandbox.java import Java
 from kcli.sandbox.paths import state_root
 from kcli.sandbox.ports import ANY, PortTakenError, choose_ports, is_port_free, who_listens

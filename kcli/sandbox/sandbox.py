@@ -12,12 +12,12 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from kcli.flows.file_lock import file_lock
 from kcli.sandbox import launch, process
 from kcli.sandbox.artifacts import OnProgress, Progress, classpath
 from kcli.sandbox.data_folder import cluster_id, delete_data, formatted_nodes, refuse_unusable
 from kcli.sandbox.discovery import DEFAULT_NAME, is_running
 from kcli.sandbox.errors import RefusedError, SandboxError, UsageError
-from kcli.sandbox.file_lock import file_lock
 from kcli.sandbox.java import find_java
 from kcli.sandbox.node import Node
 from kcli.sandbox.paths import home_of

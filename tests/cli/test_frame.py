@@ -141,11 +141,6 @@ def lines_of(done: subprocess.CompletedProcess[str]) -> tuple[str, str, str]:
         (["topics", "list", "-X", "linger"], "-X 'linger' is not KEY=VALUE", "kcli help options"),
         (["topics", "list", "-X", "linger.mss=1"], "unknown option 'linger.mss'", "'linger.ms'"),
         (["topics", "list", "-F", "/no/such/file"], "cannot read /no/such/file", "-F"),
-        (
-            ["produce", "t", "-b", "localhost:1", "-X", "transactional.id=x"],
-            "transactional.id=x",
-            "leave it out",
-        ),
     ],
 )
 def test_usage_errors_are_three_lines_and_2(arguments: list[str], what: str, do: str) -> None:

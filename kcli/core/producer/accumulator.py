@@ -98,7 +98,8 @@ class Accumulator:
     def records(self) -> int:
         """Records that are not settled, about: counted without the lock, so that a signal handler may ask."""
         parked = [one for waiting in list(self._parked.values()) for one in list(waiting)]
-        return sum(batch.count for batch in list(self._unsettled)) + sum(one.count for one in parked)
+        batches = [batch for batch in list(self._unsettled) if not batch.delivery.told]
+        return sum(batch.count for batch in batches) + sum(one.count for one in parked)
 
     def parked(self) -> list[Parked]:
         """What waits for the partitions of its topic."""

@@ -54,24 +54,25 @@ NO_SEQUENCE = -1
 class Delivery:
     """What became of a batch, stored once for all its records. ``base_offset`` −1: the broker did not say.
 
-    ``watchers`` are called by the sender's thread once it is settled.
+    ``watchers`` are called by the sender's thread once it is settled. ``told``: it is counted and reported, too.
     A batch that was split hands over to the deliveries of its ``parts``: (index of the first record, delivery).
     """
 
-    __slots__ = ("base_offset", "done", "error", "log_append_time", "parts", "watchers")
+    __slots__ = ("base_offset", "done", "error", "log_append_time", "parts", "told", "watchers")
 
     def __init__(self) -> None:
         self.base_offset = -1
         self.log_append_time = -1
         self.error: KcliError | None = None
         self.done = False
+        self.told = False
         self.parts: list[tuple[int, Delivery]] = []
         self.watchers: list[Callable[[], None]] = []
 
     @property
-    def settled(self) -> bool:
-        """Whether all its records are done."""
-        return self.done or (bool(self.parts) and all(part.settled for _, part in self.parts))
+    def accounted(self) -> bool:
+        """Whether all its records are counted and reported: only then a flush is over."""
+        return self.told or (bool(self.parts) and all(part.accounted for _, part in self.parts))
 
     def of(self, index: int) -> "tuple[Delivery, int]":
         """The delivery that the record at ``index`` ended up in, and its index there."""

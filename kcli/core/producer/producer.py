@@ -194,12 +194,13 @@ class Producer:
         partition: int | None = None,
         partitions: Sequence[int] | None = None,
         origin: Any = None,
+        first_row: int = 0,
     ) -> None:
         """Queues many records, each ``(key, value, header block, timestamp in ms)``, partitioned in one go.
 
         A header block is what ``encode_headers`` makes, ``NO_HEADERS`` for none. ``partitions`` names one for each
         row. What becomes of them is told per batch, to ``on_delivery``, and in ``totals``; with an ``origin`` the
-        reports say which rows of it they are about.
+        reports say which rows of it they are about, counted from ``first_row``.
         """
         if not rows:
             return
@@ -215,9 +216,9 @@ class Producer:
                 partition,
                 partitions=None if partitions is None else partitions[part],
                 token=origin,
-                first_row=part.start,
+                first_row=first_row + part.start,
             )
-            origins = _origins(origin, part.start, len(some))
+            origins = _origins(origin, first_row + part.start, len(some))
             self._submit(topic, len(some), share, place, origins=origins)
 
     def send_text(
@@ -455,7 +456,7 @@ class Producer:
         waiting = [batch.delivery for batch in self._accumulator.unsettled()]
 
         def settled() -> bool:
-            while waiting and waiting[-1].settled:
+            while waiting and waiting[-1].accounted:
                 waiting.pop()
             return not waiting
 
@@ -615,6 +616,9 @@ class Producer:
         self._account(
             Report(batch.where, batch.count, batch.size, delivery.base_offset, delivery.error, batch.origins)
         )
+        with self._lock:  # last: whoever flushes must find it counted and reported
+            delivery.told = True
+            self._completed.notify_all()
         if delivery.watchers:
             with self._lock:
                 watchers, delivery.watchers = delivery.watchers, []
@@ -631,7 +635,6 @@ class Producer:
     def _account(self, report: Report) -> None:
         with self._lock:
             self._totals.add(report)
-            self._completed.notify_all()
         on_delivery = self._on_delivery
         if on_delivery is not None:
             self._contain(lambda: on_delivery(report))

@@ -419,8 +419,8 @@ class Sender:
 
     def _done(self, batch: ProducerBatch) -> None:
         self._troubles.over(batch.where)
+        self._settled(batch)  # first: a flush that no longer finds the batch must find it counted
         self._accumulator.settled(batch)
-        self._settled(batch)
 
     # --- giving up -------------------------------------------------------------------------------------
 

@@ -192,7 +192,7 @@ class TransactionSteps:
         """Sends what is due; returns when to look again."""
         transaction = self.transaction
         if transaction.phase in (Phase.MUST_ABORT, Phase.ABORTING, Phase.FENCED):
-            self._drop(transaction.error or TransactionAbortableError("the transaction was aborted"))
+            self._drop(self._reason())
         operation = self._operation
         if operation is not None and now >= operation.deadline:
             self._out_of_time(operation)
@@ -218,6 +218,13 @@ class TransactionSteps:
         request.transactional_id = self._id
         if not self.transaction.version_2:
             request.cap_version(_LAST_PRODUCE_VERSION_1)
+
+    def _reason(self) -> KcliError:
+        """Why records are dropped that were not at fault themselves."""
+        error = self.transaction.error
+        if error is not None and self.transaction.phase is Phase.FENCED:
+            return error
+        return TransactionAbortableError("the transaction was aborted", why=str(error or ""))
 
     def _drop(self, error: KcliError) -> None:
         """Fails what still waits: nothing of it will be seen."""

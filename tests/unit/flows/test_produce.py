@@ -1,248 +1,312 @@
-"""Lines into records, and what became of them: counts, stops, errors of the input."""
+"""Input into records, and what became of each line: counts, stops, errors, what a later run would begin at."""
 
+import json
+import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kcli.core.errors import BrokerError, BufferFullError, ClosedError, KcliError
-from kcli.core.producer.producer import Totals
+from kcli.core.producer.origins import Origin
+from kcli.core.producer.report import Report, Totals
+from kcli.core.types import TopicPartition
 from kcli.flows import produce as module
-from kcli.flows.produce import LineFormat, produce, send, settle
-from kcli.flows.rows import Chunk, InputError
+from kcli.flows.ack_tracker import AckTracker
+from kcli.flows.failed_file import FailedFile
+from kcli.flows.inputs.chunk import RowChunk, TextChunk
+from kcli.flows.inputs.feed import Feed, InputFormat, Portion
+from kcli.flows.inputs.item import InputError
+from kcli.flows.inputs.lines import LineFormat
+from kcli.flows.outcomes import Outcomes
+from kcli.flows.produce import ProduceResult, ProduceRun, Sending, settle
 from kcli.flows.stop import Stop
 
 
 class StandIn:
-    """A producer that confirms a record at each flush, or everything at once, or nothing."""
+    """A producer that settles everything at its n-th flush; ``refuse(value)`` says what brokers do not take."""
 
-    def __init__(self, *, flushes: int = 1, fail: int = 0) -> None:
+    def __init__(self, *, flushes: int = 1, refuse: Any = lambda _value: False) -> None:
         self.totals = Totals()
-        self.lines: list[tuple[Any, ...]] = []
-        self.keyed: list[tuple[Any, ...]] = []
-        self.pushes = self.flushes = self.sent = 0
-        self.needed, self.fail = flushes, fail
+        self.sent: list[tuple[Any, ...]] = []
+        self.origins: list[tuple[Any, int]] = []
+        self.pushes = self.flushes = 0
+        self.needed, self.refuse = flushes, refuse
         self.full_after: int | None = None
         self.interrupted = False
+        self.told: Any = None
 
-    def send_lines(self, topic: str, values: list[bytes], **how: Any) -> None:
-        if self.full_after is not None and self.sent >= self.full_after:
+    def send_text(self, topic: str, text: bytes, *, start: int, end: int, origin: Any, **how: Any) -> int:
+        lines = bytes(text[start:end]).split(how["delimiter"])
+        lines = lines if lines[-1] else lines[:-1]
+        for row, line in enumerate(lines):
+            self._room()
+            self.sent.append((None, line))
+            self.origins.append((origin, row))
+        return len(lines)
+
+    def send_rows(self, topic: str, rows: Any, *, origin: Any, first_row: int, **_how: Any) -> None:
+        for row, (key, value, _, _) in enumerate(rows):
+            self._room()
+            self.sent.append((key, value))
+            self.origins.append((origin, first_row + row))
+
+    def _room(self) -> None:
+        if self.full_after is not None and len(self.sent) >= self.full_after:
             raise ClosedError("stopped") if self.interrupted else BufferFullError("no room")
-        self.lines.append((topic, list(values), how))
-        self.sent += len(values)
-
-    def send_keyed(self, topic: str, keys: list[Any], values: list[Any], **how: Any) -> None:
-        self.keyed.append((topic, list(keys), list(values), how))
-        self.sent += len(values)
 
     def push(self) -> None:
         self.pushes += 1
 
-    def flush(self, timeout: float) -> bool:
+    def flush(self, _timeout: float) -> bool:
         self.flushes += 1
         if self.flushes < self.needed:
             return False
-        self.totals.failed = min(self.fail, self.sent)
-        self.totals.confirmed = self.sent - self.totals.failed
-        if self.totals.failed:
-            self.totals.first_error = BrokerError(10, "produce to t-0")
+        done = self.totals.confirmed + self.totals.failed
+        for (_, value), (chunk, row) in list(zip(self.sent, self.origins, strict=True))[done:]:
+            error = BrokerError(10, "produce to t-0") if self.refuse(value) else None
+            report = Report(TopicPartition("t", 0), 1, 1, 0, error, [Origin(0, chunk, range(row, row + 1))])
+            self.totals.add(report)
+            self.told(report)
         return True
 
     @property
     def outstanding(self) -> int:
-        return self.sent - self.totals.confirmed - self.totals.failed
+        return len(self.sent) - self.totals.confirmed - self.totals.failed
 
     def interrupt(self) -> None:
         self.interrupted = True
 
 
-def chunk(*lines: bytes, first: int = 1, more: bool = False) -> Chunk:
-    return Chunk(list(lines), first, sum(map(len, lines)) + len(lines), more)
+class Trial:
+    """A run over files in ``folder``."""
 
+    def __init__(
+        self, folder: Path, producer: StandIn, *, stop: Stop | None = None, failed: bool = False
+    ) -> None:
+        self.folder, self.producer, self.stop = folder, producer, stop or Stop()
+        self.tracker = AckTracker()
+        self.file = FailedFile(str(folder / "failed"), "lines", several=False) if failed else None
+        self.warned: list[str] = []
+        self.outcomes = Outcomes(self.tracker, self.file, self.warned.append)
+        producer.told = self.outcomes.delivered
+        self.seen: list[tuple[int, int, int]] = []
 
-def run(
-    producer: StandIn, chunks: Any, how: LineFormat | None = None, stop: Stop | None = None, seen: Any = None
-) -> Any:
-    progress = (lambda *now: seen.append(now)) if seen is not None else (lambda *_: None)
-    return produce(
-        producer, "t", chunks, how or LineFormat(), stop=Stop() if stop is None else stop, progress=progress
-    )  # type: ignore[arg-type]
+    def run(self, portions: Any, **sending: Any) -> ProduceResult:
+        run = ProduceRun(
+            self.producer,  # type: ignore[arg-type]
+            Sending("t", **sending),
+            stop=self.stop,
+            progress=lambda *now: self.seen.append(now),
+            tracker=self.tracker,
+            outcomes=self.outcomes,
+        )
+        return run.run(portions)
+
+    def feed(
+        self, data: bytes, kind: str = "lines", *, short: bool = True, keep: bool = True
+    ) -> Iterator[Portion]:
+        (self.folder / "input").write_bytes(data)
+        form = InputFormat(kind, LineFormat(key_delimiter=None if short else b":"), longest=100, keep=keep)
+        opened = lambda name: os.open(name, os.O_RDONLY)  # noqa: E731
+        return Feed([str(self.folder / "input")], opened, form, self.stop, short=short).portions()
+
+    def failed(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in (self.folder / "failed").read_bytes().splitlines()]
 
 
 @pytest.fixture(autouse=True)
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Seconds pass only by flushing."""
+    """Seconds pass only by looking at the clock."""
     now = [0.0]
     monkeypatch.setattr(module.time, "monotonic", lambda: now.__setitem__(0, now[0] + 0.1) or now[0])
     return now
 
 
-def test_all_lines_are_sent_and_counted() -> None:
-    producer = StandIn()
-    result = run(producer, [chunk(b"a", b"b"), chunk(b"c", first=3)])
-    assert [lines for _, lines, _ in producer.lines] == [[b"a", b"b"], [b"c"]]
+def test_all_lines_are_sent_and_counted(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, StandIn())
+    result = trial.run(trial.feed(b"a\nb\nc"))
+    assert trial.producer.sent == [(None, b"a"), (None, b"b"), (None, b"c")]
     assert (result.lines, result.confirmed, result.failed, result.unknown) == (3, 3, 0, 0)
-    assert result.error is None
-    assert result.input_error is None
+    assert (result.error, result.input_error, result.first_bad) == (None, None, None)
+    assert trial.tracker.place().unit == 3
 
 
-def test_no_input_is_no_error() -> None:
-    result = run(StandIn(), [])
+def test_rows_go_with_their_keys(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, StandIn())
+    result = trial.run(trial.feed(b"a:1\nb\n", short=False))
+    assert trial.producer.sent == [(b"a", b"1"), (None, b"b")]
+    assert result.confirmed == 2
+
+
+def test_no_input_is_no_error(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, StandIn())
+    result = trial.run([])
     assert (result.lines, result.confirmed, result.unknown, result.error) == (0, 0, 0, None)
 
 
-def test_failures_are_counted_with_the_first_error() -> None:
-    result = run(StandIn(fail=2), [chunk(b"a", b"b", b"c")])
-    assert (result.lines, result.confirmed, result.failed, result.unknown) == (3, 1, 2, 0)
+def test_c9_failures_are_written_down_with_line_and_reason(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, StandIn(refuse=lambda v: v.startswith(b"x")), failed=True)
+    result = trial.run(trial.feed(b"a\nx1\nb\nx\xff\n"))
+    assert (result.lines, result.confirmed, result.failed, result.error_line) == (4, 2, 2, 2)
     assert isinstance(result.error, BrokerError)
+    first, second = trial.failed()
+    assert (first["line"], first["code"], first["input"], first["format"]) == (
+        2,
+        "MESSAGE_TOO_LARGE",
+        "x1",
+        "lines",
+    )
+    assert (second["line"], second["input"], second["input_encoding"]) == (4, "eP8=", "base64")
+    assert trial.tracker.place().unit == 4
 
 
-def test_slow_input_is_pushed_on_and_fast_input_is_not() -> None:
-    producer = StandIn()
-    run(producer, [chunk(b"a", more=True), chunk(b"b", more=True), chunk(b"c")])
-    assert producer.pushes == 1
+def test_failures_that_nobody_wrote_down_are_where_a_later_run_begins(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, StandIn(refuse=lambda v: v == b"c"))
+    trial.run(trial.feed(b"a\nb\nc\nd\n"))
+    assert trial.tracker.place().unit == 2
 
 
-def test_progress_is_told_while_reading_and_while_waiting() -> None:
-    seen: list[Any] = []
-    run(StandIn(flushes=3), [chunk(b"ab"), chunk(b"cd")], seen=seen)
-    assert [size for size, _, _ in seen] == [3, 6, 6, 6, 6]
+def test_c8_bad_input_is_told_and_written_down_and_the_rest_is_sent(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, StandIn(), failed=True)
+    lines = [b'{"value":"%d"}' % i for i in range(20)]
+    lines[3] = b"{bad"
+    result = trial.run(trial.feed(b"\n".join(lines), "ndjson", short=False))
+    assert (result.lines, result.confirmed, result.failed, result.bad) == (20, 19, 1, 1)
+    assert "line 4 of" in trial.warned[0]
+    assert "column 2" in trial.warned[0]
+    assert [(f["line"], f["code"], f["input"]) for f in trial.failed()] == [(4, "BAD_INPUT", "{bad")]
+    assert trial.tracker.place().unit == 20
 
 
-def test_what_was_read_before_an_input_error_is_confirmed_first() -> None:
-    def broken() -> Iterator[Chunk]:
-        yield chunk(b"a", b"b")
+def test_bad_input_ends_the_run_where_that_is_asked_for(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, StandIn())
+    data = b'{"value":"a"}\n{"value":"b"}\n{bad\n{"value":"c"}\n'
+    result = trial.run(trial.feed(data, "ndjson", short=False), stop_at_bad=True)
+    assert (result.lines, result.confirmed) == (2, 2)
+    assert isinstance(result.input_error, InputError)
+    assert "line 3" in str(result.input_error)
+    assert trial.tracker.place().unit == 2
+
+
+def test_slow_input_is_pushed_on_and_fast_input_is_not(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, StandIn())
+    portions = list(trial.feed(b"a:b\n", short=False))
+    portions[0].more = True
+    trial.run(portions)
+    assert trial.producer.pushes == 0
+    trial.run(trial.feed(b"a\n"))
+    assert trial.producer.pushes == 1
+
+
+def test_progress_is_told_while_reading_and_while_waiting(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, StandIn(flushes=3))
+    trial.run(trial.feed(b"ab\ncd\n"))
+    assert [size for size, _, _ in trial.seen] == [6, 6, 6, 6]
+
+
+def test_what_was_read_before_an_input_error_is_confirmed_first(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, StandIn())
+
+    def broken() -> Iterator[Portion]:
+        yield from trial.feed(b"a\nb\n")
         raise InputError("cannot read stdin", why="Input/output error")
 
-    result = run(StandIn(), broken())
+    result = trial.run(broken())
     assert (result.lines, result.confirmed) == (2, 2)
     assert isinstance(result.input_error, InputError)
     assert result.error is None
 
 
-def test_a_full_memory_ends_it_and_shows_what_was_not_sent() -> None:
+def test_a_copy_that_cannot_be_written_ends_the_reading(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, StandIn())
+
+    def broken() -> Iterator[Portion]:
+        yield from trial.feed(b"a\nb\n")
+        raise BrokenPipeError(32, "Broken pipe")
+
+    result = trial.run(broken())
+    assert result.confirmed == 2
+    assert isinstance(result.output_error, BrokenPipeError)
+
+
+def test_a_full_memory_ends_it_and_shows_what_was_not_sent(tmp_path: Path) -> None:
     producer = StandIn()
     producer.full_after = 1
-    result = run(producer, [chunk(b"a"), chunk(b"b", b"c", first=2), chunk(b"d", first=4)])
+    trial = Trial(tmp_path, producer)
+    result = trial.run(trial.feed(b"a\nb\nc\n"))
     assert (result.lines, result.confirmed, result.failed, result.unknown) == (3, 1, 2, 0)
     assert isinstance(result.input_error, BufferFullError)
+    assert trial.tracker.place().unit == 1
 
 
-def test_a_stop_ends_the_reading_and_confirms_what_is_under_way() -> None:
-    stop, producer = Stop(), StandIn()
+def test_a_stop_ends_the_reading_and_confirms_what_is_under_way(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, StandIn())
 
-    def chunks() -> Iterator[Chunk]:
-        yield chunk(b"a")
-        stop.request()
-        yield chunk(b"b", first=2)
+    def portions() -> Iterator[Portion]:
+        yield from trial.feed(b"a\n")
+        trial.stop.request()
+        yield Portion()
         pytest.fail("it reads on after a stop")
 
-    result = run(producer, chunks(), stop=stop)
-    assert (result.lines, result.confirmed, result.unknown) == (2, 2, 0)
+    result = trial.run(portions())
+    assert (result.lines, result.confirmed, result.unknown) == (1, 1, 0)
 
 
-def test_a_stop_reaches_a_producer_that_waits_for_memory() -> None:
-    stop, producer = Stop(), StandIn()
+@pytest.mark.parametrize("short", [True, False])
+def test_a_stop_reaches_a_producer_that_waits_for_memory(tmp_path: Path, *, short: bool) -> None:
+    producer = StandIn()
     producer.full_after = 1
+    trial = Trial(tmp_path, producer)
+    portions = list(trial.feed(b"a\nb\n", short=short))
+    trial.stop.wake(lambda: None)
 
-    def chunks() -> Iterator[Chunk]:
-        yield chunk(b"a")
-        stop.request()
-        yield chunk(b"b", first=2)
+    def stopped() -> Iterator[Portion]:
+        trial.stop.signal = 2
+        producer.interrupted = True
+        yield from portions
 
-    result = run(producer, chunks(), stop=stop)
-    assert producer.interrupted
+    result = trial.run(stopped())
     assert result.input_error is None  # the user knows that it was stopped
     assert (result.confirmed, result.failed, result.unknown) == (1, 1, 0)  # never sent
+    assert trial.tracker.place().unit == 1
 
 
 def test_after_a_stop_the_patience_is_short(clock: list[float]) -> None:
     stop = Stop()
     stop.request()
-    producer = StandIn(flushes=10_000)
-    settle(producer, stop, lambda: None)  # type: ignore[arg-type]
+    settle(StandIn(flushes=10_000), stop, lambda: None)  # type: ignore[arg-type]
     assert module.STOP_PATIENCE <= clock[0] < 5.0
 
 
-def test_without_a_stop_it_waits_as_long_as_it_takes(clock: list[float]) -> None:
+def test_without_a_stop_it_waits_as_long_as_it_takes() -> None:
     producer = StandIn(flushes=1000)
+    producer.told = lambda _: None
     settle(producer, Stop(), lambda: None)  # type: ignore[arg-type]
     assert producer.flushes == 1000
 
 
-def test_a_dead_sender_ends_the_wait_with_its_error() -> None:
+def test_a_dead_sender_ends_the_wait_with_its_error(tmp_path: Path) -> None:
     class Dead(StandIn):
-        def flush(self, timeout: float) -> bool:
+        def flush(self, _timeout: float) -> bool:
             raise KcliError("the sender thread has died")
 
-    with pytest.raises(KcliError, match="has died"):
-        settle(Dead(), Stop(), lambda: None)  # type: ignore[arg-type]
+    trial = Trial(tmp_path, Dead())
+    result = trial.run(trial.feed(b"a\n"))
+    assert "has died" in str(result.input_error)
+    assert result.unknown == 1
 
 
-# --- from a line to key and value ---------------------------------------------------------------------------------
-
-
-def keyed(how: LineFormat, *lines: bytes) -> list[tuple[Any, Any]]:
-    producer = StandIn()
-    send(producer, "t", list(lines), how)  # type: ignore[arg-type]
-    [(_, keys, values, _)] = producer.keyed
-    return list(zip(keys, values, strict=True))
-
-
-def test_a_plain_line_is_a_value() -> None:
-    producer = StandIn()
-    send(producer, "t", [b"a:b", b""], LineFormat(key=b"k", partition=3))  # type: ignore[arg-type]
-    assert producer.lines == [("t", [b"a:b", b""], {"key": b"k", "headers": b"\0", "partition": 3})]
-
-
-@pytest.mark.parametrize(
-    ("line", "key", "value"),
-    [
-        (b"k:v", b"k", b"v"),
-        (b"k:v:w", b"k", b"v:w"),
-        (b"k:", b"k", b""),
-        (b":v", b"", b"v"),
-        (b":", b"", b""),
-        (b"no delimiter", None, b"no delimiter"),
-        (b"", None, b""),
-    ],
-)
-def test_a_key_is_what_stands_before_the_first_delimiter(
-    line: bytes, key: bytes | None, value: bytes
-) -> None:
-    assert keyed(LineFormat(key_delimiter=b":"), line) == [(key, value)]
-
-
-def test_a_line_without_a_delimiter_gets_the_key_of_all() -> None:
-    assert keyed(LineFormat(key=b"all", key_delimiter=b":"), b"v", b"k:v") == [(b"all", b"v"), (b"k", b"v")]
-
-
-def test_a_delimiter_may_have_several_bytes() -> None:
-    assert keyed(LineFormat(key_delimiter=b"=>"), b"a=b=>c=>d") == [(b"a=b", b"c=>d")]
-
-
-def test_empty_can_mean_null_in_keys_and_values() -> None:
-    assert keyed(LineFormat(key_delimiter=b":", empty_is_null=True), b":", b"k:", b":v") == [
-        (None, None),
-        (b"k", None),
-        (None, b"v"),
+def test_chunks_say_what_their_rows_were(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, StandIn())
+    trial.run(trial.feed(b"a\nb\n"))
+    chunk = trial.producer.origins[0][0]
+    assert isinstance(chunk, TextChunk)
+    assert [(chunk.line(row), chunk.unit(row), chunk.raw(row)) for row in range(2)] == [
+        (1, 0, b"a"),
+        (2, 1, b"b"),
     ]
-
-
-def test_a_marker_can_mean_null_and_empty_stays_empty() -> None:
-    how = LineFormat(key_delimiter=b":", null_marker=b"NULL")
-    assert keyed(how, b"NULL:NULL", b":", b"k:NULL NULL") == [(None, None), (b"", b""), (b"k", b"NULL NULL")]
-
-
-@pytest.mark.parametrize(
-    ("how", "plain"),
-    [
-        (LineFormat(), True),
-        (LineFormat(key=b"k"), True),
-        (LineFormat(key_delimiter=b":"), False),
-        (LineFormat(empty_is_null=True), False),
-        (LineFormat(null_marker=b"N"), False),
-    ],
-)
-def test_which_formats_take_the_short_way(how: LineFormat, *, plain: bool) -> None:
-    assert how.plain is plain
+    [portion] = trial.feed(b'{"value":"a"}\n{\n\n{"value":"b"}\n', "ndjson", short=False)
+    assert isinstance(portion.chunk, RowChunk)
+    assert [(portion.chunk.line(row), portion.chunk.unit(row)) for row in range(2)] == [(1, 0), (4, 2)]

@@ -1,4 +1,4 @@
-"""A lock between processes: ``flock`` on a file, let go by the system when its holder dies."""
+"""A lock between processes: ``flock`` on a file, let go by the system when its holder dies. It holds the pid."""
 
 import fcntl
 import os
@@ -7,7 +7,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from kcli.sandbox.errors import RefusedError
+from kcli.core.errors import KcliError
+
+
+class LockedError(KcliError):
+    """Another process holds the lock."""
+
+    exit_code = 7
 
 
 @contextmanager
@@ -28,6 +34,8 @@ def file_lock(
             if not _try(descriptor):
                 on_wait()
                 _wait(descriptor, deadline, doing)
+            os.truncate(descriptor, 0)
+            os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
             if _has_the_name(descriptor, path):
                 yield
                 return
@@ -57,7 +65,12 @@ def is_locked(path: Path) -> bool:
 def _wait(descriptor: int, deadline: float, doing: str) -> None:
     while not _try(descriptor):
         if time.monotonic() > deadline:
-            raise RefusedError(f"another kcli process is {doing}", do="wait for it, then try again")
+            pid = os.pread(descriptor, 20, 0).decode("ascii", "replace").strip()
+            raise LockedError(
+                f"another kcli process is {doing}",
+                why=f"its pid is {pid}" if pid else "",
+                do="wait for it, then try again",
+            )
         time.sleep(0.05)
 
 

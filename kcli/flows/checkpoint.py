@@ -1,0 +1,148 @@
+"""``--checkpoint FILE``: how far the input is confirmed, so that a run that was killed can go on.
+
+Written to a file beside it, synced and renamed: there is always a whole one. It says what it is of; a run with other
+flags, another topic or another input refuses it. A lock beside it keeps a second run out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from kcli.core.errors import ConfigError
+from kcli.flows.failed_file import cannot_write
+from kcli.flows.file_lock import file_lock
+from kcli.flows.inputs.chunk import Place
+
+KIND = "ProduceCheckpoint"
+
+
+class Identity(msgspec.Struct, frozen=True):
+    """What a checkpoint is of: the run has to be the same one. ``form`` are the flags that say what a record is."""
+
+    topic: str
+    inputs: tuple[str, ...]
+    form: str
+    transactional_id: str = ""
+
+
+class _Document(msgspec.Struct):
+    kind: str
+    run: str
+    identity: Identity
+    source: int
+    line: int
+    offset: int
+    crc32: int
+    finished: bool = False
+
+
+class Checkpoint:
+    """``run`` names the first run and all that go on with it; ``place`` is where this one begins."""
+
+    def __init__(self, path: str, identity: Identity) -> None:
+        self.path = path
+        self.run = secrets.token_hex(8)
+        self.place = Place()
+        self.resumes = self.finished = False
+        self._identity = identity
+        self._saved: tuple[Place, bool] | None = None
+
+    def load(self) -> None:
+        """Reads what an earlier run left, if anything; ConfigError when it is of something else."""
+        try:
+            data = Path(self.path).read_bytes()
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise ConfigError(f"cannot read {self.path}", why=(error.strerror or "").lower()) from None
+        if not data:
+            return
+        try:
+            found = msgspec.json.decode(data, type=_Document)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise ConfigError(
+                f"{self.path} is no checkpoint", why=str(error).lower(), do="name another file"
+            ) from None
+        if found.kind != KIND:
+            raise ConfigError(f"{self.path} is no checkpoint", why=f"its kind is {found.kind!r}")
+        self._check(found.identity)
+        self.run, self.resumes = found.run, True
+        self.finished = found.finished
+        self.place = Place(found.source, found.line - 1, found.offset, found.crc32)
+
+    def save(self, place: Place, *, finished: bool = False) -> None:
+        """Writes the place; FileError when it cannot be written, and the old one stays."""
+        if self._saved == (place, finished):
+            return
+        document = _Document(
+            KIND, self.run, self._identity, place.source, place.unit + 1, place.offset, place.crc, finished
+        )
+        temporary = f"{self.path}.{os.getpid()}.tmp"
+        try:
+            fd = os.open(
+                temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
+            )
+            try:
+                data = msgspec.json.encode(document) + b"\n"
+                while data:
+                    data = data[os.write(fd, data) :]
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+            os.rename(temporary, self.path)
+            _sync_folder(self.path)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise cannot_write(self.path, error) from None
+        self._saved = (place, finished)
+
+    def _check(self, then: Identity) -> None:
+        now = self._identity
+        for what, before, here in (
+            ("topic", then.topic, now.topic),
+            ("input", " ".join(then.inputs), " ".join(now.inputs)),
+            ("transactional id", then.transactional_id, now.transactional_id),
+            ("format of the input", then.form, now.form),
+        ):
+            if before != here:
+                raise ConfigError(
+                    f"{self.path} is the checkpoint of another run",
+                    why=f"its {what} was {before or 'none'}, now it is {here or 'none'}",
+                    do="run with the same arguments to go on, or name another checkpoint",
+                )
+
+
+@contextmanager
+def locked(path: str) -> Iterator[None]:
+    """Keeps other runs off the checkpoint for the block; LockedError (7) when there is one."""
+    beside = Path(path + ".lock")
+    try:
+        os.stat(beside.parent)
+        lock = file_lock(beside, timeout=0, doing=f"using the checkpoint {path}")
+        lock.__enter__()
+    except OSError as error:
+        raise cannot_write(str(beside), error) from None
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            beside.unlink()
+        lock.__exit__(None, None, None)
+
+
+def _sync_folder(path: str) -> None:
+    """The new name is on the disk too, where the file system can say so."""
+    with contextlib.suppress(OSError):
+        fd = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)

@@ -1,0 +1,116 @@
+"""What was read together and is sent together: the token by which deliveries find their input again.
+
+A *unit* is a record of the input or a bad piece of it, counted from 0 in each input; *rows* are what was sent of a
+chunk, counted from 0 in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from kcli.flows.inputs.item import InputRow
+
+
+class Place(NamedTuple):
+    """A unit of an input (``source`` is its number), and a checksum of the first ``offset`` bytes before it."""
+
+    source: int = 0
+    unit: int = 0
+    offset: int = 0
+    crc: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class Chunk:
+    """``start`` is the place of its first unit, ``units`` how many it has, bad ones included. ``read``: how many bytes
+    had been read of the input when it was made, and their checksum.
+    """
+
+    start: Place
+    units: int
+    name: str
+    read: tuple[int, int] = (0, 0)
+
+    @property
+    def rows(self) -> int:
+        """How many records are sent of it."""
+        raise NotImplementedError
+
+    def unit(self, row: int) -> int:
+        """The unit of a row, counted in its input."""
+        raise NotImplementedError
+
+    def line(self, row: int) -> int:
+        """The line number of a row, from 1."""
+        raise NotImplementedError
+
+    def raw(self, row: int) -> bytes | None:
+        """What stood in the input; None when it was not kept."""
+        raise NotImplementedError
+
+    def place(self, unit: int) -> Place:
+        """The place of one of its units, or of the first one behind them.
+
+        The checksum must be of bytes that end no unit from there on: those before the chunk, or all that were read.
+        """
+        if unit < self.start.unit + self.units:
+            return self.start._replace(unit=unit)
+        return Place(self.start.source, unit, *self.read)
+
+
+@dataclass(slots=True, eq=False)
+class TextChunk(Chunk):
+    """Lines that were sent without being looked at: ``text`` holds them, if they have to be kept."""
+
+    delimiter: bytes = b"\n"
+    text: bytes | None = None
+    _lines: list[bytes] | None = None
+
+    @property
+    def rows(self) -> int:
+        """See Chunk: each line is sent."""
+        return self.units
+
+    def unit(self, row: int) -> int:
+        """See Chunk."""
+        return self.start.unit + row
+
+    def line(self, row: int) -> int:
+        """See Chunk."""
+        return self.start.unit + row + 1
+
+    def raw(self, row: int) -> bytes | None:
+        """See Chunk."""
+        if self.text is None:
+            return None
+        if self._lines is None:
+            self._lines = self.text.split(self.delimiter)
+        return self._lines[row]
+
+
+@dataclass(slots=True, eq=False)
+class RowChunk(Chunk):
+    """Records that a parser made; ``numbers`` are the units of its rows where bad input stands between them."""
+
+    records: Sequence[InputRow] = ()
+    numbers: Sequence[int] | None = None
+    header: bytes | None = None
+
+    @property
+    def rows(self) -> int:
+        """See Chunk."""
+        return len(self.records)
+
+    def unit(self, row: int) -> int:
+        """See Chunk."""
+        return self.start.unit + row if self.numbers is None else self.numbers[row]
+
+    def line(self, row: int) -> int:
+        """See Chunk."""
+        return self.records[row].line
+
+    def raw(self, row: int) -> bytes | None:
+        """See Chunk."""
+        return self.records[row].raw

@@ -1,0 +1,172 @@
+"""``-i csv``: a header line, then records with any of the columns that ``consume -o csv`` writes, in any order.
+
+An empty key or value without quotes is null, ``""`` is empty; with a null marker only the marker is null. Where
+``key_encoding`` or ``value_encoding`` says ``base64`` it is that. A column that is missing is null (no headers, the time
+now). ``headers`` holds JSON as in ndjson.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from kcli.core.types import Header
+from kcli.flows.inputs.headers import HeaderBlocks
+from kcli.flows.inputs.item import BadInput, BadLine, InputError, InputRow, Item
+from kcli.flows.inputs.lines import LineFormat, null_of
+from kcli.flows.inputs.ndjson import bad_json, check_numbers, data_of, header_of
+from kcli.flows.inputs.splitter import Splitter
+
+KNOWN = (
+    "topic", "partition", "offset", "timestamp", "timestamp_type", "time", "key", "value", "headers",
+    "leader_epoch", "key_encoding", "value_encoding",
+)  # fmt: skip
+Field = tuple[bool, bytes]
+_FIELD = re.compile(rb'"((?:[^"]|"")*)"|([^,"]*)')
+_COMMA = ord(",")
+_USED = frozenset({"key", "value", "headers"})
+
+
+class CsvParser:
+    """A record may go over several lines inside quotes; ``line`` is its first one."""
+
+    def __init__(self, blocks: HeaderBlocks, how: LineFormat, *, longest: int = 1 << 30) -> None:
+        self.header: bytes | None = None
+        self._blocks = blocks
+        self._how = how
+        self._longest = longest
+        self._splitter = Splitter(b"\n", longest)
+        self._places: dict[str, int] = {}
+        self._lines: list[bytes] = []
+        self._quotes = self._size = 0
+        self._line = 0
+
+    def feed(self, data: bytes) -> list[Item]:
+        """The records that ``data`` completes. InputError for a header line that makes no sense."""
+        return [item for line in self._splitter.feed(data) for item in self._add(line)]
+
+    def finish(self) -> list[Item]:
+        """The last record; one inside quotes is bad input."""
+        items = [item for line in self._splitter.finish() for item in self._add(line)]
+        if self._lines:
+            raw = b"\n".join(self._lines)
+            items.append(
+                BadInput(self._line - len(self._lines) + 1, 0, "a quote is opened and never closed", raw)
+            )
+        return items
+
+    def _add(self, line: bytes | None) -> list[Item]:
+        self._line += 1
+        if line is None or self._size + len(line) > self._longest:
+            first = self._line - len(self._lines)
+            self._lines, self._quotes, self._size = [], 0, 0
+            return [BadInput(first, 0, f"it has more than {self._longest:,} bytes", None)]
+        self._lines.append(line)
+        self._size += len(line)
+        self._quotes += line.count(b'"')
+        if self._quotes % 2:
+            return []
+        raw, first = b"\n".join(self._lines), self._line - len(self._lines) + 1
+        self._lines, self._quotes, self._size = [], 0, 0
+        if self.header is None:
+            self._places = _columns(raw)
+            self.header = raw
+            return []
+        if not raw.strip():
+            return []
+        try:
+            return [self._row(raw, first)]
+        except BadLine as bad:
+            return [BadInput(first, bad.column, bad.reason, raw)]
+
+    def _row(self, raw: bytes, line: int) -> InputRow:
+        fields = fields_of(raw.removesuffix(b"\r"))
+        if len(fields) != len(self._places):
+            raise BadLine(f"it has {len(fields)} fields, the header line names {len(self._places)}")
+
+        def field(name: str) -> bytes:
+            place = self._places.get(name)
+            return b"" if place is None else fields[place][1]
+
+        def data(name: str) -> bytes | None:
+            place = self._places.get(name)
+            encoding = field(f"{name}_encoding")
+            return None if place is None else self._data(fields[place], encoding, name)
+
+        timestamp, partition = (
+            _number(field("timestamp"), "timestamp"),
+            _number(field("partition"), "partition"),
+        )
+        check_numbers(timestamp, partition)
+        headers = field("headers")
+        return InputRow(
+            line,
+            data("key"),
+            data("value"),
+            self._blocks.of(_headers(headers)) if headers else self._blocks.none,
+            timestamp,
+            partition,
+            raw,
+        )
+
+    def _data(self, field: Field, encoding: bytes, what: str) -> bytes | None:
+        quoted, data = field
+        if encoding:
+            return data_of(data.decode("utf-8", "replace"), encoding.decode("utf-8", "replace"), what)
+        if not (data or quoted or self._how.null_marker):
+            return None
+        return null_of(data, self._how)
+
+
+def fields_of(raw: bytes) -> list[Field]:
+    """The fields of one record, as (quoted, bytes)."""
+    fields, at, end = [], 0, len(raw)
+    while True:
+        found = _FIELD.match(raw, at)
+        assert found is not None  # it also matches nothing
+        quoted = found[1] is not None
+        fields.append((quoted, found[1].replace(b'""', b'"') if quoted else found[2]))
+        at = found.end()
+        if at == end:
+            return fields
+        if raw[at] != _COMMA:
+            raise BadLine("a quote stands inside a field, or something behind a closing quote", at + 1)
+        at += 1
+
+
+def _columns(raw: bytes) -> dict[str, int]:
+    try:
+        fields = fields_of(raw.removeprefix(b"\xef\xbb\xbf").removesuffix(b"\r"))
+    except BadLine as bad:
+        raise InputError("line 1 of the input is no header line", why=bad.reason) from None
+    names = [name.strip().lower().decode("utf-8", "replace") for _, name in fields]
+    unknown = [name for name in names if name not in KNOWN]
+    if unknown or len(set(names)) < len(names) or not _USED & set(names):
+        shown = raw[:80].decode("utf-8", "backslashreplace")
+        raise InputError(
+            f"line 1 of the input is no header line: {shown}",
+            why=f"there is no column {unknown[0]!r}" if unknown else "columns are missing, or named twice",
+            do="-i csv wants columns among " + ", ".join(KNOWN),
+        )
+    return {name: place for place, name in enumerate(names)}
+
+
+def _number(text: bytes, what: str) -> int | None:
+    if not text:
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        shown = text[:40].decode("utf-8", "replace")
+        raise BadLine(f"the {what} {shown!r} is not a whole number") from None
+
+
+def _headers(text: bytes) -> list[Header]:
+    try:
+        found = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise BadLine(f"the headers are no JSON: {bad_json(error, text).reason}") from None
+    if not isinstance(found, list) or not all(isinstance(one, list) for one in found):
+        raise BadLine("the headers are no list of [name, value]")
+    return [header_of(one) for one in found]

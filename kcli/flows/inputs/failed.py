@@ -1,0 +1,50 @@
+"""``-i failed``: feeds the inputs of a ``--failed`` file again, each to the parser of the format that it came in.
+
+A line is ``{"line","reason","code","input","input_encoding","format","header"}``: ``input`` is what stood in the
+input then, ``header`` the header line of a csv file. The other flags must be those of the first run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from kcli.flows.inputs.item import BadInput, BadLine, InputRow, Parser
+from kcli.flows.inputs.lines import ParseLine
+from kcli.flows.inputs.ndjson import bad_json, data_of
+
+
+class _Entry(msgspec.Struct):
+    input: str | msgspec.UnsetType | None = msgspec.UNSET
+    input_encoding: str | None = None
+    format: str = "lines"
+    header: str | None = None
+
+
+def failed_reader(parser: Callable[[str], Parser]) -> ParseLine:
+    """Reads a line of a ``--failed`` file; ``parser`` makes the parser of a format, or raises BadLine."""
+    decode = msgspec.json.Decoder(_Entry).decode
+
+    def parse(line: bytes, number: int) -> InputRow | None:
+        if not line or line.isspace():
+            return None
+        try:
+            entry = decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise bad_json(error, line) from None
+        if entry.input is msgspec.UNSET:
+            raise BadLine("it has no `input`: is it a line of a --failed file?")
+        data = data_of(entry.input, entry.input_encoding, "input")
+        if data is None:
+            raise BadLine("its input was too long to be kept")
+        again = parser(entry.format)
+        items = again.feed(entry.header.encode() + b"\n") if entry.header is not None else []
+        items = [*items, *again.feed(data), *again.finish()]
+        if len(items) != 1:
+            raise BadLine(f"its input is {len(items)} records, not one")
+        if isinstance(items[0], BadInput):
+            raise BadLine(items[0].reason, items[0].column)
+        return items[0]._replace(line=number, raw=line)
+
+    return parse

@@ -1,0 +1,240 @@
+"""All inputs of a run in order, as chunks that are ready to be sent; the first units are left out when it resumes.
+
+One input is open at a time. Which parser reads it is a row of ``parser_of``; plain lines may go the short way.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from kcli.core.errors import ConfigError
+from kcli.flows.inputs.chunk import Chunk, Place, RowChunk, TextChunk
+from kcli.flows.inputs.csv_rows import CsvParser
+from kcli.flows.inputs.failed import failed_reader
+from kcli.flows.inputs.fingerprint import Fingerprint
+from kcli.flows.inputs.headers import HeaderBlocks
+from kcli.flows.inputs.item import BadInput, BadLine, InputRow, Item, Parser
+from kcli.flows.inputs.lines import LineFormat, LineParser, line_reader
+from kcli.flows.inputs.raw import RawParser
+from kcli.flows.inputs.source import Source, Tap, read_blocks
+from kcli.flows.inputs.text import TextReader, TextRegion
+from kcli.flows.inputs.whole_file import WholeFileParser
+from kcli.flows.stop import Stop
+
+FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
+_INPUT_PER_RECORD = 8  # a record as JSON may be so many times as long
+_STDIN = 0
+
+
+@dataclass(frozen=True, slots=True)
+class InputFormat:
+    """``kind`` is one of FORMATS, or ``pattern``; ``longest`` limits a record. ``keep``: what stood in the input is
+    wanted when it fails.
+    """
+
+    kind: str = "lines"
+    how: LineFormat = field(default_factory=LineFormat)
+    blocks: HeaderBlocks = field(default_factory=HeaderBlocks)
+    pattern: str = ""
+    longest: int = 1 << 30
+    keep: bool = False
+
+
+@dataclass(slots=True)
+class Portion:
+    """What comes next: a chunk with the region of its lines, or with its rows; no chunk when nothing came for a while.
+
+    ``bad`` are the units of it that are no records. ``more``: input waits already.
+    """
+
+    chunk: Chunk | None = None
+    region: TextRegion | None = None
+    bad: Sequence[tuple[int, BadInput]] = ()
+    size: int = 0
+    more: bool = False
+
+
+class Feed:
+    """``opened(name)`` gives a descriptor, ``-`` is stdin. ``short``: plain lines are not made into rows."""
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        opened: Callable[[str], int],
+        form: InputFormat,
+        stop: Stop,
+        *,
+        short: bool = False,
+        taps: Sequence[Tap] = (),
+        patience: float | None = None,
+        fingerprints: bool = False,
+        begin: Place | None = None,
+    ) -> None:
+        self.form = form
+        self._names = tuple(names) or ("-",)
+        self._opened = opened
+        self._stop = stop
+        self._short = short
+        self._taps = tuple(taps)
+        self._patience = patience
+        self._fingerprints = fingerprints
+        self._begin = begin or Place()
+
+    def portions(self) -> Iterator[Portion]:
+        """Until all inputs have ended, or a stop."""
+        for number in range(self._begin.source, len(self._names)):
+            if self._stop:
+                return
+            begin = self._begin if number == self._begin.source else Place(number)
+            name = self._names[number]
+            descriptor = self._opened(name)
+            try:
+                print_ = Fingerprint(said(name), begin.offset, begin.crc)
+                taps: list[Tap] = [print_, *self._taps] if self._fingerprints else [*self._taps]
+                source = Source(descriptor, said(name), self._stop, taps=taps, patience=self._patience)
+                of_one = self._text if self._short else self._rows
+                yield from of_one(source, print_, begin)
+            finally:
+                os.close(descriptor)
+
+    def _text(self, source: Source, print_: Fingerprint, begin: Place) -> Iterator[Portion]:
+        delimiter = self.form.how.delimiter
+        place = Place(begin.source)
+        mark = (0, 0)
+        for region in TextReader(source, delimiter, self.form.longest).regions():
+            size, read = region.end - region.start, (print_.size, print_.crc)
+            if region.dropped:
+                lost = RowChunk(place._replace(offset=mark[0], crc=mark[1]), 1, source.name, read)
+                place = place._replace(unit=place.unit + 1)
+                if place.unit > begin.unit:
+                    reason = f"it has more than {self.form.longest:,} bytes"
+                    yield Portion(
+                        lost, None, [(place.unit - 1, BadInput(place.unit, 0, reason, None))], region.dropped
+                    )
+            elif not size:
+                yield Portion()
+            else:
+                rest, skipped = _without(region, begin.unit - place.unit, delimiter)
+                place = place._replace(unit=place.unit + skipped)
+                if rest.start < rest.end:
+                    chunk = TextChunk(
+                        place._replace(offset=mark[0], crc=mark[1]), 0, source.name, read, delimiter
+                    )
+                    if self.form.keep:
+                        chunk.text = bytes(memoryview(rest.text)[rest.start : rest.end])
+                    yield Portion(chunk, rest, (), size, rest.more)
+                    place = place._replace(unit=place.unit + chunk.units)
+            mark = read
+
+    def _rows(self, source: Source, print_: Fingerprint, begin: Place) -> Iterator[Portion]:
+        parser = parser_of(self.form)
+        unit, mark = 0, (0, 0)
+
+        def portion(items: list[Item], size: int, more: bool) -> Portion:
+            nonlocal unit
+            first, unit = unit, unit + len(items)
+            if first < begin.unit:
+                items = items[begin.unit - first :]
+                first = min(unit, begin.unit)
+            if not items:
+                return Portion(size=size, more=True)
+            rows = [item for item in items if type(item) is InputRow]
+            bad = [(first + at, item) for at, item in enumerate(items) if type(item) is BadInput]
+            numbers = [first + at for at, item in enumerate(items) if type(item) is InputRow] if bad else None
+            start, read = Place(begin.source, first, *mark), (print_.size, print_.crc)
+            header = parser.header if isinstance(parser, CsvParser) else None
+            return Portion(
+                RowChunk(start, len(items), source.name, read, rows, numbers, header), None, bad, size, more
+            )
+
+        for block in read_blocks(source):
+            yield portion(parser.feed(block.data), len(block.data), block.more) if block.data else Portion()
+            mark = (print_.size, print_.crc)
+        if not self._stop:
+            last = parser.finish()
+            if last:
+                yield portion(last, 0, False)
+
+
+def said(name: str) -> str:
+    """How an input is called in messages."""
+    return "stdin" if name == "-" else name
+
+
+def parser_of(form: InputFormat) -> Parser:
+    """The parser of a format, for one input."""
+    how, longest = form.how, form.longest
+    wide = _INPUT_PER_RECORD * longest + (1 << 16)
+    match form.kind:
+        case "lines":
+            return LineParser(line_reader(how), delimiter=how.delimiter, longest=longest)
+        case "ndjson":
+            from kcli.flows.inputs.ndjson import ndjson_reader
+
+            return LineParser(ndjson_reader(form.blocks), longest=wide)
+        case "kcat":
+            from kcli.flows.inputs.kcat import kcat_reader
+
+            return LineParser(kcat_reader(form.blocks), longest=wide)
+        case "raw":
+            return RawParser(key=how.key, headers=how.headers, longest=longest)
+        case "csv":
+            return CsvParser(form.blocks, how, longest=wide)
+        case "file":
+            return WholeFileParser(key=how.key, headers=how.headers, longest=longest)
+        case "failed":
+            return LineParser(failed_reader(lambda kind: _again(form, kind)), longest=2 * wide)
+        case "pattern":
+            from kcli.flows.inputs.pattern import PatternError, pattern_parser
+
+            try:
+                return pattern_parser(form.pattern, how, form.blocks, longest=wide)
+            except PatternError as error:
+                raise ConfigError(
+                    f"-f {form.pattern!r} is no pattern for input", why=str(error), do="see --help"
+                ) from None
+    raise ConfigError(f"there is no input format {form.kind!r}", do=f"choose one of {', '.join(FORMATS)}")
+
+
+def _again(form: InputFormat, kind: str) -> Parser:
+    """The parser for an input that failed: it is whole, so nothing ends it but its end."""
+    if kind == "pattern" and not form.pattern:
+        raise BadLine("it came in by a pattern: give the same -f again")
+    if kind == "failed" or kind not in (*FORMATS, "pattern"):
+        raise BadLine(f"it came in a format {kind!r} that is not known here")
+    from dataclasses import replace
+
+    parser = parser_of(replace(form, kind=kind))
+    if kind == "lines":
+        return _OneLine(form.how)
+    return parser
+
+
+class _OneLine:
+    """A whole line, whatever stands in it."""
+
+    def __init__(self, how: LineFormat) -> None:
+        self._parse = line_reader(how)
+        self._pieces: list[bytes] = []
+
+    def feed(self, data: bytes) -> list[Item]:
+        """Nothing yet."""
+        self._pieces.append(data)
+        return []
+
+    def finish(self) -> list[Item]:
+        """The line."""
+        found = self._parse(b"".join(self._pieces), 1)
+        return [] if found is None else [found]
+
+
+def _without(region: TextRegion, count: int, delimiter: bytes) -> tuple[TextRegion, int]:
+    """The region without its first ``count`` lines, and how many it had of them."""
+    at, skipped = region.start, 0
+    while skipped < count and at < region.end:
+        found = region.text.find(delimiter, at, region.end)
+        at = region.end if found < 0 else found + len(delimiter)
+        skipped += 1
+    return region._replace(start=at), skipped

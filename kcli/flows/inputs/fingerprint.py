@@ -1,0 +1,42 @@
+"""A running checksum of one input, by which a resumed run knows that it reads the same one. Pure."""
+
+from __future__ import annotations
+
+import zlib
+
+from kcli.core.errors import KcliError
+
+
+class OtherInputError(KcliError):
+    """The input is not the one that the checkpoint is of."""
+
+    exit_code = 7
+
+
+class Fingerprint:
+    """A tap: shown all bytes in order. ``expected`` bytes with checksum ``crc`` must come first, if any are known."""
+
+    def __init__(self, name: str, expected: int = 0, crc: int = 0) -> None:
+        self.size = 0
+        self.crc = 0
+        self._name = name
+        self._expected = expected
+        self._wanted = crc
+
+    def __call__(self, view: memoryview) -> None:
+        """Counts bytes. Raises OtherInputError as soon as the expected ones were others."""
+        left = self._expected - self.size
+        if 0 < left <= len(view):
+            if zlib.crc32(view[:left], self.crc) != self._wanted:
+                raise self._other(f"its first {self._expected:,} bytes are not those that were read then")
+        elif not len(view) and left > 0:  # the end of the input
+            raise self._other(f"it has {self.size:,} bytes, and {self._expected:,} were read then")
+        self.crc = zlib.crc32(view, self.crc)
+        self.size += len(view)
+
+    def _other(self, why: str) -> OtherInputError:
+        return OtherInputError(
+            f"{self._name} is not the input that the checkpoint is of",
+            why=why,
+            do="give the same input again, or delete the checkpoint to start anew",
+        )

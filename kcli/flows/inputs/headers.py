@@ -1,0 +1,20 @@
+"""Header blocks of input records: their own headers, then those that the command line gives to all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kcli.core.records.kernels import encode_headers
+from kcli.core.types import Header
+
+
+class HeaderBlocks:
+    """``of(own)`` is the encoded block; that of records without headers of their own is made once."""
+
+    def __init__(self, common: Sequence[Header] = ()) -> None:
+        self._common = list(common)
+        self.none = encode_headers(self._common)
+
+    def of(self, own: Sequence[Header]) -> bytes:
+        """The block of a record that has ``own`` headers."""
+        return encode_headers([*own, *self._common]) if own else self.none

@@ -1,0 +1,60 @@
+"""What a parser of input gives: rows, and what is no row. Pure."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from kcli.core.errors import KcliError
+
+
+class InputError(KcliError):
+    """The input cannot be read, or holds what cannot be sent."""
+
+
+class InputRow(NamedTuple):
+    """A record of the input. ``timestamp`` None: now; ``partition`` None: it names none.
+
+    ``line`` counts from 1: lines where a record is a line, records elsewhere. ``raw`` is what stood in the input.
+    """
+
+    line: int
+    key: bytes | None
+    value: bytes | None
+    headers: bytes
+    timestamp: int | None
+    partition: int | None
+    raw: bytes | None
+
+
+class BadInput(NamedTuple):
+    """A piece of input that is no record: where (``column`` counts bytes from 1, 0 is not known) and why.
+
+    ``raw`` is None when it was too long to be kept.
+    """
+
+    line: int
+    column: int
+    reason: str
+    raw: bytes | None
+
+
+Item = InputRow | BadInput
+
+
+class BadLine(Exception):  # noqa: N818 - a finding inside a parser, never seen outside
+    """Raised inside a parser: ``reason``, and the column in bytes from 1 (0: not known)."""
+
+    def __init__(self, reason: str, column: int = 0) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.column = column
+
+
+class Parser(Protocol):
+    """Fed with the input of one file in pieces of any size; every record and every bad piece is one item, in order."""
+
+    def feed(self, data: bytes) -> list[Item]:
+        """The items that ``data`` completes."""
+
+    def finish(self) -> list[Item]:
+        """What the end of the input completes, or shows to be cut off."""

@@ -1,0 +1,87 @@
+"""Records that are lines: the frame that line formats share, and ``-i lines`` record by record.
+
+Plain lines normally go the short way, without an object per record (``text.py``); record by record they go where each
+must be looked at: in transactions, at a given rate, and when failed ones are fed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kcli.core.records.kernels import NO_HEADERS
+from kcli.flows.inputs.item import BadInput, BadLine, InputRow, Item
+from kcli.flows.inputs.splitter import Splitter
+
+
+@dataclass(frozen=True, slots=True)
+class LineFormat:
+    """How a line becomes a record. ``key`` is for all; ``key_delimiter`` splits at its first occurrence."""
+
+    delimiter: bytes = b"\n"
+    key: bytes | None = None
+    key_delimiter: bytes | None = None
+    headers: bytes = NO_HEADERS
+    empty_is_null: bool = False
+    null_marker: bytes | None = None
+
+
+ParseLine = Callable[[bytes, int], InputRow | None]
+"""The record in a line with its number; None for a line that is passed over. Raises BadLine."""
+
+
+class LineParser:
+    """Cuts the input into lines and lets ``parse`` read each; one above ``longest`` bytes is bad input."""
+
+    def __init__(self, parse: ParseLine, *, delimiter: bytes = b"\n", longest: int = 1 << 30) -> None:
+        self._parse = parse
+        self._longest = longest
+        self._splitter = Splitter(delimiter, longest)
+        self._line = 0
+
+    def feed(self, data: bytes) -> list[Item]:
+        """The records of the lines that ``data`` completes."""
+        return self._items(self._splitter.feed(data))
+
+    def finish(self) -> list[Item]:
+        """The record of a last line that has no delimiter."""
+        return self._items(self._splitter.finish())
+
+    def _items(self, lines: list[bytes | None]) -> list[Item]:
+        items: list[Item] = []
+        for line in lines:
+            self._line += 1
+            if line is None or len(line) > self._longest:
+                reason = f"it has more than {self._longest:,} bytes"
+                items.append(BadInput(self._line, 0, reason, None))
+                continue
+            try:
+                row = self._parse(line, self._line)
+            except BadLine as bad:
+                items.append(BadInput(self._line, bad.column, bad.reason, line))
+            else:
+                if row is not None:
+                    items.append(row)
+        return items
+
+
+def line_reader(how: LineFormat) -> ParseLine:
+    """``-i lines``."""
+
+    def parse(line: bytes, number: int) -> InputRow:
+        key, value = _split(line, how)
+        return InputRow(number, key, value, how.headers, None, None, line)
+
+    return parse
+
+
+def _split(line: bytes, how: LineFormat) -> tuple[bytes | None, bytes | None]:
+    if how.key_delimiter is None:
+        return how.key, null_of(line, how)
+    before, found, after = line.partition(how.key_delimiter)
+    return (null_of(before, how), null_of(after, how)) if found else (None, null_of(before, how))
+
+
+def null_of(data: bytes, how: LineFormat) -> bytes | None:
+    """None where ``data`` stands for a null."""
+    return None if (how.empty_is_null and not data) or data == how.null_marker else data

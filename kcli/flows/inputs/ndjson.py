@@ -1,0 +1,105 @@
+"""``-i ndjson``: one JSON object a line, the form that ``consume -o ndjson`` writes; restores it exactly.
+
+Read are ``key``, ``value``, ``headers``, ``timestamp`` and ``partition``; other keys are passed over. What is not
+text is base64 and says so (``output/record_json.py``). ``value`` must be there, so that JSON of another shape is not
+taken for a record with a null value.
+"""
+
+from __future__ import annotations
+
+import binascii
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from kcli.core.types import Header
+from kcli.flows.inputs.headers import HeaderBlocks
+from kcli.flows.inputs.item import BadLine, InputRow
+from kcli.flows.inputs.lines import ParseLine
+
+_BYTE = re.compile(r" ?\(byte (\d+)\)")
+_INT64 = 1 << 63
+
+
+class _Line(msgspec.Struct):
+    value: str | msgspec.UnsetType | None = msgspec.UNSET
+    key: str | None = None
+    headers: Sequence[Sequence[str | None]] | None = None
+    timestamp: int | None = None
+    partition: int | None = None
+    key_encoding: str | None = None
+    value_encoding: str | None = None
+
+
+def ndjson_reader(blocks: HeaderBlocks) -> ParseLine:
+    """Reads a line; blank lines are passed over."""
+    decode = msgspec.json.Decoder(_Line).decode
+
+    def parse(line: bytes, number: int) -> InputRow | None:
+        if not line or line.isspace():
+            return None
+        try:
+            found = decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise bad_json(error, line) from None
+        if found.value is msgspec.UNSET:
+            raise BadLine("it has no `value`: is it a line of `kcli consume -o ndjson`?")
+        key = data_of(found.key, found.key_encoding, "key")
+        value = data_of(found.value, found.value_encoding, "value")
+        headers = blocks.of([header_of(one) for one in found.headers]) if found.headers else blocks.none
+        check_numbers(found.timestamp, found.partition)
+        return InputRow(number, key, value, headers, found.timestamp, found.partition, line)
+
+    return parse
+
+
+def data_of(text: str | None, encoding: str | None, what: str) -> bytes | None:
+    """The bytes that a string of JSON stands for."""
+    if text is None:
+        return None
+    if encoding is None:
+        try:
+            return text.encode()
+        except UnicodeEncodeError:
+            raise BadLine(f"the {what} has half of a surrogate pair, which is no text") from None
+    if encoding != "base64":
+        raise BadLine(f"the {what} is encoded as {encoding!r}; read are text and base64")
+    try:
+        return binascii.a2b_base64(text, strict_mode=True)
+    except (binascii.Error, ValueError) as error:
+        raise BadLine(f"the {what} is not base64: {error}".lower()) from None
+
+
+def check_numbers(timestamp: int | None, partition: int | None) -> None:
+    """Refuses what no record can have."""
+    if timestamp is not None and not -_INT64 <= timestamp < _INT64:
+        raise BadLine(f"the timestamp {timestamp} is not an int64 in ms")
+    if partition is not None and not 0 <= partition < 1 << 31:
+        raise BadLine(f"there is no partition {partition}")
+
+
+def bad_json(error: Exception, line: bytes) -> BadLine:
+    """What is wrong with a line, in the words of the decoder, with the column where it knows one."""
+    if isinstance(error, UnicodeDecodeError):
+        return BadLine("it is not UTF-8", error.start + 1)
+    text = str(error)
+    if "truncated" in text:
+        return BadLine("the JSON is cut off", len(line) + 1)
+    found = _BYTE.search(text)
+    reason = _BYTE.sub("", text).strip()
+    behind = 0 if "trailing" in text else 1  # there the decoder names the byte behind it
+    column = int(found[1]) + behind if found else 0
+    return BadLine(reason if reason[1:2].isupper() else reason[:1].lower() + reason[1:], column)
+
+
+def header_of(parts: Sequence[Any]) -> Header:
+    """``[name, value]``, a third element the value's encoding, a fourth the name's."""
+    if not 2 <= len(parts) <= 4 or parts[0] is None:
+        raise BadLine(f"a header of {len(parts)} elements is not [name, value], with encodings behind it")
+    encodings = [*parts[2:], None, None]
+    value = data_of(parts[1], encodings[0], "value of a header")
+    name = data_of(parts[0], encodings[1], "name of a header")
+    assert name is not None
+    return (name if encodings[1] else parts[0], value)

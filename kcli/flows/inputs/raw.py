@@ -1,0 +1,82 @@
+"""``-i raw``: each value behind its length as four big-endian bytes, −1 for null; what ``consume -o raw`` writes."""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from kcli.core.records.kernels import NO_HEADERS
+from kcli.flows.inputs.item import BadInput, InputError, InputRow, Item
+
+_LENGTH = Struct(">i")
+
+
+class RawParser:
+    """``line`` counts records. A length that cannot be ends the input: nobody knows where the next record begins."""
+
+    def __init__(
+        self, *, key: bytes | None = None, headers: bytes = NO_HEADERS, longest: int = 1 << 30
+    ) -> None:
+        self._key = key
+        self._headers = headers
+        self._longest = longest
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._needed = _LENGTH.size
+        self._record = 0
+        self._dropping = 0
+
+    def feed(self, data: bytes) -> list[Item]:
+        """The records that ``data`` completes."""
+        items: list[Item] = []
+        if self._dropping:
+            dropped = min(self._dropping, len(data))
+            self._dropping -= dropped
+            data = data[dropped:]
+        self._pieces.append(data)
+        self._size += len(data)
+        if self._size < self._needed:
+            return items
+        data, at = b"".join(self._pieces), 0
+        while len(data) - at >= _LENGTH.size:
+            size = _LENGTH.unpack_from(data, at)[0]
+            body = at + _LENGTH.size
+            if size < -1:
+                raise self._lost(f"a value of {size} bytes")
+            if size > self._longest:
+                self._record += 1
+                items.append(
+                    BadInput(self._record, 0, f"{size:,} bytes are more than {self._longest:,}", None)
+                )
+                self._dropping = max(0, size - (len(data) - body))
+                at = min(len(data), body + size)
+                continue
+            end = body + max(size, 0)
+            if end > len(data):
+                break
+            self._record += 1
+            value = None if size < 0 else data[body:end]
+            items.append(InputRow(self._record, self._key, value, self._headers, None, None, data[at:end]))
+            at = end
+        rest = data[at:]
+        self._pieces, self._size = [rest], len(rest)
+        self._needed = _LENGTH.size
+        if len(rest) >= _LENGTH.size:
+            self._needed += max(0, _LENGTH.unpack_from(rest)[0])
+        return items
+
+    def finish(self) -> list[Item]:
+        """A record that is cut off is bad input."""
+        if not self._size and not self._dropping:
+            return []
+        if self._dropping:  # it was told of already
+            return []
+        rest = b"".join(self._pieces)
+        reason = f"the input ends inside a record: {len(rest)} of {self._needed} bytes"
+        return [BadInput(self._record + 1, len(rest) + 1, reason, rest)]
+
+    def _lost(self, what: str) -> InputError:
+        return InputError(
+            f"record {self._record + 1:,} of the input cannot be read",
+            why=f"its length says {what}; where the next record begins cannot be known",
+            do="-i raw wants four big-endian bytes of length before each value, −1 for null",
+        )

@@ -1,0 +1,77 @@
+"""One input of a run: a descriptor that is read as bytes come, until its end or a stop.
+
+What was read is shown to the taps, in order, before anybody else sees it: a copy to stdout, a checksum.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import select
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from kcli.flows.inputs.item import InputError
+from kcli.flows.stop import Stop
+
+BLOCK_BYTES = 1 << 18
+_PIPE_BYTES = 1 << 20
+
+END, IDLE, STOPPED = 0, -1, -2
+"""What ``read_into`` returns besides a number of bytes: the input ended, nothing came for a while, a stop was asked."""
+
+Tap = Callable[[memoryview], object]
+
+
+class Block(NamedTuple):
+    """Bytes of the input; none when nothing came for a while. ``more``: others wait already."""
+
+    data: bytes
+    more: bool
+
+
+class Source:
+    """``name`` is for errors; ``patience`` (seconds) bounds a wait for bytes, None does not."""
+
+    def __init__(
+        self, fd: int, name: str, stop: Stop, *, taps: Sequence[Tap] = (), patience: float | None = None
+    ) -> None:
+        self.fd = fd
+        self.name = name
+        self._stop = stop
+        self._taps = tuple(taps)
+        self._patience = None if patience is None else round(patience * 1000)
+        with contextlib.suppress(OSError, AttributeError):  # a larger pipe: fewer system calls
+            fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+
+    def read_into(self, view: memoryview) -> int:
+        """Reads what is there, waiting until there is something: a number of bytes, END, IDLE or STOPPED."""
+        poller = select.poll()  # unlike select(), it takes descriptors above 1023
+        poller.register(self.fd, select.POLLIN)
+        poller.register(self._stop.fileno(), select.POLLIN)
+        try:
+            ready = [fd for fd, _ in poller.poll(self._patience)]
+            if self._stop:
+                return STOPPED
+            if self.fd not in ready:
+                return IDLE
+            count = os.readv(self.fd, [view])
+        except OSError as error:
+            raise InputError(f"cannot read {self.name}", why=error.strerror or str(error)) from None
+        for tap in self._taps:
+            tap(view[:count])
+        return count
+
+    def readable(self) -> bool:
+        """Whether a read would not wait."""
+        poller = select.poll()
+        poller.register(self.fd, select.POLLIN)
+        return bool(poller.poll(0))
+
+
+def read_blocks(source: Source, size: int = BLOCK_BYTES) -> Iterator[Block]:
+    """The input in pieces, as it comes; ends at its end. After a stop the last piece is not followed by an end."""
+    view = memoryview(bytearray(size))
+    while (count := source.read_into(view)) not in (END, STOPPED):
+        yield Block(b"", False) if count == IDLE else Block(bytes(view[:count]), source.readable())

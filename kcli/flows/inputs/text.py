@@ -1,0 +1,111 @@
+"""Input as regions of whole lines in one buffer that is used again: no line becomes an object here.
+
+Fast input is handed out by the megabyte, slow input as it comes. Memory is bounded by the buffer, or by the longest
+line that is accepted if that is more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kcli.core.records.text_cut import last_line_end
+from kcli.flows.inputs.source import END, IDLE, STOPPED, Source
+
+BUFFER_BYTES = 1 << 22
+_FIRST_BYTES = 1 << 17
+_ENOUGH = 1 << 20  # bytes after which a region is handed out although more waits
+
+
+class TextRegion(NamedTuple):
+    """``text[start:end]``, whole lines; used up when the next one is asked for. Empty: nothing came for a while.
+
+    ``dropped`` is set instead of lines: one of more than that many bytes, of which nothing was kept. ``more``: input
+    waits already.
+    """
+
+    text: bytearray
+    start: int
+    end: int
+    more: bool
+    dropped: int = 0
+
+
+class TextReader:
+    """``regions`` gives the lines of one input. Lines of more than ``longest`` bytes may be dropped, not shorter ones."""
+
+    def __init__(self, source: Source, delimiter: bytes, longest: int) -> None:
+        self._source = source
+        self._delimiter = delimiter
+        self._capacity = max(BUFFER_BYTES, longest + len(delimiter) + 1)
+        self._buffer = bytearray(min(_FIRST_BYTES, self._capacity))
+        self._begin = self._filled = 0
+        self._dropped = 0
+
+    def regions(self) -> Iterator[TextRegion]:
+        """Until the end of the input, whose last line needs no delimiter, or a stop: then half a line is not given."""
+        while True:
+            if self._filled == len(self._buffer):
+                self._make_room()
+            known = self._filled - self._begin
+            state = self._fill()
+            buffer, filled = self._buffer, self._filled
+            # The rest of the last round holds no delimiter: only one that ends behind it can be new.
+            scan = self._begin + max(0, known - len(self._delimiter) + 1)
+            end = last_line_end(buffer, scan, filled, self._delimiter)
+            if end > scan:
+                if self._dropped:
+                    yield self._end_of_dropped()
+                if end > self._begin:
+                    yield TextRegion(buffer, self._begin, end, state > 0 and self._source.readable())
+                    self._begin = end
+            elif state == IDLE:
+                yield TextRegion(buffer, self._begin, self._begin, False)
+            if state == STOPPED:
+                return
+            if state == END:
+                if self._dropped:
+                    yield TextRegion(buffer, 0, 0, False, self._dropped + filled - self._begin)
+                elif self._begin < filled:
+                    yield TextRegion(buffer, self._begin, filled, False)
+                return
+
+    def _fill(self) -> int:
+        """Reads until a megabyte is there or nothing more waits; what the last read returned."""
+        got = 0
+        while True:
+            if self._filled == len(self._buffer):
+                self._make_room()
+            with memoryview(self._buffer) as view:
+                count = self._source.read_into(view[self._filled :])
+            if count <= 0:
+                return count
+            self._filled += count
+            got += count
+            if got >= _ENOUGH or not self._source.readable() or self._filled == self._capacity:
+                return count
+
+    def _make_room(self) -> None:
+        rest = self._filled - self._begin
+        if not self._begin and len(self._buffer) == self._capacity:
+            self._drop()
+            return
+        size = len(self._buffer)
+        if rest > size // 2 or not self._begin:
+            size = min(self._capacity, max(4 * size, _FIRST_BYTES))
+        larger = self._buffer if size == len(self._buffer) else bytearray(size)
+        larger[:rest] = self._buffer[self._begin : self._filled]
+        self._buffer, self._begin, self._filled = larger, 0, rest
+
+    def _drop(self) -> None:
+        """The line is too long: only what a delimiter could begin with is kept of it."""
+        keep = len(self._delimiter) - 1
+        self._dropped += self._filled - keep
+        self._buffer[:keep] = self._buffer[self._filled - keep : self._filled]
+        self._filled = keep
+
+    def _end_of_dropped(self) -> TextRegion:
+        at = self._buffer.find(self._delimiter, self._begin)
+        dropped, self._dropped = self._dropped + at - self._begin, 0
+        self._begin = at + len(self._delimiter)
+        return TextRegion(self._buffer, 0, 0, True, dropped)

@@ -1,0 +1,295 @@
+"""Producing in transactions: every N records are stored together or not at all, with the place in the input.
+
+A transaction ends after N records, a time, or so many bytes that all of it can be kept: when brokers refuse some of
+its records it is aborted, these are told of as failed, and the others go again in a new one. A stop aborts what is open.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import msgspec
+
+from kcli.core.error_codes import INVALID_RECORD, INVALID_TIMESTAMP, MESSAGE_TOO_LARGE
+from kcli.core.errors import (
+    BrokerError,
+    KcliError,
+    TimedOutError,
+    TransactionAbortableError,
+    TransactionUnknownError,
+)
+from kcli.core.producer.origins import listed_rows
+from kcli.core.producer.serialization import RecordTooLargeError
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.checkpoint import Checkpoint
+from kcli.flows.inputs.chunk import Place, RowChunk
+from kcli.flows.inputs.feed import Portion
+from kcli.flows.produce import ProduceRun
+
+DEFAULT_EVERY = 10_000
+LONGEST_SECONDS = 5.0
+MOST_BYTES = 8 << 20
+GROUP_PREFIX = "kcli-produce."
+_PATIENCE = 120.0  # seconds for the end of a transaction
+_SLICE = 4.0  # after so many a stop is looked at
+_OF_THE_RECORD = frozenset({MESSAGE_TOO_LARGE, INVALID_RECORD, INVALID_TIMESTAMP})
+
+Sent = tuple[RowChunk, int]
+"""A record of the open transaction: a row of a chunk."""
+
+
+class Bookmark(msgspec.Struct, frozen=True):
+    """What the group keeps beside its offset: which run it is, and where that is in its input."""
+
+    run: str
+    source: int
+    unit: int
+    offset: int
+    crc32: int
+
+    @property
+    def place(self) -> Place:
+        """Where the next run begins."""
+        return Place(self.source, self.unit, self.offset, self.crc32)
+
+
+@dataclass(frozen=True, slots=True)
+class Transactions:
+    """``every`` records make one. ``group`` (with ``run``) keeps the place in the input, in the same transaction."""
+
+    every: int = DEFAULT_EVERY
+    seconds: float = LONGEST_SECONDS
+    most_bytes: int = MOST_BYTES
+    group: str | None = None
+    run: str = ""
+
+
+class TransactionalRun(ProduceRun):
+    """The input must come as rows; the producer's transactions are initialized."""
+
+    def __init__(self, *args: Any, transactions: Transactions, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self._limits = transactions
+        self._open = False
+        self._broken: KcliError | None = None
+        self._rows: list[Sent] = []
+        self._bytes = 0
+        self._begun = 0.0
+        self._confirmed = self._unknown = 0
+        self._cause: KcliError | None = None
+        self._behind: Place | None = None
+        self._committed = self._tracker.place()
+
+    def _reading(self, portions: Iterable[Portion]) -> None:
+        super()._reading(portions)
+        try:
+            if self._open and self._stop:
+                self._abort()
+            elif self._open:
+                self._commit()
+        except KcliError as error:
+            self._input_error = self._input_error or error
+            if self._open:
+                with suppress(KcliError):
+                    self._abort()
+
+    def _counts(self) -> tuple[int, int, KcliError | None]:
+        return self._confirmed, self._unknown, self._outcomes.first_error
+
+    def _send_rows(self, chunk: RowChunk) -> None:
+        for first, last in self._paced(chunk.records):
+            start = first
+            while start < last:
+                if not self._open:
+                    self._begin()
+                stop = self._fitting(chunk, start, last)
+                self._rows += [(chunk, row) for row in range(start, stop)]
+                self._hand_over(chunk, start, stop)
+                self._behind = chunk.place(chunk.unit(stop - 1) + 1 if stop < chunk.rows else _end(chunk))
+                start = stop
+                if len(self._rows) >= self._limits.every or self._bytes >= self._limits.most_bytes:
+                    self._commit()
+
+    def _tick(self) -> None:
+        super()._tick()
+        if self._open and not self._stop and time.monotonic() - self._begun >= self._limits.seconds:
+            self._commit()
+
+    def _place(self) -> Place:
+        return self._committed
+
+    def _work_off(self) -> None:
+        """Deliveries settle nothing before their transaction does: see ``_refused``."""
+
+    # --- one transaction ----------------------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        self._producer.begin_transaction(_PATIENCE)
+        self._open, self._broken = True, None
+        self._begun = time.monotonic()
+
+    def _fitting(self, chunk: RowChunk, start: int, last: int) -> int:
+        """Up to which row the chunk still fits the transaction; one row always does."""
+        stop = min(last, start + self._limits.every - len(self._rows))
+        for row in range(start, stop):
+            record = chunk.records[row]
+            self._bytes += len(record.key or b"") + len(record.value or b"") + len(record.headers)
+            if self._bytes >= self._limits.most_bytes:
+                return row + 1
+        return stop
+
+    def _hand_over(self, chunk: RowChunk, start: int, stop: int) -> None:
+        if self._broken is None:
+            try:
+                self._send_span(chunk, start, stop)
+            except TransactionAbortableError as error:  # a record before it failed: all of it goes again
+                self._broken = error
+
+    def _commit(self) -> None:
+        """Stores the transaction, without the records that brokers refuse; raises when it cannot be."""
+        while self._rows:
+            error = self._end()
+            if error is None:
+                break
+            refused = self._refused()
+            if not refused:
+                raise self._cause or error
+            self._rows = [sent for sent in self._rows if sent not in refused]
+            if self._rows:
+                self._begin()
+                for chunk, first, last in _spans(self._rows):
+                    self._hand_over(chunk, first, last)
+        if self._open and not self._rows:
+            self._abort()
+        self._confirm()
+
+    def _end(self) -> KcliError | None:
+        """Asks for the commit; the error of a transaction that had to be aborted instead."""
+        try:
+            if self._broken is not None:
+                raise self._broken
+            self._commit_place()
+            self._ask_for_commit()
+        except (TransactionAbortableError, TimedOutError) as error:
+            self._abort(keep=True)
+            return error
+        except TransactionUnknownError:
+            self._unknown += len(self._rows)
+            self._open, self._rows = False, []
+            raise
+        self._open = False
+        self.transactions += 1
+        return None
+
+    def _commit_place(self) -> None:
+        place, limits = self._behind, self._limits
+        if limits.group is None or place is None:
+            return
+        bookmark = Bookmark(limits.run, place.source, place.unit, place.offset, place.crc)
+        where = TopicPartition(self._sending.topic, 0)
+        offset = OffsetAndMetadata(place.unit, msgspec.json.encode(bookmark).decode())
+        self._producer.send_offsets_to_transaction({where: offset}, limits.group, _PATIENCE)
+
+    def _ask_for_commit(self) -> None:
+        deadline = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                self._producer.commit_transaction(_SLICE)
+                return
+            except (TimedOutError, TransactionUnknownError):
+                if self._stop or time.monotonic() >= deadline:
+                    raise
+
+    def _abort(self, *, keep: bool = False) -> None:
+        self._producer.abort_transaction(_SLICE if self._stop else _PATIENCE)
+        self._open = False
+        if not keep:
+            self._outcomes.take()
+            self._rows, self._bytes = [], 0
+
+    def _refused(self) -> set[Sent]:
+        """Writes down the records that brokers refused for what they are, and names them."""
+        found: set[Sent] = set()
+        self._cause = None
+        for report in self._outcomes.take():
+            if report.error is not None and not isinstance(report.error, TransactionAbortableError):
+                self._cause = self._cause or report.error
+            if report.error is not None and _is_of_the_record(report.error):
+                for _, chunk, rows in report.origins:
+                    for row in rows:
+                        if (chunk, row) not in found:
+                            found.add((chunk, row))
+                            self._outcomes.refused(chunk, row, report.error)
+                    self._tracker.settled(chunk, rows)
+        return found
+
+    def _confirm(self) -> None:
+        self._outcomes.take()
+        self._committed = self._behind or self._committed
+        self._confirmed += len(self._rows)
+        for chunk, own in groupby(self._rows, key=lambda sent: sent[0]):
+            self._tracker.settled(chunk, listed_rows([row for _, row in own]))
+        self._rows, self._bytes = [], 0
+
+
+class NoPlaceError(KcliError):
+    """Nothing tells how far the last transaction of a checkpoint got."""
+
+    exit_code = 7
+
+
+def resumed_place(checkpoint: Checkpoint, group: str, stored: Any, where: TopicPartition) -> Place:
+    """Where a run goes on: the group's offset is of the last transaction, the file may be a second behind it.
+
+    ``stored`` is what the group has committed, or the error of asking.
+    """
+    if isinstance(stored, KcliError):
+        raise stored
+    found = stored.get(where)
+    if isinstance(found, KcliError):
+        raise found
+    if found is None:
+        if checkpoint.finished or checkpoint.place == Place():
+            return checkpoint.place
+        raise NoPlaceError(
+            f"group {group} has no offset for {where}",
+            why=f"{checkpoint.path} says line {checkpoint.place.unit + 1:,}, but a transaction may have got further",
+            do="brokers forget offsets after offsets.retention.minutes: compare the topic, then begin anew",
+        )
+    try:
+        bookmark = msgspec.json.decode(found.metadata, type=Bookmark)
+    except msgspec.DecodeError:
+        bookmark = None
+    if bookmark is None or bookmark.run != checkpoint.run:
+        raise NoPlaceError(
+            f"the transactional id of {checkpoint.path} was used by another run since",
+            why=f"group {group} has an offset that is not of this checkpoint",
+            do="use a transactional id for one input only; delete the checkpoint to begin anew",
+        )
+    return bookmark.place
+
+
+def _end(chunk: RowChunk) -> int:
+    return chunk.start.unit + chunk.units
+
+
+def _spans(rows: list[Sent]) -> list[tuple[RowChunk, int, int]]:
+    """Runs of rows that follow each other: (chunk, first, behind the last)."""
+    found: list[tuple[RowChunk, int, int]] = []
+    for chunk, row in rows:
+        if found and found[-1][0] is chunk and found[-1][2] == row:
+            found[-1] = (chunk, found[-1][1], row + 1)
+        else:
+            found.append((chunk, row, row + 1))
+    return found
+
+
+def _is_of_the_record(error: KcliError) -> bool:
+    return isinstance(error, RecordTooLargeError) or (
+        isinstance(error, BrokerError) and error.code in _OF_THE_RECORD
+    )

@@ -1,0 +1,33 @@
+"""``--rate``: a bucket of tokens that fills steadily. The decider is pure; ``wait`` is what a stop interrupts."""
+
+from __future__ import annotations
+
+import select
+
+from kcli.flows.stop import Stop
+
+_SLICE = 0.1  # seconds' worth of tokens that may be spent at once
+
+
+class TokenBucket:
+    """``rate`` tokens a second; what was not used for a tenth of a second is gone."""
+
+    def __init__(self, rate: float, now: float) -> None:
+        self.rate = rate
+        self.most = max(1.0, rate * _SLICE)
+        self._level = self.most
+        self._at = now
+
+    def take(self, amount: float, now: float) -> float:
+        """Takes tokens; how many seconds to wait before what they stand for. More than ``most`` may be owed."""
+        self._level = min(self.most, self._level + (now - self._at) * self.rate) - amount
+        self._at = now
+        return max(0.0, -self._level / self.rate)
+
+
+def wait(seconds: float, stop: Stop) -> None:
+    """Waits, unless a stop is asked for."""
+    if seconds > 0:
+        poller = select.poll()
+        poller.register(stop.fileno(), select.POLLIN)
+        poller.poll(round(seconds * 1000))

@@ -1,0 +1,436 @@
+"""``kcli produce`` as a user runs it, against brokers in this process: formats, failures, files, every exit code."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kcli.core.protocol.messages.produce import ProduceRequest
+from tests.command import environment, kcli, ok, shell, start
+from tests.fake.cluster import FakeCluster
+from tests.fake.codes import Code
+from tests.fault.producing import PATIENCE
+
+Done = subprocess.CompletedProcess[bytes]
+
+
+@pytest.fixture
+def cluster() -> Iterator[FakeCluster]:
+    with FakeCluster(nodes=1, topics={"t": 3, "one": 1, "copy": 3}) as cluster:
+        yield cluster
+
+
+def produce(cluster: FakeCluster, *arguments: str, stdin: bytes = b"") -> Done:
+    return kcli("produce", *arguments, bootstrap=cluster.bootstrap, stdin=stdin)
+
+
+def values(
+    cluster: FakeCluster, topic: str = "one", partition: int = 0, *, committed: bool = False
+) -> list[Any]:
+    return cluster.log(topic, partition).values(committed=committed)
+
+
+def records(cluster: FakeCluster, topic: str = "one", partition: int = 0) -> list[tuple[Any, ...]]:
+    return [(r.key, r.value, r.headers, r.timestamp) for r in cluster.log(topic, partition).records()]
+
+
+def said(done: Done) -> list[str]:
+    """The error on stderr, in its three lines."""
+    assert b"Traceback" not in done.stderr
+    lines = done.stderr.decode().splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith("kcli: "))
+    return lines[at : at + 3]
+
+
+def failures(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_bytes().splitlines()]
+
+
+# --- formats ----------------------------------------------------------------------------------------------------------
+
+
+def test_c11_consume_and_produce_make_an_exact_copy(cluster: FakeCluster) -> None:
+    """C11: what consume writes as ndjson, produce restores: bytes, nulls, headers, timestamps, partitions."""
+    lines = [
+        {"value": "v", "key": "k", "timestamp": 17, "partition": 2, "headers": [["a", "1"], ["a", None], ["", ""]]},
+        {"value": None, "key": "", "timestamp": 2**40, "partition": 0},
+        {"value": "", "key": None, "timestamp": 1, "partition": 0},
+        {"value": "//4=", "value_encoding": "base64", "key": "\u0000\n\u2028", "timestamp": 5, "partition": 1,
+         "headers": [["gA==", "gA==", "base64", "base64"], ["x", "é"]]},
+    ]  # fmt: skip
+    data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+    done = produce(cluster, "t", "-i", "ndjson", "--partitioner", "manual", stdin=data)
+    ok(done)
+    line = "kcli consume t -e -o ndjson | kcli produce copy -i ndjson --partitioner manual"
+    ok(shell(f"set -o pipefail; {line}", bootstrap=cluster.bootstrap))
+    for partition in range(3):
+        assert records(cluster, "copy", partition) == records(cluster, "t", partition)
+    assert records(cluster, "copy", 1) == [
+        ("\u0000\n\u2028".encode(), b"\xff\xfe", ((b"\x80", b"\x80"), ("x", "é".encode())), 5)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "expected"),
+    [
+        (["-K", "::", "-D", "\\0"], b"k::v\0x", [(b"k", b"v"), (None, b"x")]),
+        (["-K", ":", "-Z"], b":v\nk:\n", [(None, b"v"), (b"k", None)]),
+        (["-K", ":", "--null-marker", "N"], b"N:N\n:\n", [(None, None), (b"", b"")]),
+        (["-i", "raw", "-k", "k"], b"\0\0\0\2a\n\xff\xff\xff\xff", [(b"k", b"a\n"), (b"k", None)]),
+        (["-i", "file"], b"a\nb\n", [(None, b"a\nb\n")]),
+        (["-i", "csv"], b'value,key\n"a,b",\n,"k"\n', [(None, b"a,b"), (b"k", None)]),
+        (["-i", "kcat"], b'{"key":"k","payload":"\xff"}\n', [(b"k", b"\xff")]),
+        (["-f", "%k\\t%v\\n"], b"k\tv\n", [(b"k", b"v")]),
+        (["-f", "%R%s"], b"\0\0\0\1\n\0\0\0\0", [(None, b"\n"), (None, b"")]),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) and isinstance(value[0], str) else None,
+)
+def test_formats(cluster: FakeCluster, arguments: list[str], stdin: bytes, expected: list[Any]) -> None:
+    ok(produce(cluster, "one", *arguments, stdin=stdin))
+    assert [(key, value) for key, value, _, _ in records(cluster)] == expected
+
+
+def test_c5_ends_of_input(cluster: FakeCluster) -> None:
+    """C5: a last line without its end is sent once, an empty input is no error, a closed one is."""
+    ok(produce(cluster, "one", stdin=b"a\nb"))
+    assert values(cluster) == [b"a", b"b"]
+    assert b"0 records confirmed" in produce(cluster, "one").stderr
+    done = shell("kcli produce one <&-", bootstrap=cluster.bootstrap)
+    assert done.returncode == 2
+    assert "stdin is closed" in said(done)[0]
+
+
+def test_c6_what_was_read_before_an_error_is_confirmed(cluster: FakeCluster, tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"one\n")
+    done = produce(cluster, "one", str(tmp_path / "a"), "/proc/self/mem")
+    assert done.returncode == 6
+    assert b"cannot read /proc/self/mem" in done.stderr
+    assert values(cluster) == [b"one"]
+    assert shell("kcli produce one < /", bootstrap=cluster.bootstrap).returncode == 1
+
+
+def test_c7_bytes_are_kept_and_a_line_without_end_is_named(cluster: FakeCluster, tmp_path: Path) -> None:
+    """C7: NUL, CR LF, no UTF-8, a byte-order mark; a line that fits no record takes nothing else with it."""
+    lines = [b"\xef\xbb\xbfbom", b"nul\0", b"cr\r", b"\xff\xfe"]
+    failed = tmp_path / "failed"
+    data = b"\n".join([*lines, b"x" * 6_000_000, b"y" * 1_100_000, b"last"])
+    done = produce(cluster, "one", "--failed", str(failed), stdin=data)
+    assert done.returncode == 6
+    assert values(cluster) == [*lines, b"last"]
+    assert b"line 5" in done.stderr
+    assert [(f["line"], f["code"], len(f["input"] or "")) for f in failures(failed)] == [
+        (5, "MESSAGE_TOO_LARGE", 0),
+        (6, "MESSAGE_TOO_LARGE", 1_100_000),
+    ]
+
+
+# --- what fails -------------------------------------------------------------------------------------------------------
+
+
+def test_c9_what_brokers_refuse_is_kept_with_line_numbers_and_fed_again(
+    cluster: FakeCluster, tmp_path: Path
+) -> None:
+    """C9: exit 6, every failed line with its number, and the same flags feed them again."""
+    cluster.configure("t", max_message_bytes="2000")
+    large = {5, 700, 999}
+    lines = [b"k%d:%d:" % (i, i) + b"x" * (3000 if i in large else 10) for i in range(1000)]
+    failed, again = tmp_path / "failed", tmp_path / "again"
+    done = produce(cluster, "t", "-K", ":", "--failed", str(failed), stdin=b"\n".join(lines))
+    assert done.returncode == 6
+    assert b"997 records confirmed" in done.stderr
+    assert b"3 of 1,000 records for t were not stored (the first is line 6)" in done.stderr
+    kept = failures(failed)
+    assert sorted(f["line"] for f in kept) == [6, 701, 1000]
+    assert {f["code"] for f in kept} == {"MESSAGE_TOO_LARGE"}
+    assert {f["input"].encode() for f in kept} == {lines[i] for i in large}
+    done = produce(cluster, "t", "-K", ":", "-i", "failed", str(failed), "--failed", str(again))
+    assert done.returncode == 1  # nothing of it can be stored yet
+    assert {f["input"] for f in failures(again)} == {f["input"] for f in kept}
+    cluster.configure("t", max_message_bytes="1000000")
+    ok(produce(cluster, "t", "-K", ":", "-i", "failed", str(again)))
+    found = [r for p in range(3) for r in cluster.log("t", p).records()]
+    assert sorted((r.key, r.value) for r in found) == sorted(tuple(line.split(b":", 1)) for line in lines)
+
+
+def test_c8_one_bad_line_is_told_with_line_and_column(cluster: FakeCluster, tmp_path: Path) -> None:
+    """C8: the others are sent; exit 6, or 1 if nothing was confirmed; the bad one is kept."""
+    failed = tmp_path / "failed"
+    data = b"".join(b'{"value":"%d"}\n' % i if i != 7001 else b'{"value":"7001\n' for i in range(1, 9001))
+    done = produce(cluster, "one", "-i", "ndjson", "--failed", str(failed), stdin=data)
+    assert done.returncode == 6
+    assert b"line 7,001 of stdin, column 15, is no record" in done.stderr
+    assert len(values(cluster)) == 8999
+    [kept] = failures(failed)
+    assert (kept["line"], kept["code"], kept["input"]) == (7001, "BAD_INPUT", '{"value":"7001')
+    done = produce(cluster, "one", "-i", "ndjson", "--on-bad-input", "fail", stdin=data)
+    assert done.returncode == 6
+    assert len(values(cluster)) == 8999 + 7000
+    assert produce(cluster, "one", "-i", "ndjson", stdin=b"x\n").returncode == 1
+
+
+# --- exit codes -------------------------------------------------------------------------------------------------------
+
+
+def test_0_only_when_everything_is_confirmed(cluster: FakeCluster) -> None:
+    done = produce(cluster, "one", "-o", "json", stdin=b"a\nb\n")
+    [item] = json.loads(ok(done))["items"]
+    assert (item["lines"], item["confirmed"], item["failed"], item["unknown"], item["bad_input"]) == (
+        2,
+        2,
+        0,
+        0,
+        0,
+    )
+
+
+def test_1_for_an_unknown_topic_and_for_nothing_confirmed(cluster: FakeCluster) -> None:
+    done = produce(cluster, "onn", stdin=b"a\n")
+    assert done.returncode == 1
+    assert "topic onn does not exist" in said(done)[0]
+    cluster.configure("one", max_message_bytes="100")
+    assert produce(cluster, "one", stdin=b"x" * 500).returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (["-k", "a", "-K", ":"], "-k and -K together"),
+        (["-i", "ndjson", "-K", ":"], "-K with -i ndjson"),
+        (["-i", "raw", "-f", "%v\\n"], "-f with -i raw"),
+        (["-f", "%z"], "-f '%z' is no pattern for input"),
+        (["--partitioner", "manual"], "--partitioner manual without partitions"),
+        (["--tee", "-o", "ndjson"], "--tee with -o ndjson"),
+        (["--acks", "0", "--checkpoint", "x"], "--checkpoint with --acks 0"),
+        (["--transaction-every", "5"], "--transaction-every without --transactional-id"),
+        (["--transactional-id", "x", "--acks", "1"], "transactional.id needs acks=all"),
+        (["nowhere.txt"], "cannot read nowhere.txt"),
+    ],
+)
+def test_2_for_what_makes_no_sense(cluster: FakeCluster, arguments: list[str], what: str) -> None:
+    done = produce(cluster, "one", *arguments, stdin=b"a\n")
+    assert done.returncode == 2
+    assert what in done.stderr.decode().splitlines()[0]
+    assert values(cluster) == []
+
+
+def test_3_for_a_cluster_that_goes_silent(cluster: FakeCluster) -> None:
+    cluster.swallow(ProduceRequest, times=1000)
+    limits = ["-X", "request.timeout.ms=200", "-X", "delivery.timeout.ms=600"]
+    done = produce(cluster, "one", *limits, stdin=b"a\n")
+    assert done.returncode == 3
+    assert produce(cluster, "one", "-b", "127.0.0.1:1", "--timeout", "1s").returncode == 3
+
+
+def test_4_when_writing_is_not_allowed(cluster: FakeCluster) -> None:
+    cluster.fail(ProduceRequest, Code.TOPIC_AUTHORIZATION_FAILED)
+    assert produce(cluster, "one", stdin=b"a\n").returncode == 4
+
+
+def test_7_for_files_of_another_run(cluster: FakeCluster, tmp_path: Path) -> None:
+    (tmp_path / "failed").write_text("x\n")
+    done = produce(cluster, "one", "--failed", str(tmp_path / "failed"), stdin=b"a\n")
+    assert (done.returncode, values(cluster)) == (7, [])
+    (tmp_path / "input").write_bytes(b"a\nb\n")
+    run = ["one", "--checkpoint", str(tmp_path / "at"), str(tmp_path / "input")]
+    ok(produce(cluster, *run))
+    (tmp_path / "input").write_bytes(b"a\nc\nd\n")
+    done = produce(cluster, *run)
+    assert done.returncode == 7
+    assert "is not the input that the checkpoint is of" in said(done)[0]
+    assert values(cluster) == [b"a", b"b"]
+
+
+def test_c14_files_that_cannot_be_written_end_it_at_the_start(cluster: FakeCluster) -> None:
+    for flag in ("--failed", "--checkpoint"):
+        for more in ([], ["--dry-run"]):
+            done = produce(cluster, "one", flag, "/no/such/folder/file", *more, stdin=b"a\n")
+            assert done.returncode == 1
+            assert "cannot write /no/such/folder/file" in said(done)[0]
+    assert values(cluster) == []
+
+
+def test_c14_a_failed_file_on_a_full_disk_ends_it_with_counts(cluster: FakeCluster) -> None:
+    data = b'{"value":"a"}\nx\n{"value":"b"}\n'
+    done = produce(cluster, "one", "-i", "ndjson", "--failed", "/dev/full", stdin=data)
+    assert done.returncode in (1, 6)
+    assert b"cannot write /dev/full" in done.stderr
+    assert b"no space left on device" in done.stderr
+
+
+def test_141_when_the_reader_of_the_copy_leaves(cluster: FakeCluster) -> None:
+    line = "seq 300000 | kcli produce one --tee -q | head -1; echo ${PIPESTATUS[@]}"
+    done = shell(line, bootstrap=cluster.bootstrap)
+    assert done.stdout.split() == [b"1", b"141", b"141", b"0"]
+    assert done.stderr == b""
+
+
+def test_a_copy_of_the_input_is_exact(cluster: FakeCluster) -> None:
+    data = b"a\n\xff\0\nlast"
+    assert ok(produce(cluster, "one", "--tee", stdin=data)) == data
+    done = shell("seq 10 | kcli produce one --tee > /dev/full", bootstrap=cluster.bootstrap)
+    assert done.returncode == 1
+    assert b"cannot write output" in done.stderr
+
+
+# --- going on ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_checkpoint_goes_on_where_input_was_added(cluster: FakeCluster, tmp_path: Path) -> None:
+    path = tmp_path / "input"
+    run = ["one", "--checkpoint", str(tmp_path / "at"), str(path)]
+    for number in range(3):
+        path.write_bytes(b"".join(b"%d\n" % i for i in range(10 * (number + 1))))
+        ok(produce(cluster, *run))
+    assert values(cluster) == [b"%d" % i for i in range(30)]
+
+
+def test_c16_a_second_run_on_a_checkpoint_is_refused(cluster: FakeCluster, tmp_path: Path) -> None:
+    run = ["produce", "one", "--checkpoint", str(tmp_path / "at")]
+    with start(*run, bootstrap=cluster.bootstrap) as first:
+        assert first.stdin is not None
+        first.stdin.write(b"a\n")
+        first.stdin.flush()
+        cluster.wait_until(lambda: values(cluster) == [b"a"], PATIENCE)
+        second = kcli(*run, bootstrap=cluster.bootstrap)
+        assert second.returncode == 7
+        assert f"its pid is {first.pid}" in said(second)[1]
+        first.communicate(b"b\n", timeout=PATIENCE)
+    assert first.returncode == 0
+    assert values(cluster) == [b"a", b"b"]
+
+
+def test_c16_whoever_takes_a_transactional_id_over_shuts_the_other_out(cluster: FakeCluster) -> None:
+    """C16: exit 7, and nothing of the open transaction is seen."""
+    run = ["produce", "one", "--transactional-id", "import"]
+    with start(*run, bootstrap=cluster.bootstrap) as first:
+        assert first.stdin is not None
+        first.stdin.write(b"a\n")
+        first.stdin.flush()
+        cluster.wait_for(ProduceRequest, 1, PATIENCE, settled=True)
+        ok(kcli(*run, bootstrap=cluster.bootstrap, stdin=b"b\n"))
+        _, err = first.communicate(b"c\n", timeout=PATIENCE)
+    assert first.returncode == 7, err
+    assert values(cluster, committed=True) == [b"b"]
+
+
+def test_transactions_hold_n_records_each(cluster: FakeCluster) -> None:
+    done = produce(
+        cluster, "one", "--transactional-id", "x", "--transaction-every", "100", "-o", "json",
+        stdin=b"".join(b"%d\n" % i for i in range(250)),
+    )  # fmt: skip
+    [item] = json.loads(ok(done))["items"]
+    assert (item["confirmed"], item["transactions"], item["transactional_id"]) == (250, 3, "x")
+    assert values(cluster, committed=True) == [b"%d" % i for i in range(250)]
+    assert len(cluster.log("one", 0).markers()) == 3
+
+
+def test_refused_records_leave_their_transaction_and_the_others_are_stored_once(
+    cluster: FakeCluster, tmp_path: Path
+) -> None:
+    cluster.configure("t", max_message_bytes="2000")
+    large = {3, 50, 51, 199}
+    lines = [b"%d:" % i + b"x" * (3000 if i in large else 10) for i in range(300)]
+    failed = tmp_path / "failed"
+    done = produce(
+        cluster, "t", "-K", ":", "--transactional-id", "x", "--transaction-every", "100", "--failed", str(failed),
+        stdin=b"\n".join(lines),
+    )  # fmt: skip
+    assert done.returncode == 6, done.stderr
+    assert sorted(f["line"] for f in failures(failed)) == sorted(i + 1 for i in large)
+    stored = [r.key for p in range(3) for r in cluster.log("t", p).records(committed=True)]
+    assert sorted(map(int, stored)) == [i for i in range(300) if i not in large]
+    assert b"296 records confirmed" in done.stderr
+
+
+def test_a_signal_aborts_the_open_transaction(cluster: FakeCluster) -> None:
+    """C3: exit 130; what was committed before stays, the rest is told as not stored."""
+    run = ["produce", "one", "--transactional-id", "x", "--transaction-every", "2"]
+    with start(*run, bootstrap=cluster.bootstrap) as process:
+        assert process.stdin is not None
+        process.stdin.write(b"a\nb\nc\n")
+        process.stdin.flush()
+        cluster.wait_until(lambda: values(cluster, committed=True) == [b"a", b"b"], PATIENCE)
+        cluster.wait_until(lambda: values(cluster)[-1:] == [b"c"], PATIENCE)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
+    assert b"2 records confirmed" in err
+    assert b"1 failed" in err
+    assert values(cluster, committed=True) == [b"a", b"b"]
+    assert [committed for *_, committed in cluster.log("one", 0).markers()] == [True, False]
+
+
+def test_a_transactional_id_of_another_checkpoint_is_refused(cluster: FakeCluster, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).write_bytes(b"x\n")
+        run = [
+            "one",
+            "--transactional-id",
+            "x",
+            "--checkpoint",
+            str(tmp_path / f"at-{name}"),
+            str(tmp_path / name),
+        ]
+        ok(produce(cluster, *run))
+    run = ["one", "--transactional-id", "x", "--checkpoint", str(tmp_path / "at-a"), str(tmp_path / "a")]
+    done = produce(cluster, *run)
+    assert done.returncode == 7
+    assert "was used by another run since" in said(done)[0]
+
+
+# --- pace and memory ----------------------------------------------------------------------------------------------------
+
+
+def test_a_rate_is_kept(cluster: FakeCluster) -> None:
+    began = time.monotonic()
+    ok(produce(cluster, "one", "--rate", "100", stdin=b"x\n" * 110))
+    assert time.monotonic() - began >= 1.0
+    assert len(values(cluster)) == 110
+
+
+def test_c4_a_run_that_is_suspended_goes_on(cluster: FakeCluster) -> None:
+    """C4."""
+    with start("produce", "one", bootstrap=cluster.bootstrap) as process:
+        assert process.stdin is not None
+        process.stdin.write(b"a\n")
+        process.stdin.flush()
+        cluster.wait_until(lambda: values(cluster) == [b"a"], PATIENCE)
+        process.send_signal(signal.SIGTSTP)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+        process.stdin.write(b"b\n")
+        process.stdin.flush()
+        cluster.reset_connections(1)
+        process.send_signal(signal.SIGCONT)
+        _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, err
+    assert values(cluster) == [b"a", b"b"]
+
+
+MEASURE = (
+    "import resource,subprocess,sys;c=subprocess.run(sys.argv[1:]).returncode;"
+    "sys.stderr.write('RSS %d\\n' % resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss);sys.exit(c)"
+)
+
+
+def test_c17_input_without_end_into_a_cluster_that_takes_nothing_stays_small_and_resumes(
+    cluster: FakeCluster,
+) -> None:
+    """C17: below 200 MB with the brokers silent; when they answer, everything that was read is stored."""
+    line = f'yes {"x" * 999} | head -c 50000000 | "$PYTHON" -c "{MEASURE}" "$PYTHON" -m kcli produce one'
+    env = environment(cluster.bootstrap, PYTHON=sys.executable)
+    held = cluster.hold(ProduceRequest)
+    with subprocess.Popen(["bash", "-c", line], env=env, stderr=subprocess.PIPE) as process:
+        held.wait(1, PATIENCE)
+        time.sleep(2)  # everything that fits into the memory has come in
+        cluster.heal()
+        _, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    assert int(err.split(b"RSS ")[1].split()[0]) < 200_000
+    assert len(values(cluster)) == 50_000

@@ -1,0 +1,170 @@
+"""Checkpoints: always a whole file, of this very run, held by one process (C14, C16); the failed file beside them."""
+
+import json
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from kcli.core.errors import ConfigError
+from kcli.flows import checkpoint as module
+from kcli.flows.checkpoint import Checkpoint, Identity, locked
+from kcli.flows.failed_file import FailedFile, FileError, FileExistsRefusedError, check_writable
+from kcli.flows.file_lock import LockedError
+from kcli.flows.inputs.chunk import Place
+from kcli.flows.inputs.fingerprint import Fingerprint, OtherInputError
+
+IDENTITY = Identity("orders", ("a.txt",), "lines")
+
+
+def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
+    path = str(tmp_path / "at")
+    first = Checkpoint(path, IDENTITY)
+    first.load()
+    assert not first.resumes
+    first.save(Place(0, 41, 1000, 77))
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+    again = Checkpoint(path, IDENTITY)
+    again.load()
+    assert (again.resumes, again.place, again.run) == (True, Place(0, 41, 1000, 77), first.run)
+    assert json.loads(Path(path).read_text())["line"] == 42
+    assert os.listdir(tmp_path) == ["at"]
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        (Identity("other", ("a.txt",), "lines"), "topic was orders, now it is other"),
+        (Identity("orders", (), "lines"), "input was a.txt, now it is none"),
+        (Identity("orders", ("a.txt",), "ndjson"), "format of the input was lines, now it is ndjson"),
+        (Identity("orders", ("a.txt",), "lines", "id"), "transactional id was none, now it is id"),
+    ],
+)
+def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path, other: Identity, said: str) -> None:
+    path = str(tmp_path / "at")
+    Checkpoint(path, IDENTITY).save(Place())
+    with pytest.raises(ConfigError, match="another run") as caught:
+        Checkpoint(path, other).load()
+    assert said in caught.value.why
+
+
+@pytest.mark.parametrize("text", ["x", "{}", '{"kind":"Other"}', "[]"])
+def test_a_file_that_is_no_checkpoint_is_refused_and_kept(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "at"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match="is no checkpoint"):
+        Checkpoint(str(path), IDENTITY).load()
+    assert path.read_text() == text
+
+
+def test_c14_one_that_cannot_be_written_is_told_and_the_old_one_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = str(tmp_path / "at")
+    checkpoint = Checkpoint(path, IDENTITY)
+    checkpoint.save(Place(0, 1))
+
+    def full(*_: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    for name in ("write", "fsync", "rename"):
+        with monkeypatch.context() as patch:
+            patch.setattr(module.os, name, full)
+            with pytest.raises(FileError, match="cannot write"):
+                checkpoint.save(Place(0, 2))
+    again = Checkpoint(path, IDENTITY)
+    again.load()
+    assert again.place.unit == 1
+    assert os.listdir(tmp_path) == ["at"]
+    with pytest.raises(FileError), locked(str(tmp_path / "missing" / "at")):
+        pass
+
+
+def test_c16_a_second_run_is_refused_while_the_first_one_runs(tmp_path: Path) -> None:
+    path = str(tmp_path / "at")
+    with locked(path):
+        with pytest.raises(LockedError) as caught, locked(path):
+            pass
+        assert caught.value.exit_code == 7
+        assert str(os.getpid()) in caught.value.why
+    with locked(path):
+        pass
+    assert os.listdir(tmp_path) == []
+
+
+def test_the_input_must_begin_with_the_same_bytes() -> None:
+    first = Fingerprint("stdin")
+    first(memoryview(b"abc"))
+    first(memoryview(b"def"))
+    for pieces in ([b"abcdefgh"], [b"a", b"bcde", b"fg", b"h"], [b"abcdef", b""]):
+        again = Fingerprint("stdin", first.size, first.crc)
+        for piece in pieces:
+            again(memoryview(piece))
+    with pytest.raises(OtherInputError, match="stdin is not the input") as caught:
+        Fingerprint("stdin", first.size, first.crc)(memoryview(b"abcxef"))
+    assert caught.value.exit_code == 7
+    shorter = Fingerprint("stdin", first.size, first.crc)
+    shorter(memoryview(b"abc"))
+    with pytest.raises(OtherInputError, match="not the input"):
+        shorter(memoryview(b""))
+
+
+def test_a_failed_file_that_holds_something_is_refused_unless_the_run_goes_on(tmp_path: Path) -> None:
+    path = str(tmp_path / "failed")
+    file = FailedFile(path, "lines", several=False)
+    file.write(3, b"x", "because", "CODE")
+    file.sync()
+    file.close()
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+    with pytest.raises(FileExistsRefusedError) as caught:
+        FailedFile(path, "lines", several=False)
+    assert caught.value.exit_code == 7
+    again = FailedFile(path, "lines", several=True, again=True)
+    again.write(4, None, "too long", "MESSAGE_TOO_LARGE", "a.txt")
+    lines = [json.loads(line) for line in Path(path).read_text().splitlines()]
+    assert lines == [
+        {"line": 3, "reason": "because", "code": "CODE", "input": "x", "format": "lines"},
+        {
+            "line": 4, "reason": "too long", "code": "MESSAGE_TOO_LARGE", "input": None, "format": "lines",
+            "file": "a.txt",
+        },
+    ]  # fmt: skip
+    again.close()
+
+
+def test_what_fails_twice_is_no_quotation_of_a_quotation(tmp_path: Path) -> None:
+    file = FailedFile(str(tmp_path / "failed"), "failed", several=False)
+    entry = {
+        "line": 9,
+        "reason": "old",
+        "code": "OLD",
+        "input": "eA==",
+        "input_encoding": "base64",
+        "format": "raw",
+    }
+    file.write(1, json.dumps(entry).encode(), "new", "NEW")
+    file.close()
+    assert json.loads((tmp_path / "failed").read_text()) == {
+        **entry,
+        "line": 1,
+        "reason": "new",
+        "code": "NEW",
+    }
+
+
+def test_c14_a_full_disk_is_told() -> None:
+    file = FailedFile("/dev/full", "lines", several=False)
+    with pytest.raises(FileError, match="cannot write /dev/full"):
+        file.write(1, b"x", "because", "CODE")
+    file.close()
+
+
+def test_c14_what_cannot_be_written_is_found_without_leaving_anything(tmp_path: Path) -> None:
+    check_writable(str(tmp_path / "new"))
+    (tmp_path / "old").write_text("x")
+    check_writable(str(tmp_path / "old"))
+    for wrong in (tmp_path / "missing" / "x", tmp_path):
+        with pytest.raises(FileError):
+            check_writable(str(wrong))
+    assert os.listdir(tmp_path) == ["old"]

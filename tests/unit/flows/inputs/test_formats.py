@@ -16,7 +16,8 @@ from kcli.flows.inputs.headers import HeaderBlocks
 from kcli.flows.inputs.item import BadInput, InputError, InputRow, Item
 from kcli.flows.inputs.lines import LineFormat
 from kcli.flows.inputs.pattern import Pattern, PatternError
-from kcli.output.record_json import record_dict
+from kcli.output.records import NdjsonFormatter
+from tests.batches import fetched_of
 
 Seen = tuple[Any, ...]
 
@@ -297,7 +298,7 @@ def same_bytes(headers: Any) -> list[tuple[bytes, bytes | None]]:
 @given(st.lists(RECORDS, max_size=8), st.integers(1, 200))
 def test_c11_ndjson_restores_exactly_what_consume_wrote(records: list[Record], step: int) -> None:
     """C11: any bytes, null and empty apart, order and repeats of headers, timestamps, partitions."""
-    data = b"".join(json.dumps(record_dict(r), ensure_ascii=False).encode() + b"\n" for r in records)
+    data = b"".join(NdjsonFormatter().batch(fetched_of([r]), None, b"").data for r in records)
     found = items_of(form("ndjson", longest=1 << 20), data, step)
     for record, item in zip(records, found, strict=True):
         assert isinstance(item, InputRow)

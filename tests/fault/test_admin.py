@@ -39,7 +39,7 @@ from kcli.core.protocol.messages.list_offsets import ListOffsetsRequest
 from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
 from kcli.core.protocol.messages.offset_delete import OffsetDeleteRequest
 from kcli.core.protocol.messages.offset_fetch import OffsetFetchRequest
-from kcli.core.types import GroupMetadata, TopicPartition
+from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.raw_client import batch
@@ -437,6 +437,31 @@ def test_a_strangers_commit_to_a_group_with_members_says_so() -> None:
         assert error.code == Code.UNKNOWN_MEMBER_ID
         assert "has members" in str(error)
         assert error.do
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        OffsetAndMetadata(1, "x" * 32_768),
+        OffsetAndMetadata(1, "\ud800"),
+        OffsetAndMetadata(1, 5),  # type: ignore[arg-type]
+        OffsetAndMetadata(1 << 63),
+        OffsetAndMetadata(1, "", 1 << 31),
+    ],
+    ids=["metadata too long", "half a character", "no text", "offset too large", "epoch too large"],
+)
+def test_what_kafka_cannot_be_told_of_a_partition_is_its_own_error(place: OffsetAndMetadata) -> None:
+    """A string that is too long would cost the connection, and with it the commits of all the others."""
+    with FakeCluster(1, topics={"t": 3}) as cluster, administrator(cluster) as admin:
+        outcome = admin.commit_offsets({"g": {T0: at(7), T1: place, T2: at(7, "x" * 100)}, "h": {T1: place}})
+        assert [list(rows) for rows in outcome.values()] == [[T0, T1, T2], [T1]]
+        assert (outcome["g"][T0], outcome["g"][T2]) == (None, None)
+        for refused in (outcome["g"][T1], outcome["h"][T1]):
+            assert isinstance(refused, ConfigError)
+            assert "t-1: " in str(refused)
+        assert cluster.committed_offsets("g") == {T0: 7, T2: 7}
+        (sent,) = cluster.seen(OffsetCommitRequest)
+        assert [p.partition_index for p in sent.request.topics[0].partitions] == [0, 2]
 
 
 @pytest.mark.parametrize("instance", [None, "i"])

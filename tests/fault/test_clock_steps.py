@@ -52,13 +52,13 @@ def test_n17_a_member_does_not_notice_that_the_clock_steps(protocol: str, steppi
     """N17: heartbeats, polls, commits and their deadlines go by the monotonic clock."""
     wishes = {
         "group_protocol": protocol,
-        "session_timeout_ms": 600,
+        "session_timeout_ms": 1_200,
         "max_poll_interval_ms": 30_000,
         "enable_auto_commit": True,
         "auto_commit_interval_ms": 50,
     }
     with (
-        FakeCluster(1, topics={"t": 2}, groups={"consumer_session_timeout": 0.6}) as cluster,
+        FakeCluster(1, topics={"t": 2}, groups={"consumer_session_timeout": 1.2}) as cluster,
         member(cluster, **wishes) as a,
     ):
         fill(cluster, 2)
@@ -69,9 +69,9 @@ def test_n17_a_member_does_not_notice_that_the_clock_steps(protocol: str, steppi
         for _ in range(10):
             time.time()
             at = time.monotonic()
-            a.poll(0.15)
-            assert 0.1 < time.monotonic() - at < 5.0
-        assert time.monotonic() - began > 1.2, "two sessions"
+            a.poll(0.26)
+            assert 0.2 < time.monotonic() - at < 5.0
+        assert time.monotonic() - began > 2.4, "two sessions"
         assert len(cluster.seen(BEATS)) > before
         assert a.told("lost") == [] == a.told("revoked")
         assert cluster.group_generation(GROUP) == generation

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from kcli.core import Admin, Consumer, Producer
+from kcli.core.cluster.offsets import EARLIEST
 from kcli.core.consumer import consumer as consumer_module
 from kcli.core.consumer import handout
 from kcli.core.consumer.deserialization import DeserializationError
@@ -21,13 +22,17 @@ from kcli.core.errors import (
     KcliError,
     NoOffsetError,
     NotFoundError,
+    TimedOutError,
 )
 from kcli.core.options import ConsumerOptions, ProducerOptions
 from kcli.core.protocol.messages.describe_groups import DescribeGroupsRequest
+from kcli.core.protocol.messages.list_offsets import ListOffsetsRequest
 from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
 from kcli.core.records.view import BatchView
 from kcli.core.types import OffsetAndMetadata, Record, TopicPartition
 from tests.fake.cluster import FakeCluster
+from tests.fake.codes import Code
+from tests.fake.script import FOREVER
 from tests.fault.producing import PATIENCE, numbers, quick, send
 from tests.interrupting import Interrupter
 
@@ -624,6 +629,9 @@ def test_admin_calls_name_arguments_that_are_none(cluster: FakeCluster) -> None:
         "delete_offsets of all": lambda a: a.delete_offsets({"g": None}),  # type: ignore[dict-item]
         "fetch_offsets": lambda a: a.fetch_offsets({"g": P0}),  # type: ignore[dict-item]
         "describe_producers": lambda a: a.describe_producers([pair]),
+        "describe_producers once": lambda a: a.describe_producers(one for one in [P0]),  # type: ignore[arg-type]
+        "fetch_offsets once": lambda a: a.fetch_offsets({"g": (one for one in [P0])}),  # type: ignore[dict-item]
+        "delete_offsets once": lambda a: a.delete_offsets({"g": iter([P0])}),  # type: ignore[dict-item]
     }
     with Admin(bootstrap_servers=cluster.bootstrap) as admin:
         admin.connect()
@@ -672,3 +680,115 @@ def test_a_poll_of_a_foreign_thread_changes_nothing(cluster: FakeCluster) -> Non
         assert consumer.state(P0).version == version, "what was fetched is dropped"
         found += read(consumer, 20)
         assert [record.offset for record in found] == list(range(30))
+
+
+# --- many partitions, long waits, the end ------------------------------------------------------------------
+
+
+def test_a_commit_of_listed_partitions_looks_at_the_assignment_once(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once for each of thousands would be seconds for one call."""
+    looks: list[int] = []
+    assignment = Consumer.assignment
+
+    def counted(consumer: Consumer) -> Any:
+        looks.append(1)
+        return assignment.__get__(consumer)
+
+    with reader(cluster, enable_auto_commit=False) as consumer:
+        consumer.assign({P0: Span(3), P1: Span(4)})
+        with monkeypatch.context() as patch:
+            patch.setattr(Consumer, "assignment", property(counted))
+            consumer.commit([P0, P1], P0, ["t", [P1]])
+        assert len(looks) <= 1
+    assert cluster.committed_offsets("g") == {P0: 3, P1: 4}
+
+
+def test_a_poll_may_wait_for_months(cluster: FakeCluster) -> None:
+    with reader(cluster, group_id="") as consumer:
+        consumer.assign({P0: Span(0)})
+        assert len(read(consumer, 30)) == 30
+        consumer.pause(P0)
+        consumer.poll(0.2)
+        waking = threading.Timer(0.3, consumer.wakeup)
+        waking.start()
+        assert consumer.poll(1e8) == []
+        waking.join()
+
+
+@pytest.mark.parametrize("timeout", [float("inf"), 1e300, 1e10])
+def test_a_close_may_wait_for_ever_and_commits(cluster: FakeCluster, timeout: float) -> None:
+    held = cluster.delay(OffsetCommitRequest, 0.3, before=True)
+    with reader(cluster, auto_commit_interval_ms=600_000) as consumer:
+        consumer.subscribe("t")
+        assert len(read(consumer, 60)) == 60
+        consumer.close(timeout)
+    assert held.count
+    assert cluster.committed_offsets("g") == {P0: 30, P1: 30}
+    assert not [thread for thread in threading.enumerate() if thread.name == "kcli-heartbeat"]
+
+
+def test_waiting_for_a_position_is_no_hot_loop_when_polls_are_overdue(cluster: FakeCluster) -> None:
+    """What only polls carry on is nothing that a wait for a position could do something about."""
+    with reader(cluster, enable_auto_commit=False) as consumer:
+        consumer.subscribe("t")
+        assert len(read(consumer, 60)) == 60
+        assert consumer._group is not None
+        consumer._group._membership.polled_at -= 200  # of 300 seconds
+        cluster.drop(ListOffsetsRequest, "silence")
+        consumer.seek(P0, EARLIEST)
+        turns, poll = list[float](), consumer.cluster.poll
+        consumer.cluster.poll = lambda *given: turns.append(1) or poll(*given)  # type: ignore[method-assign, func-returns-value]
+        with pytest.raises(TimedOutError):
+            consumer.position(P0, 0.5)
+        assert len(turns) < 150
+
+
+def test_a_callback_that_closes_the_consumer_ends_the_poll(cluster: FakeCluster) -> None:
+    with reader(cluster) as consumer:
+        consumer.subscribe("t", on_assigned=lambda _places: consumer.close())
+        with pytest.raises(ClosedError):
+            read(consumer, 1)
+    assert not [thread for thread in threading.enumerate() if thread.name == "kcli-heartbeat"]
+
+
+def test_a_callback_of_a_commit_that_raises_does_not_keep_it_from_joining(cluster: FakeCluster) -> None:
+    """What was committed of partitions that were assigned by hand is not waited for by who subscribes."""
+
+    def defect(_done: Any) -> None:
+        raise ValueError("mine")
+
+    with reader(cluster, enable_auto_commit=False) as consumer:
+        consumer.assign({P0: Span(0)})
+        assert len(read(consumer, 30)) == 30
+        loading = cluster.fail(OffsetCommitRequest, Code.COORDINATOR_LOAD_IN_PROGRESS, times=FOREVER)
+        consumer.commit_async().on_done(defect)
+        read_until(consumer, lambda _found: loading.count)
+        consumer.assign({})
+        with pytest.raises(ValueError, match="mine"):
+            consumer.subscribe("t")
+        assert len(read(consumer, 60)) == 60
+
+
+def test_a_callback_of_a_commit_that_raises_does_not_keep_the_member_in_its_group(
+    cluster: FakeCluster,
+) -> None:
+    """The error is raised; the member has left all the same, and its thread has ended."""
+
+    def defect(_done: Any) -> None:
+        raise ValueError("mine")
+
+    consumer = reader(cluster, enable_auto_commit=False)
+    consumer.subscribe("t")
+    assert len(read(consumer, 60)) == 60
+    cluster.drop(OffsetCommitRequest, "silence")
+    commit = consumer.commit_async({P0: 5})
+    commit.on_done(defect)
+    with pytest.raises(ValueError, match="mine"):
+        consumer.close(2.0)
+    assert isinstance(commit.error, CommitFailedError)
+    assert not [thread for thread in threading.enumerate() if thread.name == "kcli-heartbeat"]
+    cluster.wait_until(lambda: not cluster.group_members("g"), PATIENCE)
+    with pytest.raises(ClosedError):
+        consumer.commit({P0: 5})

@@ -256,6 +256,42 @@ def test_f14_a_partition_that_comes_twice_is_taken_once(cluster: FakeCluster) ->
         assert read_all(consumer) == {T0: expected(T0, 5)}
 
 
+@pytest.mark.parametrize("trouble", ["silence", "refused", "sought elsewhere"])
+def test_o5_a_poll_does_not_wait_for_the_bounds(cluster: FakeCluster, trouble: str) -> None:
+    """O5: the error comes with a later poll: without the bounds if they cannot be had in time."""
+    filled(cluster, 10, T0, T1)
+    answers = {
+        "silence": lambda: cluster.drop(ListOffsetsRequest, "silence"),
+        "refused": lambda: cluster.fail(ListOffsetsRequest, Code.NOT_LEADER_OR_FOLLOWER),
+        "sought elsewhere": lambda: cluster.delay(ListOffsetsRequest, 0.3, times=2),
+    }
+    with quick_reader(cluster, request_timeout_ms=1_500) as consumer:
+        consumer.assign({T0: Span(99)})
+        answers[trouble]()
+        until, raised = time.monotonic() + PATIENCE, None
+        while raised is None and time.monotonic() < until:
+            began = time.monotonic()
+            try:
+                consumer.poll(0.05)
+            except DataLossError as error:
+                raised = error
+            assert time.monotonic() - began < 1.0
+            if trouble == "sought elsewhere" and cluster.seen(ListOffsetsRequest):
+                consumer.seek(T0, 0)
+                break
+        if trouble == "sought elsewhere":
+            assert read(consumer, 10) == expected(T0, 10)
+            assert watch(consumer, 0.5) == []
+            return
+        assert raised is not None
+        assert "offset 99 is out of range" in str(raised)
+        if trouble == "refused":
+            assert "the log goes from 0 to 10" in str(raised)
+        assert watch(consumer, 0.2) == []
+        consumer.seek(T0, 8)
+        assert read(consumer, 2) == expected(T0, 10, 8)
+
+
 def test_f14_an_error_that_comes_twice_is_told_once(cluster: FakeCluster) -> None:
     """F14: as above, with a partition that is refused."""
 

@@ -1297,7 +1297,6 @@ def test_o4_one_partition_that_is_refused_leaves_the_others_committed(protocol: 
 def test_a_group_of_brokers_from_before_kip_62() -> None:
     """JoinGroup 0: the session timeout bounds a rebalance too; no member id is asked for first."""
     with cluster_of(4) as cluster:
-        fill(cluster, 4)
         cluster.cap_versions(
             {
                 JoinGroupRequest: 0,
@@ -1311,8 +1310,14 @@ def test_a_group_of_brokers_from_before_kip_62() -> None:
         )
         with member(cluster) as a, member(cluster) as b:
             settle(a, b, partitions=4)
+            fill(cluster, 4)  # now, so that each has something to read, and to commit
             turns(lambda: len(a.read) + len(b.read) >= 40, a, b)
+            turns(
+                lambda: a.places and all(a.consumer.state(where).position == 10 for where in a.places), a, b
+            )
+            share = a.places
             a.consumer.commit(timeout=PATIENCE)
+            assert offsets(cluster) == dict.fromkeys(share, 10)
             a.consumer.close()
             settle(b, partitions=4)
             assert {s.version for s in cluster.seen(JoinGroupRequest)} == {0}

@@ -327,3 +327,43 @@ def test_a_guard_that_was_sent_out_after_its_commit_does_not_say_that_nothing_wa
         with pytest.raises(MembershipError, match=r"another rewind .* may have been committed"):
             consumer.rewind_offsets(TARGETS, 2.0)
         assert cluster.committed_offsets("g") == TARGETS
+
+
+@PROTOCOLS
+def test_a_callback_that_raises_ends_the_rewind_and_the_member_has_its_partitions_again(
+    cluster: FakeCluster, options: dict[str, Any]
+) -> None:
+    """What it let go for the rewind is nobody else's: without it nobody would read it any more."""
+    told: list[str] = []
+
+    def revoked(_places: Any) -> None:
+        told.append("revoked")
+        if len(told) == 1:
+            raise ValueError("mine")
+
+    with Consumer(bootstrap_servers=cluster.bootstrap, group_id="g", **OPTIONS, **options) as consumer:
+        consumer.subscribe("t", on_revoked=revoked)
+        read_until(consumer, lambda: len(consumer.assignment) == PARTITIONS)
+        read_until(consumer, lambda: list(cluster.committed_offsets("g").values()) == [50] * PARTITIONS)
+        with pytest.raises(ValueError, match="mine"):
+            consumer.rewind_offsets(TARGETS, PATIENCE)
+        assert list(cluster.committed_offsets("g").values()) == [50] * PARTITIONS
+        read_until(consumer, lambda: len(consumer.assignment) == PARTITIONS)
+        assert consumer.rewind_offsets(TARGETS, PATIENCE) == OURS
+
+
+def test_what_kafka_cannot_be_told_is_refused_before_anybody_is_sent_out(cluster: FakeCluster) -> None:
+    with (
+        others(cluster.bootstrap, "t", "g", 1, **OPTIONS),
+        Consumer(bootstrap_servers=cluster.bootstrap, group_id="g", **OPTIONS) as consumer,
+    ):
+        consumer.subscribe("t")
+        read_until(consumer, lambda: len(consumer.assignment) == PARTITIONS // 2)
+        for place in (
+            OffsetAndMetadata(1, "x" * 32_768),
+            OffsetAndMetadata(1, "\ud800"),
+            OffsetAndMetadata(1, "", 1 << 31),
+        ):
+            with pytest.raises(ConfigError, match=r"t-0: .* cannot be sent"):
+                consumer.rewind_offsets({**OURS, TopicPartition("t", 0): place}, PATIENCE)
+        assert cluster.seen(LeaveGroupRequest) == []

@@ -28,6 +28,8 @@ def rejoining(cluster: FakeCluster, a: Member, b: Member) -> Hold:
     assert a.places == {tp(0), tp(1)}, "a cooperative member keeps its partitions"
     fill(cluster, 2)
     turns(lambda: len(a.read) == 20, a)
+    assert a.consumer._group is not None
+    assert a.consumer._group.commits.committer.joining, "the join goes on until the test lets it end"
     return answer
 
 
@@ -43,8 +45,8 @@ def test_a_close_lets_a_join_end_so_that_what_was_handed_out_is_committed() -> N
         releasing = threading.Timer(0.3, answer.release)
         releasing.start()
         began = time.monotonic()
-        a.consumer.close(8.0)
-        assert time.monotonic() - began < 4.0, "it waits for the join, not for its time to be over"
+        a.consumer.close(120.0)  # a half of it for the join: no machine is that slow
+        assert time.monotonic() - began < 30.0, "it waits for the join, not for its time to be over"
         releasing.join()
         assert offsets(cluster) == {tp(0): 10, tp(1): 10}
         settle(b, partitions=2)
@@ -64,7 +66,7 @@ def test_a_close_does_not_wait_for_a_join_that_never_ends(step: type) -> None:
             answer.release()
         began = time.monotonic()
         a.consumer.close(1.0)
-        assert time.monotonic() - began < 2.5
+        assert time.monotonic() - began < 4.0, "not for request.timeout.ms"
         assert a.told("revoked")[-1] == {tp(0), tp(1)}
         answer.release()
         done = sum(offsets(cluster).values())

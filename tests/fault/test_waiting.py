@@ -252,6 +252,24 @@ def test_p17_nothing_is_said_of_what_is_not_read_any_more(cluster: FakeCluster, 
     assert said(heard) == taken_back(heard) == []
 
 
+def test_p17_who_looks_elsewhere_for_a_moment_is_told_all_the_same(cluster: FakeCluster) -> None:
+    """P17: the leader's answer comes while the partition is read elsewhere, before anything of that has come."""
+    held = cluster.hold(DescribeProducersRequest)
+    heard = Heard()
+    with opened(cluster, 0), quick_reader(cluster, heard) as consumer:
+        put(cluster, T0, b"behind")
+        consumer.assign({T0: Span(0)})
+        until(consumer, lambda: held.count)
+        fetching = cluster.hold(FetchRequest, times=FOREVER)
+        until(consumer, lambda: fetching.count)
+        consumer.seek(T0, 1)
+        held.release()
+        watch(consumer, 0.3)
+        consumer.seek(T0, 0)
+        fetching.release()
+        until(consumer, lambda: said(heard))
+
+
 def test_p17_a_reader_between_the_transaction_and_the_end_waits_too(cluster: FakeCluster) -> None:
     """P17: its place is behind the transaction's first record."""
     heard = Heard()
@@ -414,3 +432,29 @@ def test_a_topic_that_may_not_be_read_is_not_called_missing(alone: FakeCluster) 
         watch(consumer, 0.6)
     assert missing(heard) == []
     assert not [seen for seen in alone.seen(FetchRequest) if seen.answer]
+
+
+def test_a_hint_for_many_missing_topics_does_not_hold_the_poll_up(
+    alone: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of them would be compared with each topic of the cluster, and the poll would wait."""
+    monkeypatch.setattr(missing_topics, "_COMPARED", 7)
+    compared: list[int] = []
+    real = missing_topics.unknown_topic
+
+    def counted(name: str, known: Any) -> NotFoundError:
+        compared.append(len(list(known)))
+        return real(name, known)
+
+    monkeypatch.setattr(missing_topics, "unknown_topic", counted)
+    for topic in ("orders", "a-name-of-another-length", "x", "yy"):
+        alone.create_topic(topic)
+    heard = Heard()
+    with subscriber(alone, heard) as consumer:
+        consumer.subscribe(["ordrs", "ordres", "wholly-different"])
+        until(consumer, lambda: len(missing(heard)) == 3)
+    assert compared == [5, 2, 0]
+    assert [text.split()[1] for text in missing(heard) if "did you mean orders?" in text] == [
+        "ordres",
+        "ordrs",
+    ]

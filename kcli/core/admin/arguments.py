@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from kcli.core.errors import ConfigError
@@ -26,8 +26,8 @@ def several(names: Iterable[str]) -> list[str]:
 
 
 def check_places(rows: Any) -> None:
-    """Refuses what is no collection of TopicPartitions, or no mapping from them."""
-    if isinstance(rows, str | TopicPartition) or not isinstance(rows, Iterable):
+    """Refuses what is no collection of TopicPartitions, or no mapping from them; also what can be read once only."""
+    if isinstance(rows, str | TopicPartition) or not isinstance(rows, Collection):
         raise ConfigError(
             f"{rows!r} is not a list of partitions",
             why="each partition is a TopicPartition in a list",

@@ -14,7 +14,7 @@ from kcli.core.cluster.routes import ToCoordinator
 from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import GROUP_ID_NOT_FOUND, NONE, UNKNOWN_MEMBER_ID, UNKNOWN_TOPIC_OR_PARTITION
 from kcli.core.errors import BrokerError, ConfigError, KcliError, NotFoundError
-from kcli.core.group.offset_requests import commit_request, read_commit
+from kcli.core.group.offset_requests import commit_request, read_commit, unwritable
 from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from kcli.core.protocol.messages.offset_delete import (
     OffsetDeleteRequest,
@@ -38,8 +38,8 @@ def commit_offsets(
     """Stores positions as the member that each GroupMetadata names, or as nobody in particular (generation −1).
 
     Brokers take a stranger's commit only while a group has no members. They check no bounds: a negative offset is
-    refused here (ConfigError, nothing is sent), one past the end is stored. A lost answer is no failure: the same
-    positions are stored again.
+    refused here (ConfigError, nothing is sent), one past the end is stored. What Kafka cannot be told of a partition
+    is its ConfigError. A lost answer is no failure: the same positions are stored again.
     """
     members = {group.group_id: group for group in wanted}
     offsets = {
@@ -48,6 +48,8 @@ def commit_offsets(
         for where, offset in rows.items()
     }
     _check(wanted)
+    refused: dict[GroupPartition, KcliError | None]
+    refused = {key: why for key, place in offsets.items() if (why := unwritable(key.where, place))}
 
     def ask(
         broker: Broker, items: Items[GroupPartition, OffsetAndMetadata]
@@ -71,7 +73,7 @@ def commit_offsets(
 
     found = fan_out(
         cluster,
-        offsets,
+        {key: place for key, place in offsets.items() if key not in refused},
         _route(cluster, coordinators),
         ask,
         read,
@@ -79,7 +81,7 @@ def commit_offsets(
         "committing the offset of",
         final=[UNKNOWN_TOPIC_OR_PARTITION],
     )
-    return _regrouped(members, found)
+    return _regrouped(members, {key: refused[key] if key in refused else found[key] for key in offsets})
 
 
 def _check(wanted: Offsets) -> None:

@@ -19,6 +19,7 @@ from kcli.core.cluster.fanout import UNKNOWN_TOPIC_PATIENCE
 from kcli.core.cluster.metadata import ClusterView, no_partition
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo, list_offsets
 from kcli.core.consumer.auto_commit import AutoCommit
+from kcli.core.consumer.bounds import Bounds
 from kcli.core.consumer.deserialization import Deserializer, deserialized
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.consumer.fetcher import Fetcher, OutOfRangeError
@@ -32,7 +33,6 @@ from kcli.core.consumer.waiting import OpenTransaction
 from kcli.core.errors import (
     ClosedError,
     ConfigError,
-    DataLossError,
     KcliError,
     MembershipError,
     TimedOutError,
@@ -40,6 +40,7 @@ from kcli.core.errors import (
 from kcli.core.future import Future
 from kcli.core.group.assignors.assignor import Assignor
 from kcli.core.group.group import Group
+from kcli.core.group.offset_requests import unwritable
 from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.options import ConsumerOptions, given
 from kcli.core.topic_names import check_place, check_topic
@@ -49,6 +50,7 @@ _NEVER = float("inf")
 _PATTERN_PATIENCE = 2.0  # seconds that a topic may be missing before a pattern does without it
 _PAIR = 2
 _LEAVE_PATIENCE = 5.0  # seconds for the last commit and the farewell
+_LONGEST = 1e6  # seconds for them: "for ever" is no number of which a half can be taken
 
 What = str | TopicPartition
 Offsets = Mapping[TopicPartition, OffsetAndMetadata | int]
@@ -100,6 +102,7 @@ class Consumer:
         group = self._group
         self._positions = Positions(self.cluster, self.options, self._subscription, self._group)
         self._fetcher = Fetcher(self.cluster, self.options, self._subscription, joins=joins)
+        self._bounds = Bounds(self.cluster, self.options, self._subscription)
         self._handout = Handout(subscription, lambda: group.giving_up if group is not None else frozenset())
         self._auto_commit = auto_commit = AutoCommit(self.cluster, self.options, subscription, group)
         self._missing = MissingTopics(self.cluster, self._subscription.of_topic)
@@ -367,7 +370,7 @@ class Consumer:
             missing = wanted - found.keys()
             for where, told in group.read_offsets(missing, answer, self.cluster.loop.now()).items():
                 if isinstance(told, KcliError):
-                    raise told
+                    self._by_choice(told)
                 found[where] = told
 
         if wanted:
@@ -390,6 +393,9 @@ class Consumer:
                 f"{offsets!r} says not where to rewind to", why="it must map partitions to offsets"
             )
         wanted = self._to_commit((offsets,))
+        refused = next((why for where, place in wanted.items() if (why := unwritable(where, place))), None)
+        if refused is not None:  # before anybody is sent out for it
+            raise refused
         if not self._subscribed:
             raise ConfigError(
                 "rewind_offsets is for members", why="nothing is subscribed to", do="use commit and seek"
@@ -397,9 +403,10 @@ class Consumer:
         there = self.partitions(
             sorted({where.topic for where in wanted}), max(0.0, deadline - self.cluster.loop.now())
         )
+        numbers = {topic: frozenset(found) for topic, found in there.items()}
         for where in wanted:
-            if where.partition not in there[where.topic]:
-                raise no_partition(where, len(there[where.topic]))
+            if where.partition not in numbers[where.topic]:
+                raise no_partition(where, len(numbers[where.topic]))
         if not self._settled(group, deadline):
             raise TimedOutError("the member did not find its place in the group in time")
         if not group.is_member:
@@ -434,12 +441,9 @@ class Consumer:
         self.cluster.loop.check_owner()
         self._closed = True
         try:
-            self._leave(timeout, commit=commit)
+            self._leave(min(timeout, _LONGEST), commit=commit)
         finally:
-            self._missing.watch(frozenset())
-            self._handout.release()
-            self._fetcher.close()
-            self.cluster.close()
+            self._release()
 
     def waiting(self) -> dict[TopicPartition, OpenTransaction]:
         """The partitions that stand before an open transaction at this moment, and what is known of it.
@@ -470,6 +474,16 @@ class Consumer:
         )
 
     # --- inside --------------------------------------------------------------------------------------
+
+    def _release(self) -> None:
+        try:  # callbacks of commits may raise
+            if self._group is not None:
+                self._group.commits.close()
+        finally:
+            self._missing.watch(frozenset())
+            self._handout.release()
+            self._fetcher.close()
+            self.cluster.close()
 
     def _must_be_open(self) -> None:
         if self._closed:
@@ -504,7 +518,11 @@ class Consumer:
         return []
 
     def _take(self) -> list[FetchedBatch]:
-        self._advance(self.cluster.loop.now())
+        now = self.cluster.loop.now()
+        self._advance(now)
+        told = self._bounds.take(now)
+        if told is not None:
+            self._by_choice(told)
         batches = self._handout.take(self.options.max_poll_records)
         while not batches:
             try:
@@ -525,9 +543,10 @@ class Consumer:
         """
         loop = self.cluster.loop
         self._advance(loop.now(), polls=polls)
-        wakes = [self._fetcher.wake_at, self._positions.wake_at, deadline]
+        wakes = [self._fetcher.wake_at, self._positions.wake_at, self._bounds.wake_at, deadline]
         if self._group is not None:
-            wakes.append(self._group.wake_at)
+            # what only polls carry on may be overdue for long: it is nothing to wake up for
+            wakes.append(self._group.wake_at if polls else self._group.commits.wake_at)
         until = min(wakes)
         self.cluster.poll(None if until == _NEVER else max(0.0, until - loop.now()))
 
@@ -540,6 +559,7 @@ class Consumer:
             self._missing.look()
             group.polled(now)
             group.advance(now)
+            self._must_be_open()  # a callback may have closed it
         self._positions.pump(now)
         if self._positions.errors:
             raise self._positions.errors.popleft()
@@ -571,34 +591,13 @@ class Consumer:
         if len(what) == 1 and isinstance(what[0], Mapping):
             places = _places(what[0])
             return {w: offset_given(w, place) for w, place in zip(places, what[0].values(), strict=True)}
-        chosen = self._chosen(what) if what else self.assignment
+        chosen = _chosen(what, self.assignment) if what else self.assignment
         found: dict[TopicPartition, OffsetAndMetadata] = {}
         for where in chosen:
             state = self.state(where)
             if state.position != UNKNOWN:
                 found[where] = to_commit(state.position, state.epoch)
         return found
-
-    def _chosen(self, what: Iterable[Any]) -> set[TopicPartition]:
-        """The assigned partitions that topics, partitions and collections of partitions name."""
-        chosen: set[TopicPartition] = set()
-        for one in what:
-            if isinstance(one, str):
-                places = {where for where in self.assignment if where.topic == one}
-            elif (
-                isinstance(one, tuple) and len(one) == len(TopicPartition._fields) and isinstance(one[0], str)
-            ):
-                places = {TopicPartition(*one)} & self.assignment
-            elif isinstance(one, list | tuple | set | frozenset):
-                places = self._chosen(one)
-            else:
-                raise ConfigError(f"{one!r} cannot be committed", why="it is neither a topic nor a partition")
-            if not places and one not in ([], ()):
-                raise ConfigError(
-                    f"{one!r} cannot be committed", why="nothing of it is assigned to this consumer"
-                )
-            chosen |= places
-        return chosen
 
     def _must_have_group(self) -> Group:
         if self._group is None:
@@ -633,36 +632,25 @@ class Consumer:
                 self.cluster.poll(max(0.0, min(group.wake_at, end) - loop.now()))
 
     def _out_of_range(self, error: OutOfRangeError) -> None:
-        """By ``on.out.of.range``, or by the reset policy where the consumer chose the beginning; told as a warning.
-
-        Else an error with the bounds.
+        """By the reset policy where the consumer chose the beginning, and told; else by ``on.out.of.range``, with the
+        bounds: an error, or told as a warning.
         """
         state, choice = self._subscription.get(error.where), self.options.on_out_of_range
-        if state is not None and choice in ("earliest", "latest"):
-            told = self._with_bounds(error)
-            text = f"{told.what} ({told.why}): going on at the {choice} offset"
-            self.cluster.hooks.log("warning", "fetch", text)
-            self._subscription.begin_anew(error.where, EARLIEST if choice == "earliest" else LATEST)
-            return
         if state is not None and state.by_policy and not choice:
             policy = f"auto.offset.reset={self.options.auto_offset_reset}"
             self.cluster.hooks.log("warning", "fetch", f"{error}: going on by {policy}")
             self._positions.reset(error.where)
             return
-        raise self._with_bounds(error) from None
+        self._bounds.ask(error, self.cluster.loop.now())
 
-    def _with_bounds(self, error: OutOfRangeError) -> DataLossError:
-        where, timeout = error.where, self.options.request_timeout_ms / 1000
-        start = self.list_offsets({where: EARLIEST}, timeout)[where]
-        end = self.list_offsets({where: LATEST}, timeout)[where]
-        if isinstance(start, KcliError) or isinstance(end, KcliError):
-            return error
-        gap = f"; {start.offset - error.offset} offsets are gone" if error.offset < start.offset else ""
-        return DataLossError(
-            f"{where}: offset {error.offset} is out of range",
-            why=f"the log goes from {start.offset} to {end.offset}{gap}",
-            do="choose an offset in that range, or set on.out.of.range to earliest or latest",
-        )
+    def _by_choice(self, error: OutOfRangeError) -> None:
+        choice = self.options.on_out_of_range
+        if choice not in ("earliest", "latest"):
+            raise error
+        why = f" ({error.why})" if error.why else ""
+        text = f"{error.what}{why}: going on at the {choice} offset"
+        self.cluster.hooks.log("warning", "fetch", text)
+        self._subscription.begin_anew(error.where, EARLIEST if choice == "earliest" else LATEST)
 
 
 def _places(given: Any) -> list[TopicPartition]:
@@ -677,3 +665,23 @@ def _places(given: Any) -> list[TopicPartition]:
             raise ConfigError(f"{one[1]} is no partition of {one[0]}", why="it must be a number from 0 on")
         found.append(TopicPartition(*one))
     return found
+
+
+def _chosen(what: Iterable[Any], assigned: frozenset[TopicPartition]) -> set[TopicPartition]:
+    """The assigned partitions that topics, partitions and collections of partitions name."""
+    chosen: set[TopicPartition] = set()
+    for one in what:
+        if isinstance(one, str):
+            places = {where for where in assigned if where.topic == one}
+        elif isinstance(one, tuple) and len(one) == _PAIR and isinstance(one[0], str):
+            places = {TopicPartition(*one)} & assigned
+        elif isinstance(one, list | tuple | set | frozenset):
+            places = _chosen(one, assigned)
+        else:
+            raise ConfigError(f"{one!r} cannot be committed", why="it is neither a topic nor a partition")
+        if not places and one not in ([], ()):
+            raise ConfigError(
+                f"{one!r} cannot be committed", why="nothing of it is assigned to this consumer"
+            )
+        chosen |= places
+    return chosen

@@ -6,6 +6,7 @@ It is no error: whoever subscribes may come before whoever creates the topic. Ru
 from __future__ import annotations
 
 from collections.abc import Callable
+from heapq import nsmallest
 from typing import Any
 
 from kcli.core.cluster.cluster import Cluster
@@ -16,6 +17,7 @@ from kcli.core.protocol.messages.metadata import MetadataRequest
 
 TELL_AFTER = 5.0
 """Seconds for which brokers must not have known a topic: its creation takes a moment to get round."""
+_COMPARED = 4_000  # names in one go: difflib takes 0.03 ms for each, and the poll waits for it
 
 
 class MissingTopics:
@@ -60,13 +62,22 @@ class MissingTopics:
         if answer.error is None:
             rows = answer.value.topics
             known = [row.name for row in rows if row.name and row.error_code == NONE and not row.is_internal]
+        there, left = set(known), _COMPARED
         for name in sorted(names & self._told):
-            if name in known or name not in self._names:
+            if name in there or name not in self._names:
                 self._told.discard(name)
             else:
-                error = unknown_topic(name, known)
+                likely = _alike_in_length(name, known, left)
+                left -= len(likely)
+                error = unknown_topic(name, likely)
                 text = f"{error}; it is subscribed to, and read as soon as it exists ({error.do})"
                 self._cluster.hooks.log("warning", "group", text)
+
+
+def _alike_in_length(name: str, known: list[str], count: int) -> list[str]:
+    if len(known) <= count:
+        return known
+    return nsmallest(count, known, key=lambda other: abs(len(other) - len(name)))
 
 
 def _is_there(view: ClusterView, name: str) -> bool:

@@ -106,8 +106,12 @@ class OpenTransactions:
                     {TopicPartition(topic.name, row.partition_index): row for row in topic.partitions}
                 )
         for wait in waits:
-            if self._waiting.get(wait.where) is wait and self._state(wait):  # else it has moved on meanwhile
-                self._explain(wait, failure or _error(wait, rows.get(wait.where)), rows.get(wait.where), now)
+            if self._waiting.get(wait.where) is not wait:
+                continue  # it has moved on meanwhile
+            if self._state(wait) is None:  # sought elsewhere, and perhaps back before the next answer
+                self._waiting.later(wait, now)
+                continue
+            self._explain(wait, failure or _error(wait, rows.get(wait.where)), rows.get(wait.where), now)
 
     def _explain(
         self, wait: Wait, error: KcliError | None, row: PartitionResponse | None, now: float

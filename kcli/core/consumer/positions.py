@@ -215,6 +215,8 @@ class Positions:
     def _ask_leaders(self, phase: Phase, waiting: Waiting, now: float) -> None:
         by_leader: dict[int, Waiting] = {}
         for where, state in waiting:
+            if state.phase is not phase:
+                continue  # its topic has failed just now
             leader = self._cluster.view.leader(where)
             if leader is None:
                 self._cluster.topics.add(where.topic)

@@ -1,7 +1,7 @@
 """Which partitions are read, from where to where. State of the consumer's thread; no I/O."""
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -138,6 +138,7 @@ class Subscription:
         self._versions = itertools.count()
         self._watched: list[Changes] = []
         self._unfinished: PartitionState | None = None
+        self._ahead: Iterator[PartitionState] = iter(())
 
     def _next_version(self) -> int:
         """Never the same again: an answer to an older question is known by it."""
@@ -248,10 +249,19 @@ class Subscription:
         """Whether every partition has reached its stop; not before there is one."""
         last = self._unfinished  # most often it still is
         if last is None or last.done or self._states.get(last.where) is not last:
-            self._unfinished = next((state for state in self._states.values() if not state.done), None)
+            self._unfinished = self._next_unfinished()
         return self._unfinished is None
 
     # --- inside ------------------------------------------------------------------------------------
+
+    def _next_unfinished(self) -> PartitionState | None:
+        """Goes on behind the last one: those before it are most often done. None after a look at all of them."""
+        for _ in range(2):
+            for state in self._ahead:
+                if not state.done and self._states.get(state.where) is state:
+                    return state
+            self._ahead = iter(list(self._states.values()))
+        return None
 
     def _keep(self, state: PartitionState, span: Span) -> None:
         where, failed = state.where, state.phase is Phase.FAILED

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
@@ -32,6 +33,7 @@ from kcli.core.error_codes import (
 )
 from kcli.core.errors import (
     BrokerError,
+    ClosedError,
     CommitFailedError,
     KcliError,
     MembershipError,
@@ -86,8 +88,11 @@ class Committer:
         return False
 
     def tenure(self, where: TopicPartition) -> int | None:  # noqa: ARG002 - nobody shares them out
-        """The same number for as long as nobody else can have owned the partition; None if it is not owned."""
-        return 0
+        """The same number for as long as nobody else can have owned the partition; None if it is not owned.
+
+        No member's number is negative: what was submitted as one is not committed as the other.
+        """
+        return -1
 
     def refused(self, error: BrokerError, made_as: GroupMetadata) -> bool:  # noqa: ARG002 - there is none
         """The coordinator does not take commits of ``made_as``; True if a rebalance may bring a generation that it
@@ -146,6 +151,7 @@ class Commits:
         self._asked: _Asked | None = None
         self._backoff = Backoff.of_requests(cluster.options)
         self._not_before = 0.0
+        self._closed = False
         self.wake_at = _NEVER
         self.done = 0
         self.failed = 0
@@ -167,6 +173,8 @@ class Commits:
         ``through_rebalance``: a rebalance that is under way is waited for; else it fails the commit, since whoever
         waits for it does not poll, and only polling ends a rebalance.
         """
+        if self._closed:
+            raise ClosedError("the consumer is closed")
         now = self._cluster.loop.now()
         refused: dict[TopicPartition, KcliError]
         refused = {where: why for where, place in offsets.items() if (why := unwritable(where, place))}
@@ -204,9 +212,17 @@ class Commits:
         self.wake_at = min(self.wake_at, self._next_deadline())
 
     def abandon(self, error: KcliError) -> None:
-        """Fails all that is not answered yet: the membership in which it was made is at its end."""
-        while self._queue:
-            self._fail_all(self._first, error)
+        """Fails all that is not answered yet: the membership in which it was made is at its end.
+
+        Not what callbacks commit meanwhile: one that tries again after each failure would keep this from ending.
+        """
+        self._fail_together(list(self._queue), error)
+
+    def close(self) -> None:
+        """Nobody carries commits on any more: those that are open fail, and no more are taken."""
+        self._closed = True
+        with suppress(ClosedError):  # that is what a callback is told that tries again
+            self.abandon(ClosedError("the consumer is closed"))
 
     # --- inside ------------------------------------------------------------------------------------
 
@@ -378,13 +394,22 @@ class Commits:
         for commit in commits:
             del self._queue[commit]
             self._impatient.pop(commit, None)
+        defect: Exception | None = None
         for commit in commits:
-            if commit.errors:
-                self.failed += 1
-                commit.future.set_error(self._failed(commit.errors))
-            else:
-                self.done += 1
-                commit.future.set_result(None)
+            try:
+                self._complete(commit)
+            except Exception as error:  # noqa: BLE001 - of a callback; the others have a right to be told
+                defect = defect or error
+        if defect is not None:
+            raise defect
+
+    def _complete(self, commit: _Commit) -> None:
+        if commit.errors:
+            self.failed += 1
+            commit.future.set_error(self._failed(commit.errors))
+        else:
+            self.done += 1
+            commit.future.set_result(None)
 
     def _failed(self, errors: Mapping[TopicPartition, KcliError]) -> CommitFailedError:
         places = ", ".join(sorted(map(str, errors))[:3]) + (", …" if len(errors) > 3 else "")

@@ -79,10 +79,14 @@ class Group:
 
     def subscribe(self, topics: frozenset[str]) -> None:
         """Becomes a member at the next ``advance``, or changes what it is a member for."""
-        if self._member is None:
-            self._membership = self._new_membership()
-            self._member = self._new_member()
-        self._member.topics = topics
+        try:  # callbacks of commits may raise
+            if self._member is None:
+                self.commits.abandon(KcliError("the consumer joins a group"))
+        finally:
+            if self._member is None:
+                self._membership = self._new_membership()
+                self._member = self._new_member()
+            self._member.topics = topics
 
     @property
     def is_member(self) -> bool:
@@ -144,14 +148,17 @@ class Group:
         """Leaves for good within ``timeout`` seconds; whoever cannot be told finds out by the session timeout."""
         if self._member is None or self._heartbeat is None:
             return
-        self.commits.abandon(KcliError("the consumer has left the group"))
-        self.commits.committer = Committer(self._options.group_id)
-        self._member.stop()
-        with self._membership.lock:
-            self._membership.leave_by = self._cluster.loop.now() + timeout
-            self._membership.happened(MemberEvent.LEAVE, "the consumer is closed")
-        self._heartbeat.end(timeout)
-        self._member = self._heartbeat = None
+        member, heartbeat = self._member, self._heartbeat
+        try:  # callbacks of commits may raise
+            self.commits.abandon(KcliError("the consumer has left the group"))
+        finally:
+            self.commits.committer = Committer(self._options.group_id)
+            member.stop()
+            with self._membership.lock:
+                self._membership.leave_by = self._cluster.loop.now() + timeout
+                self._membership.happened(MemberEvent.LEAVE, "the consumer is closed")
+            heartbeat.end(timeout)
+            self._member = self._heartbeat = None
 
     def abandon(self) -> None:
         """Its consumer was dropped: the heartbeat thread leaves, and ends. Takes no lock and waits for nothing."""
@@ -169,20 +176,24 @@ class Group:
         assert self._member is not None
         window, may_have_committed = _FIRST_WINDOW, False
         while True:
-            self._member.let_go()
             guard = self._member.guard()
             guard.may_have_committed = may_have_committed
             try:
-                return self._rewind(guard, offsets, deadline)
+                return self._rewind(self._member, guard, offsets, deadline)
             except SentOutError:
                 if not self._settle_for(_RANDOM.uniform(0.0, window), deadline):
                     raise
             window, may_have_committed = min(2 * window, _LONGEST_WINDOW), guard.may_have_committed
 
     def _rewind(
-        self, guard: Guard, offsets: Mapping[TopicPartition, OffsetAndMetadata], deadline: float
+        self,
+        member: Member,
+        guard: Guard,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        deadline: float,
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         try:
+            member.let_go()  # its callback may raise: what was let go is to be had again all the same
             return rewind(guard, offsets, deadline)
         finally:
             if self._options.group_protocol == "classic":  # else its next heartbeat opens the door
@@ -290,7 +301,6 @@ class Group:
                 self._wake_heartbeat,
                 self._assignors,
             )
-        self.commits.abandon(KcliError("the consumer joins a group"))
         self.commits.committer = MemberCommitter(
             membership, member, by_epoch=options.group_protocol == "consumer"
         )

@@ -24,6 +24,7 @@ from kcli.core.net.wakeup import Wakeup
 
 _READ, _WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 _UNWATCHED = 0
+_LONGEST_WAIT = 86_400.0  # seconds; epoll takes no more than 24 days in one go
 
 
 class Loop:
@@ -209,7 +210,7 @@ class Loop:
             earliest = min(earliest, channel.next_deadline())
         if deadline is not None:
             earliest = min(earliest, deadline)
-        return None if earliest == float("inf") else max(0.0, earliest - now)
+        return None if earliest == float("inf") else min(max(0.0, earliest - now), _LONGEST_WAIT)
 
     def _check_deadlines(self, now: float) -> None:
         for channel in self._channels:

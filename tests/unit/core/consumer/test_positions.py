@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from kcli.core.cluster.metadata import apply_answer
+from kcli.core.cluster.metadata import ClusterView, apply_answer
 from kcli.core.cluster.offsets import EARLIEST
 from kcli.core.consumer.positions import Positions
 from kcli.core.consumer.subscription import Phase, Span, Subscription
-from kcli.core.errors import BrokerError, TimedOutError
+from kcli.core.errors import BrokerError, NotFoundError, TimedOutError
 from kcli.core.future import Future
 from kcli.core.options import ConsumerOptions
 from kcli.core.protocol.api import Request
@@ -162,3 +162,16 @@ def test_a_partition_that_was_taken_away_in_trouble_begins_anew(monkeypatch: pyt
     before = len(world.asked)
     world.run(lambda: len(world.asked) == before + 3)
     assert not world.positions.errors
+
+
+def test_a_topic_that_is_gone_fails_once_not_once_for_each_partition(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each would look at all partitions: seconds for thousands of them, in one poll."""
+    world = World(monkeypatch, group=False, failures=0)
+    world.cluster.view = ClusterView()
+    monkeypatch.setattr(world.cluster, "gone", lambda _topic: NotFoundError("t does not exist"))
+    fail, failed = world.subscription.fail_topic, list[str]()
+    monkeypatch.setattr(world.subscription, "fail_topic", lambda topic: failed.append(topic) or fail(topic))
+    world.positions.pump(world.cluster.loop.now())
+    assert failed == ["t"]
+    assert len(world.positions.errors) == 1
+    assert all(state(world, where).phase is Phase.FAILED for where in PLACES)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from kcli.core.consumer import subscription as subscription_module
 from kcli.core.consumer.subscription import UNKNOWN, Phase, Span, Subscription
 from kcli.core.types import TopicPartition
 
@@ -184,3 +185,35 @@ def test_a_forgotten_position_is_neither_read_nor_committed() -> None:
     assert state is not None
     assert (state.position, state.fetch_from, state.topic_id) == (UNKNOWN, UNKNOWN, None)
     assert state.version != before
+
+
+def test_whether_all_is_done_costs_the_same_for_thousands_that_end_one_by_one() -> None:
+    """It is asked in every poll; a look at all those that are done already would be quadratic."""
+    looks = 0
+
+    class Counting(subscription_module.PartitionState):
+        __slots__ = ()
+
+        @property
+        def done(self) -> bool:
+            nonlocal looks
+            looks += 1
+            return super().done
+
+    places, found = [TopicPartition("t", number) for number in range(1_000)], Subscription()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(subscription_module, "PartitionState", Counting)
+        found.assign(dict.fromkeys(places, Span(0, 1)))
+    for where in places:
+        assert not found.done
+        state = found.get(where)
+        assert state is not None
+        state.position = 1
+    assert found.done
+    assert looks < 10 * len(places)
+    found.seek(places[3], 0)
+    assert not found.done
+    found.remove(places[3])
+    assert found.done
+    found.add(places[3], Span(0, 1))
+    assert not found.done

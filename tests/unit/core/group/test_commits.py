@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from types import FrameType
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from kcli.core.cluster.metadata import apply_answer
 from kcli.core.errors import (
     BrokerError,
+    ClosedError,
     CommitFailedError,
     ConfigError,
     ConnectError,
@@ -546,3 +548,48 @@ def test_who_waits_for_a_commit_does_not_wait_behind_one_that_waits_for_a_join(w
     world.run(1)
     assert patient.done
     assert patient.error is None
+
+
+def test_a_callback_that_raises_keeps_nobody_else_from_being_told(world: World) -> None:
+    """Those behind it in the same request are out of the queue already: nobody would ever tell them."""
+    first = world.submit(1, B)  # on its way: the next two share a request
+    failing, other = world.submit(2, A), world.submit(2, B)
+
+    def defect(_done: Future[None]) -> None:
+        raise ValueError("mine")
+
+    failing.on_done(defect)
+    with pytest.raises(ValueError, match="mine"):
+        world.run()
+    world.run()
+    assert [len(offsets) for _, offsets in world.sent] == [1, 2]
+    assert (first.done, failing.done, other.done) == (True, True, True)
+    assert other.error is None
+
+
+@pytest.mark.parametrize("raises", [False, True])
+def test_a_callback_that_tries_again_after_each_failure_does_not_keep_it_from_ending(
+    world: World, raises: bool
+) -> None:
+    world.say = [None]
+    world.submit(1)
+    told: list[BaseException | None] = []
+
+    def again(done: Future[None]) -> None:
+        assert len(told) < 50, "without end"
+        told.append(done.error)
+        if done.error is not None:
+            world.submit(1).on_done(again)
+            if raises:
+                raise ValueError("mine")
+
+    world.submit(1).on_done(again)
+    with suppress(ValueError):
+        world.commits.abandon(KcliError("left"))
+    assert len(told) == 1
+    with suppress(ValueError):
+        world.commits.close()
+    assert world.commits.idle
+    assert len(told) == 2
+    with pytest.raises(ClosedError):
+        world.submit(1)

@@ -41,6 +41,12 @@ def test_without_requests_it_waits_once(loop: Loop, selector: FakeSelector) -> N
     assert selector.waits == [5.0]
 
 
+def test_it_waits_no_longer_in_one_go_than_epoll_can(loop: Loop, selector: FakeSelector) -> None:
+    """Which takes milliseconds in 32 bits, and raises OverflowError for more."""
+    loop.poll(1e8)
+    assert selector.waits == [86_400.0]
+
+
 def test_a_timeout_of_zero_never_waits(loop: Loop, selector: FakeSelector) -> None:
     loop.poll(0, Future())
     loop.poll(0)

@@ -370,7 +370,7 @@ class Consumer:
             missing = wanted - found.keys()
             for where, told in group.read_offsets(missing, answer, self.cluster.loop.now()).items():
                 if isinstance(told, KcliError):
-                    self._by_choice(told)
+                    raise told
                 found[where] = told
 
         if wanted:

@@ -13,7 +13,10 @@ from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
+from typing import Any
 
+from kcli.core.records import render_ops as op
+from kcli.core.records.builder import BatchBuilder
 from kcli.core.records.codec import CODEC_NAMES
 from kcli.core.records.compression import compress, decompress
 from kcli.core.records.kernels import IMPLEMENTATION, NO_HEADERS, encode_headers
@@ -22,6 +25,30 @@ RECORDS = 10_000
 ROUNDS = 3
 SECONDS = 0.1
 NO_LIMIT = 1 << 40
+PARTITIONS = 12
+JAVA_BATCH = 16_384
+FACTS = (1_000_000, 1_700_000_000_000, 0, 0, -1, -1, -1)
+FORMAT = (  # -f '%t %p %o %k %s\n'
+    (op.LITERAL, b"topic 0 "),
+    (op.NUMBER, op.OFFSET),
+    (op.LITERAL, b" "),
+    (op.BYTES, op.KEY, op.RAW, b"", b""),
+    (op.LITERAL, b" "),
+    (op.BYTES, op.VALUE, op.RAW, b"", b""),
+    (op.LITERAL, b"\n"),
+)
+NDJSON = (
+    (op.LITERAL, b'{"topic":"topic","partition":0,"offset":'),
+    (op.NUMBER, op.OFFSET),
+    (op.TIME, b',"timestamp":"', b'"', b',"timestamp":null'),
+    (op.LITERAL, b',"key":'),
+    (op.BYTES, op.KEY, op.JSON, b"null", b',"key_encoding":"base64"'),
+    (op.LITERAL, b',"value":'),
+    (op.BYTES, op.VALUE, op.JSON, b"null", b',"value_encoding":"base64"'),
+    (op.LITERAL, b',"headers":'),
+    (op.HEADERS, op.HEADERS_JSON),
+    (op.LITERAL, b"}\n"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +107,61 @@ def calls(kernels: ModuleType, shape: Shape) -> dict[str, Callable[[], object]]:
     return found
 
 
+def text_calls(kernels: ModuleType, shape: Shape) -> dict[str, Callable[[], object]]:
+    """The kernels of the command line: text in, text out. Values are made printable, and keys part of the line."""
+    values = [value.hex().encode()[: len(value)] for value in shape.values]
+    key = b":" if shape.keys[0] is not None else None
+    lines = [
+        (b"" if own is None else own + b":") + value for own, value in zip(shape.keys, values, strict=True)
+    ]
+    text = b"\n".join(lines)
+    region = (text, 0, len(text), b"\n", key)
+    payload = kernels.encode_text(*region, None, NO_HEADERS, None, False, 0, 0, NO_LIMIT, NO_LIMIT)[0]
+    render = partial(kernels.render_records, payload, RECORDS)
+    rest = (FACTS, 0, RECORDS, -1, b"", ())
+    found: dict[str, Callable[[], object]] = {
+        "encode_text, 1 MB": partial(fill_text, kernels, region, 1_000_000),
+        "encode_text, 16 KB": partial(fill_text, kernels, region, JAVA_BATCH),
+        "render_records, -f": partial(render, FORMAT, *rest),
+        "render_records, ndjson": partial(render, NDJSON, *rest),
+    }
+    if key is not None:
+        found["keyed text, 12 partitions"] = partial(spread_text, kernels, region)
+        return found
+    run = java_run(text)
+    found["walk_batches, 16 KB"] = partial(kernels.walk_batches, run, 0, NO_LIMIT, False, True)
+    found["decode_run, 16 KB"] = partial(kernels.decode_run, run, 0, NO_LIMIT, b"\n", b"")
+    return found
+
+
+def fill_text(kernels: ModuleType, region: tuple[Any, ...], room: int) -> None:
+    """Batch after batch, as a producer does with the text of one read."""
+    text, at, end, *how = region
+    while at < end:
+        tail = (None, NO_HEADERS, None, False, 0, 0, room, NO_LIMIT)
+        at = kernels.encode_text(text, at, end, *how, *tail)[2]
+
+
+def spread_text(kernels: ModuleType, region: tuple[Any, ...]) -> None:
+    """Lines by their keys to partitions."""
+    slices = kernels.index_text(*region, None, False, NO_LIMIT)[0]
+    for _, own, _ in kernels.group_slices(region[0], slices, PARTITIONS, 0):
+        kernels.encode_slices(region[0], own, 0, NO_HEADERS, 0, 0, NO_LIMIT)
+
+
+def java_run(text: bytes) -> bytes:
+    """The lines in neighbouring batches of 16 KB."""
+    pieces: list[bytes] = []
+    at = offset = 0
+    while at < len(text):
+        builder = BatchBuilder(room=JAVA_BATCH)
+        taken, at = builder.append_text(text, at, len(text), 0, delimiter=b"\n", longest=NO_LIMIT)
+        header, *rest = builder.wire()
+        pieces += (offset.to_bytes(8, "big"), bytes(header)[8:], *map(bytes, rest))
+        offset += taken
+    return b"".join(pieces)
+
+
 def fill(kernels: ModuleType, shape: Shape, room: int) -> None:
     """Batch after batch, as a producer does with the lines of one read."""
     done = 0
@@ -109,13 +191,13 @@ def cpu_seconds(call: Callable[[], object]) -> float:
 
 def records(twins: list[ModuleType]) -> None:
     """The table of encoders and decoders."""
-    print(f"\n{'':42}" + "".join(f"{twin.__name__.rpartition('_')[2]:>10} ns {'MB/s':>8}" for twin in twins))
+    print(f"\n{'':48}" + "".join(f"{twin.__name__.rpartition('_')[2]:>10} ns {'MB/s':>8}" for twin in twins))
     for shape in shapes(random.Random(1)):
-        per_twin = [calls(twin, shape) for twin in twins]
+        per_twin = [calls(twin, shape) | text_calls(twin, shape) for twin in twins]
         for name in per_twin[0]:
             spent = [cpu_seconds(each[name]) / RECORDS for each in per_twin]
             cells = "".join(f"{each * 1e9:13.0f} {shape.size / each / 1e6:8.0f}" for each in spent)
-            print(f"{name:20} {shape.name:20} {cells}{spent[0] / spent[-1]:8.1f}x", flush=True)
+            print(f"{name:26} {shape.name:20} {cells}{spent[0] / spent[-1]:8.1f}x", flush=True)
 
 
 def checksums(twins: list[ModuleType]) -> None:
@@ -129,7 +211,7 @@ def checksums(twins: list[ModuleType]) -> None:
     ):
         spent = [cpu_seconds(partial(call, twin)) for twin in twins]
         cells = "".join(f"{each * 1e9:13.0f} {size / each / 1e6:8.0f}" for each in spent)
-        print(f"{name:41} {cells}")
+        print(f"{name:47} {cells}")
 
 
 def codecs() -> None:

@@ -11,8 +11,9 @@ static const int64_t LAST_TIME = 253402300799999; /* 9999-12-31T23:59:59.999Z */
 uint8_t *
 write_digits(uint8_t *at, uint64_t magnitude, bool negative)
 {
-    uint8_t digits[MOST_DIGITS];
-    uint8_t *first = digits + sizeof digits;
+    /* Written from the end, and copied with what is behind: a copy of fixed size is no call. */
+    uint8_t digits[2 * MOST_DIGITS] = {0};
+    uint8_t *first = digits + MOST_DIGITS;
     while (magnitude >= 100) {
         first -= 2;
         memcpy(first, PAIRS + 2 * (magnitude % 100), 2);
@@ -26,9 +27,8 @@ write_digits(uint8_t *at, uint64_t magnitude, bool negative)
     }
     if (negative)
         *--first = '-';
-    const size_t size = (size_t)(digits + sizeof digits - first);
-    memcpy(at, first, size);
-    return at + size;
+    memcpy(at, first, MOST_DIGITS);
+    return at + (digits + MOST_DIGITS - first);
 }
 
 uint8_t *

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 enum {
-    MOST_DIGITS = 21, /* of a number with its sign */
+    MOST_DIGITS = 24, /* of a number with its sign, and some */
     TIME_SIZE = 24,   /* 2026-11-21T10:00:00.123Z */
 };
 
@@ -16,7 +16,7 @@ struct day {
     char text[10];
 };
 
-/* Writes a number of up to MOST_DIGITS and returns the place behind it. */
+/* Writes a number and returns the place behind it. Garbage may stand there, up to MOST_DIGITS in all. */
 uint8_t *write_digits(uint8_t *at, uint64_t magnitude, bool negative);
 
 static inline uint8_t *
@@ -25,7 +25,7 @@ write_number(uint8_t *at, int64_t number)
     return write_digits(at, number < 0 ? -(uint64_t)number : (uint64_t)number, number < 0);
 }
 
-/* One number and another, which may be beyond an int64. */
+/* As write_number, for one and another, whose sum may be beyond an int64. */
 uint8_t *write_sum(uint8_t *at, int64_t one, int32_t other);
 
 /* Can this be written as a time: not before 1970, not behind the year 9999? */

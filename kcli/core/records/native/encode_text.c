@@ -67,7 +67,7 @@ find_plain(struct lot *lot)
     int64_t size;
     while ((size = line_size(region)) >= 0) {
         const int64_t offset = lot->first_delta + lot->count;
-        const size_t body = fixed + varint_size(offset) + varint_size(size) + (size_t)size;
+        const size_t body = fixed + varint_size(offset) + length_size((size_t)size) + (size_t)size;
         const int64_t record = (int64_t)record_size(body);
         if (record > lot->room - lot->size)
             break;
@@ -89,7 +89,7 @@ write_plain(const struct lot *lot, uint8_t *at)
     for (int64_t index = 0; index < lot->count; index++) {
         const size_t size = (size_t)sizes[index];
         const int64_t offset = lot->first_delta + index;
-        const size_t body = fixed + varint_size(offset) + varint_size((int64_t)size) + size;
+        const size_t body = fixed + varint_size(offset) + length_size(size) + size;
         at = write_varint(at, (int64_t)body);
         *at++ = 0; /* attributes */
         at = write_varint(at, lot->common.timestamp_delta);

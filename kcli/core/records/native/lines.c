@@ -4,27 +4,9 @@
 #include "lines.h"
 
 const uint8_t *
-find_bytes(const uint8_t *data, size_t size, struct span needle)
+find_long(const uint8_t *data, size_t size, struct span needle)
 {
-    if (needle.size == 1)
-        return memchr(data, needle.data[0], size);
     return memmem(data, size, needle.data, needle.size);
-}
-
-int64_t
-line_size(const struct region *region)
-{
-    const int64_t left = region->end - region->at;
-    if (left <= 0 || region->longest < 0)
-        return -1;
-    /* A delimiter that is further away does not matter: a line that long would be searched again and again. */
-    const int64_t width = (int64_t)region->delimiter.size;
-    const int64_t reach = region->longest < left - width ? region->longest + width : left;
-    const uint8_t *start = region->text + region->at;
-    const uint8_t *found = find_bytes(start, (size_t)reach, region->delimiter);
-    if (found != NULL)
-        return found - start;
-    return left <= region->longest ? left : -1;
 }
 
 static bool

@@ -22,11 +22,32 @@ struct cut {
     bool empty_is_null;
 };
 
+/* As find_bytes, for any needle. */
+const uint8_t *find_long(const uint8_t *data, size_t size, struct span needle);
+
 /* The place of the first ``needle``, which has at least one byte, or NULL. */
-const uint8_t *find_bytes(const uint8_t *data, size_t size, struct span needle);
+static inline const uint8_t *
+find_bytes(const uint8_t *data, size_t size, struct span needle)
+{
+    return needle.size == 1 ? memchr(data, needle.data[0], size) : find_long(data, size, needle);
+}
 
 /* The size of the next line without its delimiter; -1 when there is none, or when it is too long. */
-int64_t line_size(const struct region *region);
+static inline int64_t
+line_size(const struct region *region)
+{
+    const int64_t left = region->end - region->at;
+    if (left <= 0 || region->longest < 0)
+        return -1;
+    /* A delimiter that is further away does not matter: a line that long would be searched again and again. */
+    const int64_t width = (int64_t)region->delimiter.size;
+    const int64_t reach = region->longest < left - width ? region->longest + width : left;
+    const uint8_t *start = region->text + region->at;
+    const uint8_t *found = find_bytes(start, (size_t)reach, region->delimiter);
+    if (found != NULL)
+        return found - start;
+    return left <= region->longest ? left : -1;
+}
 
 /* Where the line behind one of ``size`` bytes begins. */
 static inline int64_t

@@ -424,21 +424,23 @@ render(struct rendering *rendering)
            && (!later || (take_entries(rendering) && write_releasing(rendering)));
 }
 
-/* With an exception set about the other arguments: a payload that contradicts itself is told first, as it is found
- * first in Python. */
+/* With an exception set about the program, or before that about lengths: what is found in the payload is told first, as
+ * it is found first in Python. */
 static PyObject *
-refuse_arguments(struct rendering *rendering)
+refuse_arguments(struct rendering *rendering, bool timestamps)
 {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     rendering->limit = 0;
-    if (!raise_verdict(rendering, read_all(rendering, false))) {
-        Py_XDECREF(type);
-        Py_XDECREF(value);
-        Py_XDECREF(traceback);
+    const bool good = raise_verdict(rendering, read_all(rendering, false))
+                      && (!timestamps || check_timestamps(rendering));
+    if (good) {
+        PyErr_Restore(type, value, traceback);
         return NULL;
     }
-    PyErr_Restore(type, value, traceback);
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
     return NULL;
 }
 
@@ -449,8 +451,10 @@ start(struct rendering *rendering, PyObject *program)
     rendering->entries.width = PySequence_Size(rendering->entries.columns);
     if (rendering->entries.width < 0)
         return NULL;
-    if (!check_lengths(rendering) || !take_program(&rendering->program, program, rendering->entries.width))
-        return refuse_arguments(rendering);
+    if (!check_lengths(rendering))
+        return refuse_arguments(rendering, false);
+    if (!take_program(&rendering->program, program, rendering->entries.width))
+        return refuse_arguments(rendering, true);
     return render(rendering) ? output_object(rendering) : NULL;
 }
 

@@ -26,12 +26,27 @@ unzigzag(uint64_t raw)
     return (int64_t)(raw >> 1) ^ -(int64_t)(raw & 1);
 }
 
-/* Seven bits a byte, rounded up; zero has one byte too. 9/64 is near enough to 1/7 for up to 64 bits. */
+/* Seven bits a byte, rounded up; zero has one byte too. 9/64 is near enough to 1/7 for up to 64 bits. Small numbers are
+ * compared, as finding the highest bit is slow on some processors. */
 static inline size_t
 varint_size(int64_t value)
 {
-    const unsigned highest = 63 - (unsigned)__builtin_clzll(zigzag(value) | 1);
+    const uint64_t raw = zigzag(value);
+    if (raw < 0x80)
+        return 1;
+    if (raw < 0x4000)
+        return 2;
+    if (raw < 0x200000)
+        return 3;
+    const unsigned highest = 63 - (unsigned)__builtin_clzll(raw);
     return (highest * 9 + 73) / 64;
+}
+
+/* As varint_size, for what is not negative. */
+static inline size_t
+length_size(size_t length)
+{
+    return length < 0x40 ? 1 : length < 0x2000 ? 2 : varint_size((int64_t)length);
 }
 
 /* Writes varint_size(value) bytes and returns the place behind them. */
@@ -39,6 +54,15 @@ static inline uint8_t *
 write_varint(uint8_t *at, int64_t value)
 {
     uint64_t rest = zigzag(value);
+    if (rest < 0x80) {
+        *at = (uint8_t)rest;
+        return at + 1;
+    }
+    if (rest < 0x4000) {
+        at[0] = (uint8_t)(rest | 0x80);
+        at[1] = (uint8_t)(rest >> 7);
+        return at + 2;
+    }
     while (rest > 0x7F) {
         *at++ = (uint8_t)(rest | 0x80);
         rest >>= 7;

@@ -27,7 +27,7 @@ struct fields {
 static inline size_t
 field_size(struct span field)
 {
-    return field.data == NULL ? 1 : varint_size((int64_t)field.size) + field.size;
+    return field.data == NULL ? 1 : length_size(field.size) + field.size;
 }
 
 /* What the length in front of a record says: the size of all that follows it. */
@@ -42,7 +42,7 @@ body_size(const struct fields *record)
 static inline size_t
 record_size(size_t body)
 {
-    return varint_size((int64_t)body) + body;
+    return length_size(body) + body;
 }
 
 static inline uint8_t *

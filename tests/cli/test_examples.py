@@ -1,4 +1,4 @@
-"""What README and help tell people to type about ``consume`` works: every line is run."""
+"""What README and help tell people to type about ``consume`` and ``produce`` works: every line is run."""
 
 import json
 import os
@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from kcli.commands.consume import consume
+from kcli.commands.produce import produce
 from kcli.core.types import Record
 from tests.batches import batch_of
 from tests.command import ROOT, environment
@@ -20,9 +21,19 @@ from tests.fake.cluster import FakeCluster
 
 README = (ROOT / "README.md").read_text()
 LINES = [
-    *re.findall(r"^kcli consume .*?(?= {2,}#|$)", README, re.MULTILINE),
+    *re.findall(r"^(?:seq 1000 \| )?kcli (?:consume|produce) .*?(?= {2,}#|$)", README, re.MULTILINE),
     *[line for line, _ in consume.examples if line not in README],  # type: ignore[attr-defined]
+    *[line for line, _ in produce.examples if line not in README],  # type: ignore[attr-defined]
 ]
+FAILED_BEFORE = {"line": 7, "reason": "too large", "code": "MESSAGE_TOO_LARGE", "input": "k:v"}
+INPUTS = {
+    "lines.txt": b"one\ntwo\n",
+    "orders.txt": b"k1:one\nk2:two\n",
+    "big.txt": b"a line of many\n" * 1000,
+    "a.txt": b"one\n",
+    "b.txt": b"two\n",
+    "a.tsv": b"k1\tone\nk2\ttwo\n",
+}
 FOLLOWS = 3.0
 """Seconds after which a line that has no end is ended, as people do, by Ctrl-C."""
 
@@ -35,8 +46,8 @@ def value(n: int) -> bytes:
 def cluster() -> Iterator[FakeCluster]:
     """``orders`` has 900 records of the last two hours: JSON values, some errors, one key asked for."""
     now = int(time.time() * 1000)
-    with FakeCluster(1, topics={"orders": 3, "orders-eu": 1}) as found:
-        for topic, partition in (("orders", 0), ("orders", 1), ("orders", 2), ("orders-eu", 0)):
+    with FakeCluster(1, topics={"orders": 3, "orders-eu": 1, "copy": 3, "a": 1, "b": 1}) as found:
+        for topic, partition in (("orders", 0), ("orders", 1), ("orders", 2), ("orders-eu", 0), ("a", 0)):
             rows = [
                 Record(
                     topic,
@@ -55,11 +66,16 @@ def cluster() -> Iterator[FakeCluster]:
 
 
 def test_there_are_examples() -> None:
-    assert len(LINES) > 15
+    assert len([line for line in LINES if "kcli consume" in line]) > 15
+    assert len([line for line in LINES if "kcli produce" in line]) > 8
 
 
 @pytest.mark.parametrize("line", LINES)
 def test_line(line: str, cluster: FakeCluster, tmp_path: Path) -> None:
+    for name, content in INPUTS.items():
+        (tmp_path / name).write_bytes(content)
+    if "-i failed" in line:
+        (tmp_path / "bad.ndjson").write_text(json.dumps(FAILED_BEFORE) + "\n")
     define = f'kcli() {{ "{sys.executable}" -m kcli "$@"; }}; set -o pipefail; '
     process = subprocess.Popen(
         ["bash", "-c", define + line],
@@ -80,11 +96,16 @@ def test_line(line: str, cluster: FakeCluster, tmp_path: Path) -> None:
         ended = (130, -signal.SIGINT)
     assert process.returncode in ended, err
     assert b"Traceback" not in err
-    written = out or b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    if "kcli produce" in line:
+        assert re.search(rb"\b[1-9][\d,]* records? confirmed", err), err
+        return
+    written = out or b"".join(path.read_bytes() for path in tmp_path.iterdir() if path.name not in INPUTS)
     nothing = "latest" in line or "/dev/null" in line
     assert nothing or written, (line, err)
 
 
 def _follows(line: str) -> bool:
+    if "kcli consume" not in line:
+        return False
     ends = ("-e", "--exit", "--tail", "-n", "--idle-timeout", "--dry-run", "100:200")
     return not any(word in line.split() for word in ends)

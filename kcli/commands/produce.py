@@ -183,8 +183,6 @@ def _run(
     from kcli.commands._produce_report import Files, report
     from kcli.core.producer.producer import Producer
     from kcli.flows.ack_tracker import AckTracker
-    from kcli.flows.checkpoint import Checkpoint, Identity, locked
-    from kcli.flows.failed_file import FailedFile
     from kcli.flows.inputs.feed import Feed
     from kcli.flows.outcomes import Outcomes
     from kcli.flows.produce import CHECKPOINT_INTERVAL, ProduceRun, Sending
@@ -192,12 +190,16 @@ def _run(
 
     checkpoint = None
     if flags["checkpoint"] is not None:
+        from kcli.flows.checkpoint import Checkpoint, Identity, locked
+
         stack.enter_context(locked(flags["checkpoint"]))
         identity = Identity(topic, tuple(files), signature(form), options.transactional_id)
         checkpoint = Checkpoint(flags["checkpoint"], identity)
         checkpoint.load()
     failed = None
     if flags["failed"] is not None:
+        from kcli.flows.failed_file import FailedFile
+
         again = checkpoint is not None and checkpoint.resumes
         failed = FailedFile(flags["failed"], form.kind, several=len(files) > 1, again=again)
         stack.callback(failed.close)

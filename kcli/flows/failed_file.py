@@ -11,8 +11,6 @@ from kcli.core.errors import BrokerError, KcliError, NotFoundError
 from kcli.core.producer.serialization import RecordTooLargeError
 from kcli.flows.inputs.chunk import Chunk, RowChunk
 
-BAD_INPUT = "BAD_INPUT"
-
 
 class FileError(KcliError):
     """A file that a run keeps cannot be written."""

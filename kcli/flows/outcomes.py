@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from kcli.core.errors import KcliError
 from kcli.core.producer.report import Report
 from kcli.flows.ack_tracker import AckTracker
-from kcli.flows.failed_file import BAD_INPUT, FailedFile
 from kcli.flows.inputs.chunk import Chunk, RowChunk
-from kcli.flows.inputs.item import BadInput, InputError
+from kcli.flows.inputs.item import BAD_INPUT, BadInput, InputError
+
+if TYPE_CHECKING:
+    from kcli.flows.failed_file import FailedFile
 
 _MOST_WARNINGS = 5
 
@@ -95,7 +98,7 @@ class Outcomes:
     def sync(self) -> None:
         """What failed is on the disk: the input may be called settled."""
         if self._file is not None and self._file.count:
-            self._write(FailedFile.sync)
+            self._write(lambda file: file.sync())
 
 
 def bad_input_error(name: str, bad: BadInput) -> InputError:

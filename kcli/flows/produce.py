@@ -8,12 +8,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kcli.core.clock import wall_ms
 from kcli.core.errors import ClosedError, KcliError
 from kcli.core.producer.producer import Producer
 from kcli.flows.ack_tracker import AckTracker
-from kcli.flows.checkpoint import Checkpoint
 from kcli.flows.inputs.chunk import Place, RowChunk, TextChunk
 from kcli.flows.inputs.feed import Portion
 from kcli.flows.inputs.item import BadInput, InputError, InputRow
@@ -21,6 +21,9 @@ from kcli.flows.inputs.lines import LineFormat
 from kcli.flows.outcomes import Outcomes, bad_input_error
 from kcli.flows.rate import TokenBucket, wait
 from kcli.flows.stop import Stop
+
+if TYPE_CHECKING:
+    from kcli.flows.checkpoint import Checkpoint
 
 STOP_PATIENCE = 4.5
 """Seconds that a stopped produce waits for confirmations that are under way."""

@@ -11,16 +11,12 @@ from dataclasses import dataclass, field
 
 from kcli.core.errors import ConfigError
 from kcli.flows.inputs.chunk import Chunk, Place, RowChunk, TextChunk
-from kcli.flows.inputs.csv_rows import CsvParser
-from kcli.flows.inputs.failed import failed_reader
 from kcli.flows.inputs.fingerprint import Fingerprint
 from kcli.flows.inputs.headers import HeaderBlocks
 from kcli.flows.inputs.item import BadInput, BadLine, InputRow, Item, Parser
 from kcli.flows.inputs.lines import LineFormat, LineParser, line_reader
-from kcli.flows.inputs.raw import RawParser
 from kcli.flows.inputs.source import Source, Tap, read_blocks
 from kcli.flows.inputs.text import TextReader, TextRegion
-from kcli.flows.inputs.whole_file import WholeFileParser
 from kcli.flows.stop import Stop
 
 FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
@@ -144,7 +140,7 @@ class Feed:
             bad = [(first + at, item) for at, item in enumerate(items) if type(item) is BadInput]
             numbers = [first + at for at, item in enumerate(items) if type(item) is InputRow] if bad else None
             start, read = Place(begin.source, first, *mark), (print_.size, print_.crc)
-            header = parser.header if isinstance(parser, CsvParser) else None
+            header: bytes | None = getattr(parser, "header", None)  # only CSV has one
             return Portion(
                 RowChunk(start, len(items), source.name, read, rows, numbers, header), None, bad, size, more
             )
@@ -179,12 +175,20 @@ def parser_of(form: InputFormat) -> Parser:
 
             return LineParser(kcat_reader(form.blocks), longest=wide)
         case "raw":
+            from kcli.flows.inputs.raw import RawParser
+
             return RawParser(key=how.key, headers=how.headers, longest=longest)
         case "csv":
+            from kcli.flows.inputs.csv_rows import CsvParser
+
             return CsvParser(form.blocks, how, longest=wide)
         case "file":
+            from kcli.flows.inputs.whole_file import WholeFileParser
+
             return WholeFileParser(key=how.key, headers=how.headers, longest=longest)
         case "failed":
+            from kcli.flows.inputs.failed import failed_reader
+
             return LineParser(failed_reader(lambda kind: _again(form, kind)), longest=2 * wide)
         case "pattern":
             from kcli.flows.inputs.pattern import PatternError, pattern_parser

@@ -6,6 +6,9 @@ from typing import NamedTuple, Protocol
 
 from kcli.core.errors import KcliError
 
+BAD_INPUT = "BAD_INPUT"
+"""What ``--failed`` says in the place of Kafka's error name."""
+
 
 class InputError(KcliError):
     """The input cannot be read, or holds what cannot be sent."""

@@ -72,6 +72,11 @@ class Channel:
         return self.connection.state is not State.CLOSED
 
     @property
+    def is_ready(self) -> bool:
+        """Whether the handshake is over: what comes then is answers."""
+        return self.connection.state is State.READY
+
+    @property
     def wants_write(self) -> bool:
         """Whether the selector should watch for room to write."""
         if self.connection.state is State.CONNECTING:

@@ -54,14 +54,17 @@ class Loop:
     def poll(self, timeout: float | None = None, *requests: Future[Any]) -> list[Future[Any]]:
         """Turns the loop for at most ``timeout`` seconds (None: without limit).
 
-        Without requests: one turn, at most one wait; returns when anything happened. With requests: turns
-        until all are complete or time is up, and returns the complete ones; a request's error stays in its
-        future. Connections, timers and everything else make progress meanwhile.
+        Without requests: returns when anything happened. Bytes that go or come are nothing yet: an answer of
+        megabytes arrives in many pieces, and whoever polls would decide each time what it knows already. With
+        requests: turns until all are complete or time is up, and returns the complete ones; a request's error
+        stays in its future. Connections, timers and everything else make progress meanwhile.
         """
         self.check_owner()
         deadline = None if timeout is None else self.now() + timeout
         if not requests:
-            self._turn(deadline)
+            while not self._turn(deadline):
+                if deadline is not None and self.now() >= deadline:
+                    break
             return []
         while not all(request.done for request in requests):
             self._turn(deadline)
@@ -151,27 +154,53 @@ class Loop:
         if self._turning:
             raise RuntimeError("a callback must not poll the loop that runs it")
 
-    def _turn(self, deadline: float | None) -> None:
+    def _turn(self, deadline: float | None) -> bool:
+        """One wait and what it brings; False when nothing but bytes of established connections moved."""
         self._turning = True
         try:
             now = self.now()
-            self._flush_and_watch(now)
-            ready = self._selector.select(self._wait_time(now, deadline))
+            closed = self._flush_and_watch(now)
+            happened = self._wait(now, self._wait_time(now, deadline)) or closed
             now = self.now()
-            for key, events in ready:
-                if key.data is None:
-                    self._wakeup.drain()
-                else:
-                    self._serve(key.data, events, now)
-            self._check_deadlines(now)
+            happened |= self._check_deadlines(now) or bool(self._calls)
             self._run_calls()
             for timer in self._timers.due(now):
+                happened = True
                 self._contain(timer.callback)
+            happened |= bool(self._completed)
             self._run_completions()
+            return happened
         finally:
             self._turning = False
 
-    def _serve(self, channel: Channel, events: int, now: float) -> None:
+    def _wait(self, now: float, wait: float | None) -> bool:
+        """Waits once, and goes on for the rest of that time as long as all that comes is bytes of an answer.
+
+        They change nothing that the selector or the waiting time depends on, and a large answer comes in many pieces.
+        False when it ended with bytes that went or came.
+        """
+        end = None if wait is None else now + wait
+        while True:
+            ready = self._selector.select(wait)
+            now = self.now()
+            happened, wrote = not ready, False
+            for key, events in ready:
+                if key.data is None:
+                    self._wakeup.drain()
+                    happened = True
+                else:
+                    happened |= self._serve(key.data, events, now)
+                    wrote |= bool(events & _WRITE)
+            if happened or wrote or self._completed or self._calls:
+                return happened
+            if end is not None:
+                wait = end - self.now()
+                if wait <= 0:
+                    return False
+
+    def _serve(self, channel: Channel, events: int, now: float) -> bool:
+        """Whether that was more than bytes that moved."""
+        was_ready = channel.is_ready
         # A refused connect is readable and writable at once; after the first the channel may be at its next
         # address already, to whose socket the second event does not belong.
         served = channel.attempt
@@ -179,9 +208,11 @@ class Loop:
             channel.on_readable(now)
         if events & _WRITE and channel.is_open and channel.attempt == served:
             channel.on_writable(now)
+        return not (was_ready and channel.is_ready)
 
-    def _flush_and_watch(self, now: float) -> None:
-        """Writes queued bytes before waiting, then tells the selector what is still wanted."""
+    def _flush_and_watch(self, now: float) -> bool:
+        """Writes queued bytes before waiting, then tells the selector what is still wanted. Has a channel closed?"""
+        watched_before = len(self._channels)
         for channel in list(self._channels):
             if channel.wants_write:
                 channel.flush(now)
@@ -196,6 +227,7 @@ class Loop:
                 elif watched != events:
                     self._selector.modify(fd, events, channel)
                 self._channels[channel] = events
+        return len(self._channels) < watched_before
 
     def _forget(self, channel: Channel) -> None:
         if self._channels.get(channel, _UNWATCHED) != _UNWATCHED:
@@ -212,10 +244,12 @@ class Loop:
             earliest = min(earliest, deadline)
         return None if earliest == float("inf") else min(max(0.0, earliest - now), _LONGEST_WAIT)
 
-    def _check_deadlines(self, now: float) -> None:
-        for channel in self._channels:
-            if channel.next_deadline() <= now:
-                channel.check_deadlines(now)
+    def _check_deadlines(self, now: float) -> bool:
+        """Whether there was one."""
+        late = [channel for channel in self._channels if channel.next_deadline() <= now]
+        for channel in late:
+            channel.check_deadlines(now)
+        return bool(late)
 
     def _run_calls(self) -> None:
         for _ in range(len(self._calls)):

@@ -82,6 +82,10 @@ class FakeChannel:
     def fileno(self) -> int:
         return self.fd
 
+    @property
+    def is_ready(self) -> bool:
+        return self.is_open
+
     def flush(self, now: float) -> None:
         self._note("flush")
 

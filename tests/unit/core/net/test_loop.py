@@ -167,6 +167,56 @@ def test_ready_channels_are_served(loop: Loop, selector: FakeSelector) -> None:
     assert channel.events == ["read", "write"]
 
 
+def test_bytes_alone_do_not_end_a_wait(loop: Loop, selector: FakeSelector) -> None:
+    """An answer of megabytes comes in many pieces; who polls has nothing to decide before the last one."""
+    channel = watched(loop, FakeChannel())
+    loop.poll(0)
+    done: Future[int] = Future()
+    pieces = iter(range(5))
+
+    def more(name: str) -> None:
+        if next(pieces) < 3:
+            selector.ready = [(10_000, READ)]
+        else:
+            loop.complete((done, 1, None))
+
+    channel.on_event = more
+    selector.ready = [(10_000, READ)]
+    loop.poll(60)
+    assert channel.events == ["read"] * 4
+    assert done.done
+
+
+def test_bytes_that_keep_coming_do_not_outlast_the_timeout(loop: Loop, selector: FakeSelector) -> None:
+    channel = watched(loop, FakeChannel())
+    loop.poll(0)
+
+    def more(name: str) -> None:
+        selector.clock.time += 1
+        selector.ready = [(10_000, READ)]
+
+    channel.on_event = more
+    selector.ready = [(10_000, READ)]
+    loop.poll(3.5)
+    assert len(channel.events) == 4
+
+
+def test_timers_run_while_bytes_keep_coming(loop: Loop, selector: FakeSelector) -> None:
+    channel = watched(loop, FakeChannel())
+    loop.poll(0)
+    fired: list[float] = []
+    loop.at(selector.clock() + 2, lambda: fired.append(selector.clock()))
+
+    def more(name: str) -> None:
+        selector.clock.time += 0.5
+        selector.ready = [(10_000, READ)]
+
+    channel.on_event = more
+    selector.ready = [(10_000, READ)]
+    loop.poll(60)
+    assert fired == [1002.0]
+
+
 def test_a_channel_that_closes_while_it_reads_is_not_written_to(loop: Loop, selector: FakeSelector) -> None:
     channel = watched(loop, FakeChannel())
     loop.poll(0)

@@ -9,6 +9,8 @@ PY    := $(BIN)/python
 
 export PIP_CACHE_DIR := $(CURDIR)/$(CACHE)/pip
 export HYPOTHESIS_STORAGE_DIRECTORY := $(CURDIR)/$(CACHE)/hypothesis
+# Without bytecode every kcli that a test starts would compile its sources anew.
+unexport PYTHONDONTWRITEBYTECODE
 export KCLI_CACHE ?= $(CURDIR)/$(CACHE)/kcli
 
 # Cheap suites first. What the list does not name runs last: no suite can be forgotten.

@@ -117,8 +117,12 @@ class Contest:
 
 
 def environment() -> dict[str, str]:
-    """That of this process, without the settings of the benchmark itself: kcli would say that it knows none of them."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("KCLI_BENCH_")}
+    """That of this process, without the settings of the benchmark itself: kcli would say that it knows none of them.
+
+    Bytecode is kept, as in any installation: without it every start of a Python program compiles its sources anew.
+    """
+    left_out = ("KCLI_BENCH_", "PYTHONDONTWRITEBYTECODE")
+    return {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
 
 
 def machine() -> str:

@@ -12,9 +12,9 @@ from typing import NamedTuple
 from kcli.core.records.text_cut import last_line_end
 from kcli.flows.inputs.source import END, IDLE, STOPPED, Source
 
-BUFFER_BYTES = 1 << 22
+BUFFER_BYTES = 1 << 20
 _FIRST_BYTES = 1 << 17
-_ENOUGH = 1 << 20  # bytes after which a region is handed out although more waits
+_ENOUGH = 1 << 18  # bytes after which a region is handed out although more waits
 
 
 class TextRegion(NamedTuple):

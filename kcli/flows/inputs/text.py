@@ -12,8 +12,9 @@ from typing import NamedTuple
 from kcli.core.records.text_cut import last_line_end
 from kcli.flows.inputs.source import END, IDLE, STOPPED, Source
 
-BUFFER_BYTES = 1 << 20
+BUFFER_BYTES = 1 << 22  # so much is kept of a line, at least
 _FIRST_BYTES = 1 << 17
+_USUAL_BYTES = 1 << 20  # lines that fit need no more: what was read is still in the processor's cache when it is encoded
 _ENOUGH = 1 << 18  # bytes after which a region is handed out although more waits
 
 
@@ -75,6 +76,8 @@ class TextReader:
         got = 0
         while True:
             if self._filled == len(self._buffer):
+                if got and self._filled >= _USUAL_BYTES:
+                    return got
                 self._make_room()
             with memoryview(self._buffer) as view:
                 count = self._source.read_into(view[self._filled :])

@@ -28,10 +28,37 @@ def serdes_to_read(inv: Invocation, flags: dict[str, Any], topics: Sequence[str]
     return _opened(inv, parse_serdes(flags["serdes"]), flags)
 
 
-def serdes_to_write(inv: Invocation, flags: dict[str, Any]) -> tuple[SerdeSpecs, Serdes | None]:
-    """For ``produce``: what was asked for, and the serdes; None where bytes are sent as they are."""
+def serdes_to_write(inv: Invocation, flags: dict[str, Any]) -> tuple[SerdeSpecs, Serdes]:
+    """For ``produce``: what was asked for, and the serdes."""
     specs = parse_serdes(flags["serdes"], writing=True)
-    return specs, _opened(inv, specs, flags, writing=True) if specs else None
+    meant = SerdeSpecs(_only_looking(specs.key), _only_looking(specs.value)) if inv.dry_run else specs
+    return specs, _opened(inv, meant, flags, writing=True)
+
+
+def prepare(inv: Invocation, serdes: Serdes, specs: SerdeSpecs, topic: str) -> None:
+    """For ``produce``: finds the schemas, before any input is read. With ``--dry-run`` nothing is registered."""
+    from kcli.serde.errors import SchemaNotFoundError
+
+    registers = any(spec is not None and _registers(spec) for spec in (specs.key, specs.value))
+    with inv.first_contact("the schema registry"):
+        try:
+            serdes.prepare(topic)
+        except SchemaNotFoundError as error:
+            if not (inv.dry_run and registers):
+                raise
+            inv.talk.note(f"a schema would be registered: {error.what}")
+
+
+def _registers(spec: SerdeSpec) -> bool:
+    return spec.arguments.get("register") == "true"
+
+
+def _only_looking(spec: SerdeSpec | None) -> SerdeSpec | None:
+    """The same without registering anything."""
+    if spec is None or not _registers(spec):
+        return spec
+    kept = {name: value for name, value in spec.arguments.items() if name != "register"}
+    return SerdeSpec(spec.name, {"framing": "confluent", **kept})
 
 
 def _of_topic(topics: Sequence[str]) -> SerdeSpecs:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 import click
@@ -191,19 +192,19 @@ def produce(inv: Invocation, /, topic: str, files: tuple[str, ...], **flags: Any
             do="give one: --transactional-id import-1",
         )
     form = input_format(flags, options.max_request_size, keep=flags["failed"] is not None)
-    serdes = None
-    if flags["serdes"]:
-        from kcli.commands._serdes import serdes_to_write
-
-        specs, serdes = serdes_to_write(inv, flags)
-        form = encoded(form, serdes, topic, specs)
-    check_inputs(files)
     with ExitStack() as stack:
-        if serdes is not None:
+        prepare: Callable[[], object] = lambda: None  # noqa: E731 - what finds schemas, if any are needed
+        if flags["serdes"]:
+            from kcli.commands import _serdes
+
+            specs, serdes = _serdes.serdes_to_write(inv, flags)
             stack.enter_context(serdes)
+            form = encoded(form, serdes, topic, specs)
+            prepare = partial(_serdes.prepare, inv, serdes, specs, topic)
+        check_inputs(files)
         if inv.dry_run:
-            return _dry_run(inv, options, topic, serdes, flags)
-        return _run(inv, stack, options, topic, files, form, serdes, flags)
+            return _dry_run(inv, options, topic, prepare, flags)
+        return _run(inv, stack, options, topic, files, form, prepare, flags)
 
 
 def _run(
@@ -213,7 +214,7 @@ def _run(
     topic: str,
     files: Sequence[str],
     form: Any,
-    serdes: Any,
+    prepare: Callable[[], object],
     flags: dict[str, Any],
 ) -> int:
     from kcli.commands._produce_input import encoded_key, opened, signature, total_size
@@ -242,9 +243,8 @@ def _run(
     outcomes = Outcomes(tracker, failed, inv.talk.warn)
     producer = stack.enter_context(Producer(options, hooks=inv.hooks, on_delivery=outcomes.delivered))
     _connect(inv, producer, options.bootstrap_servers, topic, flags["partition"])
-    if serdes is not None:
-        serdes.prepare(topic)
-        form = encoded_key(form)
+    prepare()
+    form = encoded_key(form)
     transactions = None
     if options.transactional_id:
         transactions = _begin_transactions(inv, producer, options, topic, checkpoint, flags)
@@ -266,7 +266,7 @@ def _run(
         opened,
         form,
         stop,
-        short=form.kind == "lines" and rate is None and transactions is None and serdes is None,
+        short=form.kind == "lines" and rate is None and transactions is None and not form.encoding,
         taps=[_tee(inv)] if flags["tee"] else (),
         patience=CHECKPOINT_INTERVAL if checkpoint or failed or transactions else None,
         fingerprints=checkpoint is not None,
@@ -406,7 +406,9 @@ def _connect(inv: Invocation, producer: Any, where: str, topic: str, partition: 
         )
 
 
-def _dry_run(inv: Invocation, options: Any, topic: str, serdes: Any, flags: dict[str, Any]) -> int:
+def _dry_run(
+    inv: Invocation, options: Any, topic: str, prepare: Callable[[], object], flags: dict[str, Any]
+) -> int:
     """Every check that needs no record: files, brokers, topic, schemas."""
     from kcli.core.producer.producer import Producer
     from kcli.flows.failed_file import check_writable
@@ -417,7 +419,6 @@ def _dry_run(inv: Invocation, options: Any, topic: str, serdes: Any, flags: dict
             check_writable(name)
     with Producer(options, hooks=inv.hooks) as producer:
         _connect(inv, producer, options.bootstrap_servers, topic, flags["partition"])
-        if serdes is not None:
-            serdes.prepare(topic)
+        prepare()
         inv.talk.note(f"topic {topic} is there, with {counted(producer.partitions_of(topic), 'partition')}")
     return 0

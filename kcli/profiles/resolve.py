@@ -112,8 +112,10 @@ def _registry(pairs: Sequence[Pair], warnings: list[str]) -> tuple[dict[str, Any
     from kcli.serde.registry.options import parse_registry_pairs, registry_field
 
     values = parse_registry_pairs(pairs)
-    for key, _text, origin in pairs:
-        if origin == "-X" and registry_field(key).metadata["secret"]:
+    for key, text, origin in pairs:
+        field = registry_field(key)
+        secret = field.metadata["secret"] or (field.name == "schema_registry_url" and "@" in text)
+        if origin == "-X" and secret:
             warnings.append(
                 f"{key} on the command line can be seen by all on this machine: put it into a file, -F FILE"
             )

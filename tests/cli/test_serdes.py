@@ -357,6 +357,22 @@ def test_a_subject_that_is_not_there_is_1_before_any_input(cluster: FakeCluster)
     assert pairs(cluster) == []
 
 
+def test_a_schema_is_registered_when_it_is_asked_for_and_never_by_a_dry_run(
+    cluster: FakeCluster, tmp_path: Path
+) -> None:
+    (tmp_path / "o.avsc").write_text(json.dumps(ORDER))
+    with RunningRegistry() as registry:
+        avro = ("-s", f"value=avro:file={tmp_path / 'o.avsc'},register=true", *at(registry))
+        done = produce(cluster, *avro, "--dry-run", stdin=b'{"id":7}\n')
+        ok(done)
+        assert b"a schema would be registered" in done.stderr
+        assert registry.content.subjects == {}
+        ok(produce(cluster, *avro, stdin=b'{"id":7}\n'))
+        assert list(registry.content.subjects) == ["t-value"]
+        ok(produce(cluster, *avro, "--dry-run", stdin=b'{"id":7}\n'))
+    assert pairs(cluster) == [(None, SEVEN)]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

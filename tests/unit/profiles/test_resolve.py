@@ -177,6 +177,7 @@ def test_what_the_registry_s_address_has_of_secrets_is_not_shown() -> None:
     url = "schema.registry.url=http://me:secret@a,http://b"
     found = resolved(SAYERS[0][1], {"properties": [url]})
     assert [line for line in origin_lines(found) if "(hidden)@" in line]
+    assert "schema.registry.url on the command line" in found.warnings[0]
     assert "secret" not in " ".join(origin_lines(found)).replace("secrets", "")
 
 

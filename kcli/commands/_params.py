@@ -16,7 +16,7 @@ from kcli.core.errors import ConfigError
 
 __all__ = (
     "CODEC", "DELIMITER", "DURATION", "HEADER", "INSTANT", "OFFSET", "OFFSET_RANGE", "PARTITIONS", "RATE",
-    "SIZE", "SIZE_RANGE", "Codec", "Rate",
+    "SERDE", "SIZE", "SIZE_RANGE", "Codec", "Rate",
 )  # fmt: skip
 
 
@@ -195,6 +195,12 @@ def _instant(text: str) -> Any:
     return parse_instant(text, wall_ms())
 
 
+SERDES = (
+    "str", "json", "short", "int", "long", "float", "double", "hex", "base64", "avro", "protobuf", "jsonschema",
+    "consumer_offsets", "transaction_state", "share_group_state",
+)  # fmt: skip
+"""Words that completions offer for ``-s``: ``kcli.serde.NAMES``, which is not loaded for a help text."""
+
 PLACES = ("earliest", "latest", "stored")
 """Words that completions offer where an offset is due."""
 
@@ -203,6 +209,7 @@ SIZE_RANGE = Word("sizes", parse_size_range)
 RATE = Word("rate", parse_rate)
 PARTITIONS = Word("partitions", parse_partitions)
 HEADER = Word("header", parse_header)
+SERDE = Word("serde", str, SERDES)
 CODEC = Word("codec", parse_codec, CODECS)
 DELIMITER = Word("delimiter", parse_delimiter)
 OFFSET = Word("offset", _offset, PLACES[:2])

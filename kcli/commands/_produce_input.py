@@ -14,6 +14,8 @@ from kcli.commands._params import raw_bytes
 
 if TYPE_CHECKING:
     from kcli.flows.inputs.feed import InputFormat
+    from kcli.serde.names import SerdeSpecs
+    from kcli.serde.opening import Serdes
 
 FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
 
@@ -103,6 +105,33 @@ def _check_partitions(flags: dict[str, Any], kind: str) -> None:
     )
 
 
+def encoded(form: InputFormat, serdes: Serdes | None, topic: str, specs: SerdeSpecs) -> InputFormat:
+    """The input of which ``serdes`` make bytes."""
+    from dataclasses import replace
+
+    from kcli.flows.inputs.encoding import Encoding
+
+    said = {"key": specs.key, "value": specs.value}
+    asked = " ".join(f"-s {part}={spec}" for part, spec in said.items() if spec is not None)
+    return replace(form, encoding=Encoding(serdes, topic), serdes=asked)
+
+
+def encoded_key(form: InputFormat) -> InputFormat:
+    """The key of ``-k`` as its serde writes it, once for all; a usage error when it cannot."""
+    from dataclasses import replace
+
+    from kcli.flows.inputs.item import BadLine
+
+    try:
+        return replace(form, how=replace(form.how, key=form.encoding.text("key", form.how.key)))
+    except BadLine as bad:
+        raise usage(
+            "kcli produce: the key of -k cannot be written",
+            why=bad.reason,
+            do="nothing was sent; correct -k or -s",
+        ) from None
+
+
 def signature(form: InputFormat) -> str:
     """The flags that say what a record is, for a checkpoint."""
     how = form.how
@@ -112,7 +141,7 @@ def signature(form: InputFormat) -> str:
         "-K": how.key_delimiter,
     }
     said = [f"{flag}={value!r}" for flag, value in parts.items() if value is not None]
-    return " ".join([form.kind, *said])
+    return " ".join([form.kind, *said, *([form.serdes] if form.serdes else [])])
 
 
 def check_inputs(files: Sequence[str]) -> None:

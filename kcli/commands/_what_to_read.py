@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from kcli.core.consumer.consumer import Consumer
     from kcli.core.positions import OffsetSpec, RangeSpec
     from kcli.core.types import TopicPartition
+    from kcli.flows.filters.decoded import DecodedField
     from kcli.flows.filters.selection import Selection
     from kcli.flows.filters.where import Where
+    from kcli.serde.opening import Serdes
 
 
 class Topics:
@@ -121,45 +123,89 @@ def say_times(inv: Invocation, asked: "RangeSpec") -> None:
             inv.talk.note(f"{word} {rfc3339(end.value) or end.value} ({local})")
 
 
-def selection(flags: dict[str, Any]) -> "tuple[Selection, Where | None]":
-    """The filters, cheapest first; a usage error for one that is not understood."""
+def selection(flags: dict[str, Any], serdes: "Serdes | None" = None) -> "tuple[Selection, Where | None]":
+    """The filters, cheapest first; a usage error for one that is not understood. ``serdes``: what they see decoded."""
     from kcli.flows.filters.grep import parse_grep
     from kcli.flows.filters.selection import Filter, Selection
-    from kcli.flows.filters.where import Where
 
     filters: list[Filter] = []
+    key, value = _decoded(serdes)
     if flags["key"] is not None:
         from kcli.flows.filters.key import KeyFilter
 
-        filters.append(KeyFilter(wanted_key(flags)))
+        filters.append(KeyFilter(wanted_key(flags, serdes)))
     for text in flags["grep"]:
         try:
-            filters.append(parse_grep(text))
+            filters.append(parse_grep(text, key, value))
         except ValueError as error:
             raise usage(
                 f"kcli consume: --grep {text!r} is not a filter",
                 why=str(error),
                 do="as in --grep v:error, --grep '!k:^test'",
             ) from None
-    where = Where(flags["where"]) if flags["where"] is not None else None
-    if where is not None:
+    where = None
+    if flags["where"] is not None:
+        from kcli.flows.filters.where import Where
+
+        where = Where(flags["where"], key, value)
         filters.append(where)
     return Selection(filters), where
 
 
-def wanted_key(flags: dict[str, Any]) -> bytes | None:
-    """What ``--key`` looks for; None for records without a key, which the null marker stands for."""
-    return None if flags["key"] == flags["null_marker"] else raw_bytes(flags["key"])
+def _decoded(serdes: "Serdes | None") -> "tuple[DecodedField | None, DecodedField | None]":
+    if serdes is None:
+        return None, None
+    from kcli.flows.filters.decoded import DecodedField
+
+    key, value = serdes.key, serdes.value
+    return (
+        None if key is None else DecodedField("key", key),
+        None if value is None else DecodedField("value", value),
+    )
+
+
+def wanted_key(flags: dict[str, Any], serdes: "Serdes | None" = None) -> bytes | None:
+    """What ``--key`` looks for; None for records without a key, which the null marker stands for.
+
+    With ``-s key=`` it is a text of that serde: ``--key 4711 -s key=long`` are eight bytes.
+    """
+    if flags["key"] == flags["null_marker"]:
+        return None
+    data = raw_bytes(flags["key"])
+    if serdes is None or serdes.key is None:
+        return data
+    from kcli.serde.errors import EncodeError
+    from kcli.serde.names import PLAIN
+    from kcli.serde.serde import Place
+
+    if serdes.key.name not in PLAIN:
+        raise usage(
+            f"kcli consume: --key with -s key={serdes.key.name}",
+            why="the bytes of such a key are not known before they are read",
+            do="use --grep k:REGEX, or --where with key",
+        )
+    try:
+        return serdes.key.encode_text(data, Place("", "key"))
+    except EncodeError as error:
+        raise usage(
+            f"kcli consume: --key {flags['key']!r} is no key",
+            why=str(error),
+            do=f"-s key={serdes.key.name} says what keys are",
+        ) from None
 
 
 def partitions(
-    inv: Invocation, consumer: "Consumer", names: Sequence[str], flags: dict[str, Any]
+    inv: Invocation,
+    consumer: "Consumer",
+    names: Sequence[str],
+    flags: dict[str, Any],
+    serdes: "Serdes | None" = None,
 ) -> "list[TopicPartition]":
     """The partitions to be read; with ``--key`` only that which the key belongs to, and it is said which."""
     from kcli.flows import ranges
 
     chosen = ranges.choose_partitions(consumer, names, flags["partitions"], inv.timeout)
-    key = wanted_key(flags) if flags["key"] is not None else None
+    key = wanted_key(flags, serdes) if flags["key"] is not None else None
     if key is None or flags["all_partitions"] or flags["partitions"] is not None:
         return chosen
     from kcli.flows.filters.key import PARTITIONER, owner

@@ -1,6 +1,7 @@
 """``kcli consume``: records of topics on stdout. Parses, resolves what is read, runs the flow, sums up."""
 
 import errno
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,7 +10,7 @@ from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
 from kcli.commands._exit import abandon_stdout, usage
 from kcli.commands._options import RECORD_KINDS
-from kcli.commands._params import DELIMITER, DURATION, INSTANT, OFFSET_RANGE, PARTITIONS
+from kcli.commands._params import DELIMITER, DURATION, INSTANT, OFFSET_RANGE, PARTITIONS, SERDE
 
 if TYPE_CHECKING:
     from kcli.commands._what_to_read import Topics
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
     from kcli.flows.group_commits import GroupCommits
     from kcli.flows.reading import Reading
     from kcli.flows.stop import Stop
+    from kcli.output.decoding import Decoders
     from kcli.output.records import RecordSink
+    from kcli.serde.opening import Serdes
 
 
 @command(
@@ -39,6 +42,11 @@ if TYPE_CHECKING:
         ("kcli consume orders --key 4711 -e", "all about one key, from the partition that has it"),
         ("kcli consume orders --grep v:error --grep '!k:^test' -n 5", "the first five that match"),
         ("kcli consume orders --where 'value.status == `500`' -e -o json", "by what is in JSON values"),
+        ("kcli consume orders -s key=str -s value=json -e -o ndjson", "values as JSON inside of JSON lines"),
+        (
+            "kcli consume orders -s value=avro -X schema.registry.url=http://registry:8081",
+            "Avro, Protobuf, JSON Schema",
+        ),
         ("kcli consume orders -g billing", "as a member of a group, from where it was left"),
     ),
 )
@@ -85,6 +93,16 @@ if TYPE_CHECKING:
 @click.option(
     "-f", "--format", "template", metavar="FORMAT", help=r"Output per record, as in '%t %p %o %k %v\n'."
 )
+@click.option(
+    "-s",
+    "--serde",
+    "serdes",
+    type=SERDE,
+    multiple=True,
+    metavar="[key=|value=]SERDE",
+    help="Decode keys, values, or both: str, json, short, int, long, float, double, hex, base64, avro, protobuf, "
+    "jsonschema, or an internal topic's; repeatable.",
+)
 @click.option("-J", "kcat", is_flag=True, help="The same as -o kcat.")
 @click.option(
     "-D",
@@ -118,7 +136,12 @@ if TYPE_CHECKING:
     type=click.Choice(["fail", "skip"]),
     help="When a batch is damaged: skip passes over it and says so.  [default: fail]",
 )
-@click.option("--raw", is_flag=True, help="Bytes as they are, also on a terminal.")
+@click.option("--raw", is_flag=True, help="Bytes as they are, also on a terminal and of internal topics.")
+@click.option(
+    "--allow-plaintext-secrets",
+    is_flag=True,
+    help="Send name, password or token to a schema registry over plain http, too.",
+)
 @pass_invocation
 def consume(inv: Invocation, /, topics: tuple[str, ...], **flags: Any) -> int:
     """Read records and print them.
@@ -138,6 +161,11 @@ def consume(inv: Invocation, /, topics: tuple[str, ...], **flags: Any) -> int:
     --merge lets a record wait for earlier ones of other partitions; where these have nothing more at present, for one
     second. A field of --grep that is null matches nothing. --where sees key, value (parsed JSON), headers (name to
     last value), topic, partition, offset, timestamp.
+
+    -s decodes: as JSON in -o ndjson and json, where value_encoding names the serde, as text elsewhere; --where and --grep
+    see what is decoded. avro, protobuf and jsonschema find schemas in a registry (-X schema.registry.url=URL) or a
+    file: -s value=avro:file=order.avsc. What cannot be decoded is shown as without -s, counted, and no failure. The
+    topics __consumer_offsets and __transaction_state are decoded by themselves.
     """
     from kcli.commands import _what_to_read as what
     from kcli.commands._record_format import record_formatter
@@ -150,7 +178,13 @@ def consume(inv: Invocation, /, topics: tuple[str, ...], **flags: Any) -> int:
     if not (wanted.names or wanted.patterns):
         raise usage("kcli consume: no topic given", why="it is needed", do="name one: kcli consume TOPIC")
     asked = what.asked_range(flags)
-    chosen, where = what.selection(flags)
+    serdes = _serdes(inv, flags, wanted)
+    chosen, where = what.selection(flags, serdes)
+    decoders = None
+    if serdes is not None:
+        from kcli.output.decoding import Decoders
+
+        decoders = Decoders(serdes.key, serdes.value)
     seen: dict[str, Any] = {"id": None}
 
     def broker(place: "TopicPartition") -> int:
@@ -163,15 +197,16 @@ def consume(inv: Invocation, /, topics: tuple[str, ...], **flags: Any) -> int:
         topics=2 if wanted.several else 1,
         cluster_id=lambda: seen["id"],
         broker=broker,
+        decoders=decoders,
     )
     options = _options(inv, flags, asked)
     what.say_times(inv, asked)
     keeps = flags["tail"] is not None or flags["merge"]  # these keep single records of a batch
-    with Consumer(options, hooks=inv.hooks, joins=not keeps) as consumer:
+    with serdes or nullcontext(), Consumer(options, hooks=inv.hooks, joins=not keeps) as consumer:
         with inv.first_contact(options.bootstrap_servers):
             seen["id"] = consumer.connect(inv.timeout).cluster_id
         seen["consumer"] = consumer
-        run = _Run(inv, consumer, wanted, asked, chosen, flags)
+        run = _Run(inv, consumer, wanted, asked, chosen, flags, serdes)
         if inv.dry_run:
             return run.dry_run()
         run.plan()
@@ -179,8 +214,43 @@ def consume(inv: Invocation, /, topics: tuple[str, ...], **flags: Any) -> int:
         # Until here Ctrl-C simply ends it; from here on what was read is written first.
         with Stop(unconfirmed=run.unconfirmed) as stop, RecordSink(inv.out, formatter, escape=escape) as sink:
             code = run.run(sink, stop)
+            run.undecoded = _say_undecoded(inv, decoders, where)
     run.sum_up(where, stop)
     return code
+
+
+def _serdes(inv: Invocation, flags: dict[str, Any], wanted: "Topics") -> "Serdes | None":
+    """Nothing is loaded for who has no use for it."""
+    internal = not wanted.several and wanted.names[0].startswith("__")
+    if not (flags["serdes"] or internal):
+        return None
+    from kcli.commands._serdes import serdes_to_read
+
+    return serdes_to_read(inv, flags, wanted.names if not wanted.several else ())
+
+
+def _say_undecoded(inv: Invocation, decoders: "Decoders | None", where: "Where | None") -> int:
+    """What kept its bytes, and why the first one did; how many these were."""
+    if decoders is None:
+        return 0
+    from kcli.output.decoding import PARTS
+    from kcli.output.progress import counted
+
+    total = 0
+    for which, found in decoders.undecoded.items():
+        if found.count:
+            inv.talk.warn(
+                f"{counted(found.count, PARTS[which])} could not be decoded and {'is' if found.count == 1 else 'are'} "
+                f"shown undecoded; the first: {found.first}"
+            )
+        total += found.count
+    if where is not None and where.undecoded:
+        inv.talk.warn(
+            f"{counted(where.undecoded, 'value')} could not be decoded: --where passed over "
+            f"{'it' if where.undecoded == 1 else 'them'}; the first: {where.first}"
+        )
+        total += where.undecoded
+    return total
 
 
 def _options(inv: Invocation, flags: dict[str, Any], asked: "RangeSpec") -> "ConsumerOptions":
@@ -266,11 +336,13 @@ class _Run:
         asked: "RangeSpec",
         selection: "Selection",
         flags: dict[str, Any],
+        serdes: "Serdes | None",
     ) -> None:
         from kcli.flows.consume import ConsumeResult
 
         self.inv, self.consumer, self.topics, self.asked = inv, consumer, topics, asked
-        self.selection, self.flags = selection, flags
+        self.selection, self.flags, self.serdes = selection, flags, serdes
+        self.undecoded = 0
         self.names = topics.found(consumer, inv.timeout)
         self.result: ConsumeResult = ConsumeResult()
         self.reading: Reading | None = None
@@ -291,7 +363,7 @@ class _Run:
         from kcli.commands._what_to_read import new_partitions, partitions
         from kcli.flows.reading import Chosen
 
-        places = partitions(self.inv, self.consumer, self.names, self.flags)
+        places = partitions(self.inv, self.consumer, self.names, self.flags, self.serdes)
         reading = Chosen(
             self.consumer,
             self.asked,
@@ -340,7 +412,7 @@ class _Run:
         from kcli.commands._what_to_read import partitions
         from kcli.flows import ranges
 
-        places = partitions(self.inv, self.consumer, self.names, self.flags)
+        places = partitions(self.inv, self.consumer, self.names, self.flags, self.serdes)
         spans = ranges.spans(
             self.consumer,
             places,
@@ -389,7 +461,7 @@ class _Run:
         from kcli.flows.tail import tail
 
         stop.wake(self.consumer.wakeup)
-        places = partitions(self.inv, self.consumer, self.names, self.flags)
+        places = partitions(self.inv, self.consumer, self.names, self.flags, self.serdes)
         now = ranges.bounds(self.consumer, places, self.inv.timeout)
         for fetched in tail(self.consumer, now, self.flags["tail"], stop, self.selection):
             sink.batch(fetched)
@@ -481,6 +553,7 @@ class _Run:
                 "seconds": round(result.seconds, 3),
                 "records_per_second": rate and round(rate),
                 "damaged_batches": damaged,
+                "undecoded": self.undecoded,
                 "positions": [
                     {"topic": where.topic, "partition": where.partition, "offset": offset}
                     for where, offset in sorted(result.positions.items())

@@ -39,18 +39,26 @@ def options_text() -> str:
     import dataclasses
 
     from kcli.core.options import ALL_OPTIONS, key_of
+    from kcli.serde.registry.options import RegistryOptions
 
     lines = ["Client options, for -X KEY=VALUE, -F FILE and KCLI_X_KEY (dots as underscores)."]
     seen: set[str] = set()
-    for options in ALL_OPTIONS:
-        title = {"ClientOptions": "Every client", "ProducerOptions": "Producer"}
-        lines += ["", title.get(options.__name__, "Consumer")]
+    for options in (*ALL_OPTIONS, RegistryOptions):
+        lines += ["", _TITLES[options.__name__]]
         for field in dataclasses.fields(options):
             if field.name in seen:
                 continue
             seen.add(field.name)
             lines += _option_lines(key_of(field.name), field)
     return "\n".join(lines)
+
+
+_TITLES = {
+    "ClientOptions": "Every client",
+    "ProducerOptions": "Producer",
+    "ConsumerOptions": "Consumer",
+    "RegistryOptions": "Schema registry, for -s",
+}
 
 
 def _option_lines(key: str, field: object) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 import click
@@ -11,7 +12,7 @@ import click
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation, stdin_is_terminal
 from kcli.commands._exit import usage
-from kcli.commands._params import CODEC, DELIMITER, HEADER, RATE, Codec, check_topic_name
+from kcli.commands._params import CODEC, DELIMITER, HEADER, RATE, SERDE, Codec, check_topic_name
 from kcli.commands._produce_input import FORMATS
 
 FOR_EVER_MS = 2**31 - 1
@@ -36,6 +37,14 @@ FOR_EVER_MS = 2**31 - 1
         ("kcli produce orders -i failed bad.ndjson", "what failed once more"),
         ("kcli produce orders -f '%k\\t%v\\n' --rate 10MB/s a.tsv", "by a pattern, not too fast"),
         ("printf 'k1:\\n' | kcli produce orders -K : -Z", "a tombstone: an empty value is null"),
+        (
+            "printf '7:{\"id\":7}\\n' | kcli produce orders -K : -s key=long -s value=json",
+            "typed keys, checked values",
+        ),
+        (
+            "kcli produce orders -s value=avro:file=order.avsc a.json",
+            "Avro, by a schema in a file",
+        ),
     ),
 )
 @click.argument("topic", metavar="TOPIC")
@@ -81,6 +90,16 @@ FOR_EVER_MS = 2**31 - 1
     "pattern",
     metavar="PATTERN",
     help=r"Read records by a pattern, as -f '%k\t%v\n'; sizes as in '%R%s'.",
+)
+@click.option(
+    "-s",
+    "--serde",
+    "serdes",
+    type=SERDE,
+    multiple=True,
+    metavar="[key=|value=]SERDE",
+    help="Write keys, values, or both by: str, json, short, int, long, float, double, hex, base64, avro, protobuf, "
+    "jsonschema; repeatable.",
 )
 @click.option(
     "-z",
@@ -138,6 +157,11 @@ FOR_EVER_MS = 2**31 - 1
 )
 @click.option("--tee", is_flag=True, help="Copy the input to stdout as it is read.")
 @click.option("--allow-auto-topic-creation", is_flag=True, help="Let the brokers create an unknown topic.")
+@click.option(
+    "--allow-plaintext-secrets",
+    is_flag=True,
+    help="Send name, password or token to a schema registry over plain http, too.",
+)
 @pass_invocation
 def produce(inv: Invocation, /, topic: str, files: tuple[str, ...], **flags: Any) -> int:
     """Send lines as records.
@@ -148,8 +172,13 @@ def produce(inv: Invocation, /, topic: str, files: tuple[str, ...], **flags: Any
 
     -i ndjson restores what `kcli consume -o ndjson` wrote: key, value, headers, timestamp; the partition too with
     --partitioner manual. -f reads records by a pattern of %k %v %s %h{%k=%v;} %d %T %p, each up to the text behind it.
+
+    -s makes bytes of texts, and of the JSON values of -i ndjson. avro, protobuf and jsonschema take the latest schema of
+    the subject TOPIC-value from a registry (-X schema.registry.url=URL), another one (avro:subject=NAME,version=3), or
+    one in a file (avro:file=order.avsc), and register nothing unless told (register=true). What does not fit is bad
+    input.
     """
-    from kcli.commands._produce_input import check_inputs, input_format
+    from kcli.commands._produce_input import check_inputs, encoded, input_format
     from kcli.core.options import ProducerOptions
 
     check_topic_name(topic)
@@ -163,11 +192,19 @@ def produce(inv: Invocation, /, topic: str, files: tuple[str, ...], **flags: Any
             do="give one: --transactional-id import-1",
         )
     form = input_format(flags, options.max_request_size, keep=flags["failed"] is not None)
-    check_inputs(files)
-    if inv.dry_run:
-        return _dry_run(inv, options, topic, flags)
     with ExitStack() as stack:
-        return _run(inv, stack, options, topic, files, form, flags)
+        prepare: Callable[[], object] = lambda: None  # noqa: E731 - what finds schemas, if any are needed
+        if flags["serdes"]:
+            from kcli.commands import _serdes
+
+            specs, serdes = _serdes.serdes_to_write(inv, flags)
+            stack.enter_context(serdes)
+            form = encoded(form, serdes, topic, specs)
+            prepare = partial(_serdes.prepare, inv, serdes, specs, topic)
+        check_inputs(files)
+        if inv.dry_run:
+            return _dry_run(inv, options, topic, prepare, flags)
+        return _run(inv, stack, options, topic, files, form, prepare, flags)
 
 
 def _run(
@@ -177,9 +214,10 @@ def _run(
     topic: str,
     files: Sequence[str],
     form: Any,
+    prepare: Callable[[], object],
     flags: dict[str, Any],
 ) -> int:
-    from kcli.commands._produce_input import opened, signature, total_size
+    from kcli.commands._produce_input import encoded_key, opened, signature, total_size
     from kcli.commands._produce_report import Files, report
     from kcli.core.producer.producer import Producer
     from kcli.flows.ack_tracker import AckTracker
@@ -207,6 +245,8 @@ def _run(
     outcomes = Outcomes(tracker, failed, inv.talk.warn)
     producer = stack.enter_context(Producer(options, hooks=inv.hooks, on_delivery=outcomes.delivered))
     _connect(inv, producer, options.bootstrap_servers, topic, flags["partition"])
+    prepare()
+    form = encoded_key(form)
     transactions = None
     if options.transactional_id:
         transactions = _begin_transactions(inv, producer, options, topic, checkpoint, flags)
@@ -228,7 +268,7 @@ def _run(
         opened,
         form,
         stop,
-        short=form.kind == "lines" and rate is None and transactions is None,
+        short=form.kind == "lines" and rate is None and transactions is None and not form.encoding,
         taps=[_tee(inv)] if flags["tee"] else (),
         patience=CHECKPOINT_INTERVAL if checkpoint or failed or transactions else None,
         fingerprints=checkpoint is not None,
@@ -368,8 +408,10 @@ def _connect(inv: Invocation, producer: Any, where: str, topic: str, partition: 
         )
 
 
-def _dry_run(inv: Invocation, options: Any, topic: str, flags: dict[str, Any]) -> int:
-    """Every check that needs no record: files, brokers, topic."""
+def _dry_run(
+    inv: Invocation, options: Any, topic: str, prepare: Callable[[], object], flags: dict[str, Any]
+) -> int:
+    """Every check that needs no record: files, brokers, topic, schemas."""
     from kcli.core.producer.producer import Producer
     from kcli.flows.failed_file import check_writable
     from kcli.output.progress import counted
@@ -379,5 +421,6 @@ def _dry_run(inv: Invocation, options: Any, topic: str, flags: dict[str, Any]) -
             check_writable(name)
     with Producer(options, hooks=inv.hooks) as producer:
         _connect(inv, producer, options.bootstrap_servers, topic, flags["partition"])
+        prepare()
         inv.talk.note(f"topic {topic} is there, with {counted(producer.partitions_of(topic), 'partition')}")
     return 0

@@ -13,6 +13,7 @@ from kcli.core.options import ALL_OPTIONS, key_of
 from kcli.docgen import bash, fish, man, readme, zsh
 from kcli.docgen.describe import CommandDoc, walk
 from kcli.docgen.exit_codes import EXIT_CODES
+from kcli.serde import RegistryOptions
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -74,10 +75,10 @@ def _readme(docs: list[CommandDoc]) -> dict[Path, str]:
 
 
 def _option_terms() -> list[tuple[str, list[tuple[str, str]]]]:
-    """(heading, (key, explanation)) of every client option, each once."""
+    """(heading, (key, explanation)) of every option of clients and of the registry, each once."""
     sections = []
     seen: set[str] = set()
-    for options in ALL_OPTIONS:
+    for options in (*ALL_OPTIONS, RegistryOptions):
         terms = []
         for field in dataclasses.fields(options):
             if field.name not in seen:

@@ -156,6 +156,6 @@ def _text(raw: bytes | None) -> tuple[str | None, str]:
 def _entry(raw: bytes | None) -> dict[str, Any] | None:
     try:
         found = msgspec.json.decode(raw or b"")
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     return found if isinstance(found, dict) and "input" in found else None

@@ -1,131 +1,223 @@
-"""The narrow place for serdes: keys and values that are decoded before they are shown, in whatever format.
+"""Keys and values that are decoded before they are shown, in whatever format: where ``-s`` meets the output.
 
-A decoder gets the bytes of a key or value with the record's headers and gives something that JSON can write. What it
-cannot decode keeps its bytes, is shown as without a decoder, and is counted. Nulls are not decoded.
+What a serde cannot decode keeps its bytes, is shown as without one, and is counted. JSON and CSV then say ``str`` for
+what is text and ``base64`` for what is not, so that reading it back is never a guess. Nulls are not decoded.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
 
 from kcli.core.records import render_ops as op
-from kcli.core.records.kernels import Columns, decode_headers
+from kcli.core.records.kernels import decode_headers
 from kcli.core.records.render_ops import Op
-from kcli.core.records.view import BatchView
-from kcli.core.types import Header
-from kcli.output.template import Extra, Part
+from kcli.core.types import Header, Record
+from kcli.output.template import Extra, Part, Wanted
+from kcli.serde.errors import DecodeError
+from kcli.serde.json_text import dump_json
+from kcli.serde.serde import Place, Serde
 
-Headers = tuple[Header, ...]
-Decoded = tuple[Any] | None
-"""What was decoded; None where it was not."""
+PARTS = {op.KEY: "key", op.VALUE: "value"}
+TEXT = b"str"
+"""What an encoding says of text that is shown undecoded."""
 
 
-class Decoder(Protocol):
-    """A serde, reading. ``name`` is what ``value_encoding`` says of what it has decoded."""
-
-    name: str
-
-    def __call__(self, data: bytes, headers: Headers) -> Any:
-        """Something that JSON can write; ValueError where the bytes are not what the decoder reads."""
+Entry = tuple[Any] | bytes | None
+"""Of one record: (what was decoded,), the bytes of what could not be, None for nulls and for what is not written."""
 
 
 @dataclass(slots=True)
+class Undecoded:
+    """How many keys or values could not be decoded, and what was wrong with the first one."""
+
+    count: int = 0
+    first: str = ""
+
+    def add(self, topic: str, partition: int, offset: int, error: DecodeError) -> None:
+        """One more."""
+        if not self.count:
+            self.first = f"{topic}-{partition}@{offset}: {error}" + (f"; {error.do}" if error.do else "")
+        self.count += 1
+
+
 class Decoders:
-    """For key and value, each optional. ``failed`` counts what could not be decoded."""
+    """Serdes for keys and values, each optional. ``keys`` and ``values`` count what was shown undecoded."""
 
-    key: Decoder | None = None
-    value: Decoder | None = None
-    failed: int = field(default=0, init=False)
-    _last: dict[int, tuple[BatchView, list[Decoded]]] = field(default_factory=dict, init=False)
+    def __init__(self, key: Serde | None = None, value: Serde | None = None) -> None:
+        self.serdes = {op.KEY: key, op.VALUE: value}
+        self.undecoded = {op.KEY: Undecoded(), op.VALUE: Undecoded()}
+        self._last: dict[tuple[int, bool], tuple[Wanted, list[Entry]]] = {}
 
-    def of(self, which: int) -> Decoder | None:
+    def of(self, which: int) -> Serde | None:
         """The one for ``render_ops.KEY`` or ``VALUE``."""
-        return self.key if which == op.KEY else self.value
+        return self.serdes[which]
 
-    def text(self, which: int, data: bytes | None, headers: Headers) -> bytes | None:
-        """A text as it is, anything else as JSON; None: not decoded."""
-        made = self._made(which, data, headers)
-        return None if made is None else as_text(made[0])
+    def text(self, which: int, record: Record) -> bytes | None:
+        """The text of a record's key or value; None: it is not decoded."""
+        serde, data = self.of(which), record.key if which == op.KEY else record.value
+        if serde is None or data is None:
+            return None
+        place = Place(record.topic, PARTS[which], record.headers, record.key)
+        try:
+            return serde.decode_text(data, place).encode()
+        except DecodeError as error:
+            self.undecoded[which].add(record.topic, record.partition, record.offset, error)
+            return None
 
     def columns(self, parts: Sequence[Part], extras: list[Extra]) -> list[Part]:
-        """The parts with decoded keys and values, where there is a decoder for them; their columns join ``extras``."""
-        return [self._decoded(part, extras) if isinstance(part, tuple) else part for part in parts]
+        """The parts with decoded keys and values, where there is a serde for them; their columns join ``extras``."""
+        return [
+            one
+            for part in parts
+            for one in (self._decoded(part, extras) if isinstance(part, tuple) else (part,))
+        ]
 
     # --- inside ------------------------------------------------------------------------------------
 
-    def _decoded(self, part: Op, extras: list[Extra]) -> Op:
+    def _decoded(self, part: Op, extras: list[Extra]) -> list[Part]:
         if part[0] != op.BYTES or not isinstance(part[1], int):
-            return part
-        decoder = self.of(part[1])
-        write = _writer(part, decoder.name) if decoder is not None else None
-        if write is None:
-            return part
-        extras.append(self._column(part[1], write))
-        return (op.EXTRA, len(extras) - 1, part)
+            return [part]
+        which, form = part[1], part[2]
+        serde = self.of(which)
+        write = _writer(part, serde.name) if serde is not None else None
+        if serde is None or write is None:
+            return [part]
+        extras.append(self._column(which, form in _AS_TEXT, write))
+        made: list[Part] = [(op.EXTRA, len(extras) - 1, part)]
+        if form == op.JSON and serde.names_schemas:
+            extras.append(_schema_ids(which, serde))
+            made.append((op.EXTRA, len(extras) - 1))
+        return made
 
-    def _column(self, which: int, write: Callable[[Any], bytes]) -> Extra:
-        def column(batch: BatchView, columns: Columns) -> list[bytes | None]:
-            return [None if made is None else write(made[0]) for made in self._all(which, batch, columns)]
+    def _column(self, which: int, text: bool, write: Callable[[Entry], bytes | None]) -> Extra:
+        def column(wanted: Wanted) -> list[bytes | None]:
+            return [None if entry is None else write(entry) for entry in self._entries(which, text, wanted)]
 
         return column
 
-    def _all(self, which: int, batch: BatchView, columns: Columns) -> list[Decoded]:
-        """All of a batch; several columns may want it, and each record is decoded, and counted, once."""
-        known = self._last.get(which)
-        if known is not None and known[0] is batch:
+    def _entries(self, which: int, text: bool, wanted: Wanted) -> list[Entry]:
+        """Of a batch, as text or as values. Several columns may want them: each record is counted once."""
+        known = self._last.get((which, text))
+        if known is not None and known[0] is wanted:
             return known[1]
-        data = bytes(batch.payload())
-        key = which == op.KEY
-        starts, ends = (
-            (columns.key_starts, columns.key_ends) if key else (columns.value_starts, columns.value_ends)
-        )
-        headers = zip(columns.header_starts, columns.header_ends, strict=True)
-        found = [
-            self._made(which, data[at:end], decode_headers(data, *block)) if at >= 0 else None
-            for at, end, block in zip(starts, ends, headers, strict=True)
-        ]
-        self._last[which] = (batch, found)
+        other = self._last.get((which, not text))
+        tally = self.undecoded[which] if other is None or other[0] is not wanted else Undecoded()
+        found = self._decode(which, text, wanted, tally)
+        self._last[which, text] = (wanted, found)
         return found
 
-    def _made(self, which: int, data: bytes | None, headers: Headers) -> Decoded:
-        decoder = self.of(which)
-        if decoder is None or data is None:
-            return None
-        try:
-            return (decoder(data, headers),)
-        except ValueError:
-            self.failed += 1
-            return None
+    def _decode(self, which: int, text: bool, wanted: Wanted, tally: Undecoded) -> list[Entry]:
+        serde, where, batch = self.of(which), wanted.fetched.where, wanted.fetched.batch
+        found: list[Entry] = [None] * len(wanted.columns.offset_deltas)
+        if serde is None or batch.is_control:
+            return found
+        decode = serde.decode_text if text else serde.decode
+        cells = _Cells(which, wanted)
+        for index in wanted.indexes():
+            data = cells.data(index)
+            if data is None:
+                continue
+            try:
+                found[index] = (decode(data, cells.place(index)),)
+            except DecodeError as error:
+                found[index] = data
+                offset = batch.base_offset + wanted.columns.offset_deltas[index]
+                tally.add(where.topic, where.partition, offset, error)
+        return found
+
+
+class _Cells:
+    """The bytes of one part of each record of a batch, and where they stand."""
+
+    def __init__(self, which: int, wanted: Wanted) -> None:
+        columns = wanted.columns
+        keys, values = (columns.key_starts, columns.key_ends), (columns.value_starts, columns.value_ends)
+        self._data = bytes(wanted.fetched.batch.payload())
+        self._topic, self._part, self._columns = wanted.fetched.where.topic, PARTS[which], columns
+        self._keys, self._own = keys, keys if which == op.KEY else values
+
+    def data(self, index: int) -> bytes | None:
+        """The bytes; None for a null."""
+        return self._cut(self._own, index)
+
+    def place(self, index: int) -> Place:
+        """For the serde."""
+        return Place(self._topic, self._part, self._headers(index), self._cut(self._keys, index))
+
+    def _headers(self, index: int) -> tuple[Header, ...]:
+        columns = self._columns
+        if not columns.header_counts[index]:
+            return ()
+        return decode_headers(self._data, columns.header_starts[index], columns.header_ends[index])
+
+    def _cut(self, ranges: tuple[list[int], list[int]], index: int) -> bytes | None:
+        start = ranges[0][index]
+        return self._data[start : ranges[1][index]] if start >= 0 else None
+
+
+def _schema_ids(which: int, serde: Serde) -> Extra:
+    """``,"value_schema_id":7`` behind a value, decoded or not; a text for a GUID, null where none is named."""
+    label = b',"%b_schema_id":' % PARTS[which].encode()
+
+    def column(wanted: Wanted) -> list[bytes]:
+        found = [label + b"null"] * len(wanted.columns.offset_deltas)
+        if wanted.fetched.batch.is_control:
+            return found
+        cells = _Cells(which, wanted)
+        for index in wanted.indexes():
+            data = cells.data(index)
+            number = None if data is None else serde.schema_id(data, cells.place(index))
+            if number is not None:
+                found[index] = label + as_json(str(number) if isinstance(number, UUID) else number)
+        return found
+
+    return column
 
 
 def as_json(value: Any) -> bytes:
     """Compact UTF-8 JSON."""
-    import msgspec
-
-    return msgspec.json.encode(value)
+    return dump_json(value).encode()
 
 
-def as_text(value: Any) -> bytes:
-    """A text as it is, anything else as JSON."""
-    return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else as_json(value)
+_AS_TEXT = frozenset((op.RAW, op.CSV, op.NOT_TEXT))
 
 
-def _writer(part: Op, name: str) -> Callable[[Any], bytes] | None:
-    """How a decoded value looks where this operation writes the bytes; None: the bytes are meant."""
+def _writer(part: Op, name: str) -> Callable[[Entry], bytes | None] | None:
+    """How an entry looks where this operation writes the bytes, None as without a serde. No writer: bytes are meant."""
     form, suffix = part[2], part[4]
     if form == op.JSON:
         assert isinstance(suffix, bytes)
-        told = suffix.replace(b'"base64"', as_json(name))
-        return lambda value: as_json(value) + told
+        return _json_writer(suffix, as_json(name))
     if form in (op.JSON_AS_IS, op.JSON_ESCAPED):
-        return as_json
+        return lambda entry: as_json(entry[0]) if isinstance(entry, tuple) else None
     if form == op.RAW:
-        return as_text
+        return lambda entry: entry[0].encode() if isinstance(entry, tuple) else None
     if form == op.CSV:
-        return lambda value: csv_field(as_text(value))
+        return lambda entry: csv_field(entry[0].encode()) if isinstance(entry, tuple) else None
     if form == op.NOT_TEXT:
-        return lambda _: name.encode()
+        said = name.encode()
+        return lambda entry: said if isinstance(entry, tuple) else (None if _utf8(entry) is None else TEXT)
     return None
+
+
+def _json_writer(suffix: bytes, name: bytes) -> Callable[[Entry], bytes | None]:
+    decoded, text = (suffix.replace(b'"base64"', said) for said in (name, b'"%b"' % TEXT))
+
+    def write(entry: Entry) -> bytes | None:
+        if isinstance(entry, tuple):
+            return as_json(entry[0]) + decoded
+        found = _utf8(entry)
+        return None if found is None else as_json(found) + text
+
+    return write
+
+
+def _utf8(data: bytes | None) -> str | None:
+    try:
+        return None if data is None else data.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def csv_field(data: bytes) -> bytes:

@@ -7,19 +7,21 @@ bytes stay as they are.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.consumer.transactions import is_abort_marker
 from kcli.core.records import render_ops as op
 from kcli.core.records.render_ops import Program
 from kcli.core.types import Record, TopicPartition
-from kcli.output.decoding import Decoders
 from kcli.output.hexdump import dump_record
 from kcli.output.record_json import RECORD, closing, rfc3339
 from kcli.output.sanitise import visible, visible_json, visible_line
 from kcli.output.stdout import Output
-from kcli.output.template import BROKER, PARTITION, TOPIC, Extra, Part, Template, bind
+from kcli.output.template import BROKER, PARTITION, TOPIC, Extra, Part, Template, Wanted, bind
+
+if TYPE_CHECKING:
+    from kcli.output.decoding import Decoders
 
 ALL = b""
 """For ``selected``: no record is left out."""
@@ -133,7 +135,7 @@ class ProgramFormatter:
         parts: Sequence[Part],
         extras: Sequence[Extra] = (),
         *,
-        decoders: Decoders | None = None,
+        decoders: "Decoders | None" = None,
         closing: Callable[[str | None], Sequence[Part]] = lambda _marker: (),
         broker: Callable[[TopicPartition], int] = lambda _where: -1,
     ) -> None:
@@ -156,8 +158,8 @@ class ProgramFormatter:
         batch = fetched.batch
         extras: list[Sequence[bytes | None]] = []
         if self._extras:
-            columns = batch.columns()
-            extras = [extra(batch, columns) for extra in self._extras]
+            wanted = Wanted(fetched, batch.columns(), limit, selected)
+            extras = [extra(wanted) for extra in self._extras]
         found = batch.render(
             self._program(fetched),
             fetched.first,
@@ -181,7 +183,7 @@ class ProgramFormatter:
 class ValueFormatter(ProgramFormatter):
     """``-o value``: the value and a delimiter; whole batches straight from their bytes."""
 
-    def __init__(self, delimiter: bytes, null: bytes, decoders: Decoders | None = None) -> None:
+    def __init__(self, delimiter: bytes, null: bytes, decoders: "Decoders | None" = None) -> None:
         super().__init__(
             [(op.BYTES, op.VALUE, op.RAW, null, b""), (op.LITERAL, delimiter)], decoders=decoders
         )
@@ -199,7 +201,7 @@ class ValueFormatter(ProgramFormatter):
 class TemplateFormatter(ProgramFormatter):
     """``-f FORMAT``."""
 
-    def __init__(self, template: Template, decoders: Decoders | None = None) -> None:
+    def __init__(self, template: Template, decoders: "Decoders | None" = None) -> None:
         super().__init__(template.parts, template.extras, decoders=decoders)
 
 
@@ -208,7 +210,7 @@ class NdjsonFormatter(ProgramFormatter):
 
     is_json = True
 
-    def __init__(self, decoders: Decoders | None = None) -> None:
+    def __init__(self, decoders: "Decoders | None" = None) -> None:
         super().__init__(
             RECORD,
             decoders=decoders,
@@ -222,7 +224,7 @@ class JsonFormatter(ProgramFormatter):
     is_json = True
 
     def __init__(
-        self, head: Callable[[], bytes], tail: Callable[[], bytes], decoders: Decoders | None = None
+        self, head: Callable[[], bytes], tail: Callable[[], bytes], decoders: "Decoders | None" = None
     ) -> None:
         super().__init__([(op.LITERAL, b",\n"), *RECORD], decoders=decoders, closing=closing)
         self._head, self._tail = head, tail
@@ -250,7 +252,7 @@ class KcatFormatter(ProgramFormatter):
 
     is_json = True
 
-    def __init__(self, broker: Callable[[TopicPartition], int], decoders: Decoders | None = None) -> None:
+    def __init__(self, broker: Callable[[TopicPartition], int], decoders: "Decoders | None" = None) -> None:
         super().__init__(_KCAT, decoders=decoders, broker=broker)
 
 
@@ -289,7 +291,7 @@ class CsvFormatter(ProgramFormatter):
 
     HEADER = b"topic,partition,offset,timestamp,key,value,headers,key_encoding,value_encoding\n"
 
-    def __init__(self, null: bytes, *, headers: bool, decoders: Decoders | None = None) -> None:
+    def __init__(self, null: bytes, *, headers: bool, decoders: "Decoders | None" = None) -> None:
         comma: Part = (op.LITERAL, b",")
         parts: list[Part] = [TOPIC, comma, PARTITION, comma, (op.NUMBER, op.OFFSET), comma]
         parts += [(op.NUMBER, op.TIMESTAMP, b""), comma]
@@ -350,14 +352,14 @@ class TableFormatter(_RecordByRecord):
     _HEADINGS = ("TIME", "PARTITION", "OFFSET", "KEY", "VALUE", "HEADERS")
 
     def __init__(
-        self, *, headers: bool, topics: int, width: int | None, decoders: Decoders | None = None
+        self, *, headers: bool, topics: int, width: int | None, decoders: "Decoders | None" = None
     ) -> None:
         self._show_topic = topics > 1
         self._headings = ("TOPIC", *self._HEADINGS) if self._show_topic else self._HEADINGS
         self._widths = [24 if name == "TIME" else len(name) for name in self._headings]
         self._with_headings = headers
         self._width = width
-        self._decoders = decoders or Decoders()
+        self._decoders = decoders
 
     def begin(self) -> bytes:
         """The headings."""
@@ -369,15 +371,16 @@ class TableFormatter(_RecordByRecord):
             rfc3339(record.timestamp) or str(record.timestamp),
             str(record.partition),
             str(record.offset),
-            self._cell(op.KEY, record.key, record),
-            marker or self._cell(op.VALUE, record.value, record),
+            _text(record.key if marker else self._shown(op.KEY, record)),
+            marker or _text(self._shown(op.VALUE, record)),
             " ".join(f"{_text(name)}={_text(value)}" for name, value in record.headers),
         ]
         return self._line([record.topic, *cells] if self._show_topic else cells)
 
-    def _cell(self, which: int, data: bytes | None, record: Record) -> str:
-        decoded = self._decoders.text(which, data, record.headers)
-        return _text(data if decoded is None else decoded)
+    def _shown(self, which: int, record: Record) -> bytes | None:
+        decoded = self._decoders.text(which, record) if self._decoders is not None else None
+        data = record.key if which == op.KEY else record.value
+        return data if decoded is None else decoded
 
     def _line(self, cells: Iterable[str]) -> bytes:
         shown = [visible_line(cell) for cell in cells]

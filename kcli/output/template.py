@@ -8,17 +8,40 @@ producer id, ``%y`` producer epoch, ``%%``. ``%k``, ``%v`` and ``%s`` take ``{ba
 Escapes ``\n \r \t \\ \xNN``. No newline is added.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 
+from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.records import render_ops as op
 from kcli.core.records.kernels import Columns
 from kcli.core.records.render_ops import Op, Program
-from kcli.core.records.view import BatchView
 from kcli.core.types import TopicPartition
 
-Extra = Callable[[BatchView, Columns], Sequence[bytes | None]]
-"""A column that only Python can compute, an entry per record."""
+
+class Wanted(NamedTuple):
+    """A batch that is being rendered, and which of its records are: see ``render_records``."""
+
+    fetched: FetchedBatch
+    columns: Columns
+    limit: int | None = None
+    selected: bytes | bytearray = b""
+
+    def indexes(self) -> Iterator[int]:
+        """Of the records that are written, in order."""
+        fetched, selected, left = self.fetched, self.selected, self.limit
+        base = fetched.batch.base_offset
+        for index, delta in enumerate(self.columns.offset_deltas):
+            if fetched.first <= base + delta < fetched.stop and (not selected or selected[index]):
+                if left is not None:
+                    if left <= 0:
+                        return
+                    left -= 1
+                yield index
+
+
+Extra = Callable[[Wanted], Sequence[bytes | None]]
+"""A column that only Python can compute, an entry per record of the batch; those that are not written do not count."""
 
 TOPIC, PARTITION, BROKER = "topic", "partition", "broker"
 Part = Op | str
@@ -183,7 +206,8 @@ def _strftime(argument: str, said: str) -> Extra:
         except (OverflowError, ValueError):
             return b"%d" % stamp  # a time or a text that no calendar can write: the number itself
 
-    def column(batch: BatchView, columns: Columns) -> list[bytes]:
+    def column(wanted: Wanted) -> list[bytes]:
+        batch, columns = wanted.fetched.batch, wanted.columns
         if batch.timestamp_type == 1:
             return [text(batch.max_timestamp)] * len(columns.timestamp_deltas)
         return [text(batch.base_timestamp + delta) for delta in columns.timestamp_deltas]

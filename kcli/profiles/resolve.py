@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from kcli.core.errors import ConfigError
 from kcli.core.options import IGNORED_KEYS, ClientOptions, build, field_of, key_of, parse_pairs
 from kcli.profiles.properties import parse_properties, split_pair
+from kcli.serde.registry.keys import is_registry_key
 
 O = TypeVar("O", bound=ClientOptions)  # noqa: E741
 Pair = tuple[str, str, str]
@@ -38,6 +39,9 @@ class Resolved:
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     details: tuple[str, ...] = ()
+    registry: dict[str, Any] = field(default_factory=dict)
+    """Likewise for the schema registry, which is no Kafka client; ``registry_origins`` too."""
+    registry_origins: dict[str, str] = field(default_factory=dict)
 
     def options(self, kind: type[O], own: Mapping[str, Any] | None = None) -> O:
         """The options of one client; ``own`` are a command's own flags, None meaning unsaid."""
@@ -71,7 +75,8 @@ def resolve(sources: Sources, *, need_broker: bool = True) -> Resolved:
         *((*split_pair(text, "-X"), "-X") for text in sources.properties),
         *((key, text, "a flag") for key, text in sources.flags.items() if text is not None),
     ]
-    pairs = [*kafka, *strong]
+    pairs = [pair for pair in (*kafka, *strong) if not is_registry_key(pair[0])]
+    registry, registry_origins = _registry([pair for pair in strong if is_registry_key(pair[0])], warnings)
     values = parse_pairs(pairs)
     origins = {field_of(key).name: origin for key, _text, origin in pairs if key not in IGNORED_KEYS}
     notes = _said(origins, kafka)
@@ -85,7 +90,9 @@ def resolve(sources: Sources, *, need_broker: bool = True) -> Resolved:
         values["bootstrap_servers"] = _sandbox(sources.find_sandbox)
         origins["bootstrap_servers"] = "a running sandbox"
     ignored = tuple((key, origin) for key, _text, origin in pairs if key in IGNORED_KEYS)
-    return Resolved(values, origins, ignored, tuple(notes), tuple(warnings), tuple(details))
+    return Resolved(
+        values, origins, ignored, tuple(notes), tuple(warnings), tuple(details), registry, registry_origins
+    )
 
 
 def no_broker() -> ConfigError:
@@ -96,6 +103,23 @@ def no_broker() -> ConfigError:
         do="name one with -b HOST:PORT, or KCLI_BOOTSTRAP_SERVER, or bootstrap.servers in a file given with -F; "
         "or start one here: kcli sandbox up",
     )
+
+
+def _registry(pairs: Sequence[Pair], warnings: list[str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Values and origins of the registry's options, by field name."""
+    if not pairs:
+        return {}, {}
+    from kcli.serde.registry.options import parse_registry_pairs, registry_field
+
+    values = parse_registry_pairs(pairs)
+    for key, text, origin in pairs:
+        field = registry_field(key)
+        secret = field.metadata["secret"] or (field.name == "schema_registry_url" and "@" in text)
+        if origin == "-X" and secret:
+            warnings.append(
+                f"{key} on the command line can be seen by all on this machine: put it into a file, -F FILE"
+            )
+    return values, {registry_field(key).name: origin for key, _text, origin in pairs}
 
 
 def _sandbox(find: Callable[[], str | None]) -> str:
@@ -155,4 +179,19 @@ def origin_lines(resolved: Resolved) -> list[str]:
     for name, value in sorted(resolved.values.items()):
         secret = field_of(key_of(name)).metadata["secret"]
         lines.append(f"{key_of(name)} = {'(hidden)' if secret else value} ({resolved.origins[name]})")
+    if resolved.registry:
+        lines += _registry_lines(resolved)
+    return lines
+
+
+def _registry_lines(resolved: Resolved) -> list[str]:
+    from kcli.serde.registry.addresses import without_secrets
+    from kcli.serde.registry.options import registry_field
+
+    lines = []
+    for name, value in sorted(resolved.registry.items()):
+        key = key_of(name)
+        shown = "(hidden)" if registry_field(key).metadata["secret"] else value
+        shown = without_secrets(shown) if name == "schema_registry_url" else shown
+        lines.append(f"{key} = {shown} ({resolved.registry_origins[name]})")
     return lines

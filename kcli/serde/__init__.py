@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from kcli.serde.names import NAMES, SerdeSpec, SerdeSpecs, parse_serde, parse_serdes
     from kcli.serde.opening import Serdes, open_serdes
     from kcli.serde.registry.client import Registry
-    from kcli.serde.registry.options import RegistryOptions, is_registry_key, parse_registry_pairs
+    from kcli.serde.registry.keys import is_registry_key
+    from kcli.serde.registry.options import RegistryOptions, parse_registry_pairs
     from kcli.serde.serde import Place, Serde
 
 _HOMES = {
@@ -35,7 +36,8 @@ _HOMES = {
     "kcli.serde.names": ("NAMES", "SerdeSpec", "SerdeSpecs", "parse_serde", "parse_serdes"),
     "kcli.serde.opening": ("Serdes", "open_serdes"),
     "kcli.serde.registry.client": ("Registry",),
-    "kcli.serde.registry.options": ("RegistryOptions", "is_registry_key", "parse_registry_pairs"),
+    "kcli.serde.registry.keys": ("is_registry_key",),
+    "kcli.serde.registry.options": ("RegistryOptions", "parse_registry_pairs"),
     "kcli.serde.serde": ("Place", "Serde"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

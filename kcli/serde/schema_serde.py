@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from kcli.core.errors import ConfigError, KcliError
 from kcli.serde.errors import DecodeError, EncodeError, SchemaNotFoundError
-from kcli.serde.framing import Framed, SchemaId, frame, unframe
+from kcli.serde.framing import Framed, SchemaId, frame, schema_id_of, unframe
 from kcli.serde.lru import Lru
 from kcli.serde.registry.client import Schema
 from kcli.serde.serde import JsonValue, Place, Serde
@@ -64,6 +64,7 @@ class SchemaSerde(Serde):
         file = self._told.get("file")
         register = self._told.get("register") == "true"
         self._framed = self._told.get("framing", "confluent" if register or not file else "none") != "none"
+        self.names_schemas = self._framed
         self._file_codec = self.compile_file(Path(file)) if file else None
         self._codecs: Lru[SchemaId, Codec | str] = Lru(_CODECS)
         self._targets: dict[tuple[str, str], Target] = {}
@@ -90,6 +91,9 @@ class SchemaSerde(Serde):
             return codec.decode(framed.payload, framed.path)
         except ValueError as error:
             raise self._misfit(framed, place, error) from None
+
+    def schema_id(self, data: bytes, place: Place) -> SchemaId | None:
+        return schema_id_of(data, place.headers, place.part) if self._framed else None
 
     def encode(self, value: JsonValue, place: Place) -> bytes:
         target = self.prepare(place.topic, place.part)

@@ -6,11 +6,14 @@ format (JSON's ``null``), which is not a null key or value.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kcli.core.types import Header
 from kcli.serde.errors import EncodeError
 from kcli.serde.json_text import dump_json, parse_json
+
+if TYPE_CHECKING:
+    from uuid import UUID
 
 JsonValue = Any
 """dict, list, str, int, float (finite), bool or None: ``json.dumps`` writes it without loss."""
@@ -35,6 +38,8 @@ class Serde(ABC):
 
     name: str
     can_encode = True
+    names_schemas = False
+    """Whether its bytes name a schema: see ``schema_id``."""
 
     @abstractmethod
     def decode(self, data: bytes, place: Place) -> JsonValue:
@@ -43,6 +48,10 @@ class Serde(ABC):
     def decode_text(self, data: bytes, place: Place) -> str:
         """As ``-o value`` prints it: compact JSON, and text for what is text or a number."""
         return dump_json(self.decode(data, place))
+
+    def schema_id(self, data: bytes, place: Place) -> "int | UUID | None":  # noqa: ARG002 - most have none
+        """What the bytes or headers name as their schema, whether or not they can be decoded."""
+        return None
 
     @abstractmethod
     def encode(self, value: JsonValue, place: Place) -> bytes:

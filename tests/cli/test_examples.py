@@ -33,6 +33,8 @@ INPUTS = {
     "a.txt": b"one\n",
     "b.txt": b"two\n",
     "a.tsv": b"k1\tone\nk2\ttwo\n",
+    "a.json": b'{"id":1}\n{"id":2}\n',
+    "order.avsc": b'{"type":"record","name":"Order","fields":[{"name":"id","type":"long"}]}',
 }
 FOLLOWS = 3.0
 """Seconds after which a line that has no end is ended, as people do, by Ctrl-C."""
@@ -46,7 +48,10 @@ def value(n: int) -> bytes:
 def cluster() -> Iterator[FakeCluster]:
     """``orders`` has 900 records of the last two hours: JSON values, some errors, one key asked for."""
     now = int(time.time() * 1000)
-    with FakeCluster(1, topics={"orders": 3, "orders-eu": 1, "copy": 3, "a": 1, "b": 1}) as found:
+    topics = {"orders": 3, "orders-eu": 1, "copy": 3, "a": 1, "b": 1, "__consumer_offsets": 1}
+    with FakeCluster(1, topics=topics) as found:
+        row = Record("__consumer_offsets", 0, 0, now, 0, b"\0\1\0\1g\0\1t\0\0\0\3", None, ())
+        found.append("__consumer_offsets", 0, bytes(batch_of([row]).raw))
         for topic, partition in (("orders", 0), ("orders", 1), ("orders", 2), ("orders-eu", 0), ("a", 0)):
             rows = [
                 Record(

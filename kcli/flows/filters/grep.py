@@ -1,15 +1,20 @@
 """``--grep [!]FIELD:REGEX``: a regular expression on the bytes of key, value, a header or the topic's name.
 
 Fields: ``k:``, ``v:``, ``h:NAME=``, ``t:``. A null matches nothing, so its negation matches it. The syntax is Python's,
-on bytes: ``.`` is one byte, and letters beyond ASCII are their UTF-8 bytes.
+on bytes: ``.`` is one byte, and letters beyond ASCII are their UTF-8 bytes. Where ``-s`` names a serde for key or value,
+their text is looked at, as it would be printed.
 """
 
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kcli.flows.filters.batch_fields import BatchFields, Ranges
 from kcli.flows.filters.selection import Mask, both
+
+if TYPE_CHECKING:
+    from kcli.flows.filters.decoded import DecodedField
 
 _FLIPPED = bytes([1, 0]) + bytes(254)
 _SPECIAL = frozenset(b".^$*+?{}[]\\|()")
@@ -26,13 +31,14 @@ class Grep:
     pattern: re.Pattern[bytes]
     negated: bool
     literal: bool
+    decoded: "DecodedField | None" = None
 
     def keep(self, fields: BatchFields, mask: Mask) -> bool:
         """See Filter."""
         if self.field == "t":
             found = self.pattern.search(fields.where.topic.encode()) is not None
             return found is not self.negated
-        if self._is_nowhere(fields):
+        if self.decoded is None and self._is_nowhere(fields):
             if self.negated:
                 return True
             mask[:] = bytes(len(mask))
@@ -51,6 +57,8 @@ class Grep:
     def _hits(self, fields: BatchFields, mask: Mask) -> Mask:
         if self.field == "h":
             return self._header_hits(fields, mask)
+        if self.decoded is not None:
+            return self._decoded_hits(self.decoded, fields, mask)
         ranges, ends = fields.keys if self.field == "k" else fields.values, fields.record_ends
         if self.literal and self.pattern.pattern and ends is not None:
             return _literal_hits(fields.data, self.pattern.pattern, ranges, ends)
@@ -59,6 +67,10 @@ class Grep:
             wanted and start >= 0 and search(data[start:end]) is not None
             for wanted, start, end in zip(mask, *ranges, strict=True)
         )
+
+    def _decoded_hits(self, decoded: "DecodedField", fields: BatchFields, mask: Mask) -> Mask:
+        texts = (decoded.text(fields, index) if wanted else None for index, wanted in enumerate(mask))
+        return Mask(text is not None and self.pattern.search(text) is not None for text in texts)
 
     def _header_hits(self, fields: BatchFields, mask: Mask) -> Mask:
         counts = fields.columns.header_counts
@@ -79,8 +91,11 @@ def raw_name(name: str | bytes) -> bytes:
     return name.encode() if isinstance(name, str) else name
 
 
-def parse_grep(text: str) -> Grep:
-    """``!v:error`` and so on; ValueError with a sentence. Bytes that are not UTF-8 are what the shell handed over."""
+def parse_grep(text: str, key: "DecodedField | None" = None, value: "DecodedField | None" = None) -> Grep:
+    """``!v:error`` and so on; ValueError with a sentence. Bytes that are not UTF-8 are what the shell handed over.
+
+    ``key`` and ``value`` are those with a serde.
+    """
     negated = text.startswith("!")
     field, colon, rest = text.removeprefix("!").partition(":")
     if not colon or field not in ("k", "v", "h", "t"):
@@ -98,7 +113,8 @@ def parse_grep(text: str) -> Grep:
     except re.error as error:
         raise ValueError(f"{rest!r} is not a regular expression: {error}") from None
     literal = not _SPECIAL & set(raw)
-    return Grep(field, header.encode("utf-8", "surrogateescape"), pattern, negated, literal)
+    decoded = {"k": key, "v": value}.get(field)
+    return Grep(field, header.encode("utf-8", "surrogateescape"), pattern, negated, literal, decoded)
 
 
 def _literal_hits(data: bytes, needle: bytes, ranges: Ranges, ends: list[int]) -> Mask:

@@ -35,6 +35,8 @@ class Selection:
         if not self._filters or batch.is_control:
             return b""
         fields, mask = BatchFields(fetched), Mask(b"\1") * batch.count
+        if fetched.first > batch.base_offset or fetched.stop <= batch.last_offset:
+            both(mask, Mask(fetched.first <= fields.offset(n) < fetched.stop for n in range(batch.count)))
         return mask if all(one.keep(fields, mask) for one in self._filters) else None
 
 

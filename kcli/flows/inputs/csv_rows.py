@@ -1,8 +1,8 @@
 """``-i csv``: a header line, then records with any of the columns that ``consume -o csv`` writes, in any order.
 
 An empty key or value without quotes is null, ``""`` is empty; with a null marker only the marker is null. Where
-``key_encoding`` or ``value_encoding`` says ``base64`` it is that. A column that is missing is null (no headers, the time
-now). ``headers`` holds JSON as in ndjson.
+``key_encoding`` or ``value_encoding`` says ``base64`` it is that; a serde's name is for ``encoding.py``. A column that is
+missing is null (no headers, the time now). ``headers`` holds JSON as in ndjson.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ import re
 import msgspec
 
 from kcli.core.types import Header
+from kcli.flows.inputs.encoding import Encoding
 from kcli.flows.inputs.headers import HeaderBlocks
 from kcli.flows.inputs.item import BadInput, BadLine, InputError, InputRow, Item
 from kcli.flows.inputs.lines import LineFormat, null_of
-from kcli.flows.inputs.ndjson import bad_json, check_numbers, data_of, header_of
+from kcli.flows.inputs.ndjson import NOT_JSON, bad_json, check_numbers, header_of
 from kcli.flows.inputs.splitter import Splitter
 
 KNOWN = (
@@ -31,8 +32,16 @@ _USED = frozenset({"key", "value", "headers"})
 class CsvParser:
     """A record may go over several lines inside quotes; ``line`` is its first one."""
 
-    def __init__(self, blocks: HeaderBlocks, how: LineFormat, *, longest: int = 1 << 30) -> None:
+    def __init__(
+        self,
+        blocks: HeaderBlocks,
+        how: LineFormat,
+        *,
+        longest: int = 1 << 30,
+        encoding: Encoding | None = None,
+    ) -> None:
         self.header: bytes | None = None
+        self._encoding = encoding or Encoding()
         self._blocks = blocks
         self._how = how
         self._longest = longest
@@ -113,10 +122,10 @@ class CsvParser:
     def _data(self, field: Field, encoding: bytes, what: str) -> bytes | None:
         quoted, data = field
         if encoding:
-            return data_of(data.decode("utf-8", "replace"), encoding.decode("utf-8", "replace"), what)
+            return self._encoding.field(what, data, encoding.decode("utf-8", "replace"))
         if not (data or quoted or self._how.null_marker):
             return None
-        return null_of(data, self._how)
+        return self._encoding.text(what, null_of(data, self._how))
 
 
 def fields_of(raw: bytes) -> list[Field]:
@@ -165,7 +174,7 @@ def _number(text: bytes, what: str) -> int | None:
 def _headers(text: bytes) -> list[Header]:
     try:
         found = msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except NOT_JSON as error:
         raise BadLine(f"the headers are no JSON: {bad_json(error, text).reason}") from None
     if not isinstance(found, list) or not all(isinstance(one, list) for one in found):
         raise BadLine("the headers are no list of [name, value]")

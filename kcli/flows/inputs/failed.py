@@ -12,7 +12,7 @@ import msgspec
 
 from kcli.flows.inputs.item import BadInput, BadLine, InputRow, Parser
 from kcli.flows.inputs.lines import ParseLine
-from kcli.flows.inputs.ndjson import bad_json, data_of
+from kcli.flows.inputs.ndjson import NOT_JSON, bad_json, data_of
 
 
 class _Entry(msgspec.Struct):
@@ -31,7 +31,7 @@ def failed_reader(parser: Callable[[str], Parser]) -> ParseLine:
             return None
         try:
             entry = decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except NOT_JSON as error:
             raise bad_json(error, line) from None
         if entry.input is msgspec.UNSET:
             raise BadLine("it has no `input`: is it a line of a --failed file?")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from kcli.core.errors import ConfigError
 from kcli.flows.inputs.chunk import Chunk, Place, RowChunk, TextChunk
+from kcli.flows.inputs.encoding import Encoding, EncodingParser
 from kcli.flows.inputs.fingerprint import Fingerprint
 from kcli.flows.inputs.headers import HeaderBlocks
 from kcli.flows.inputs.item import BadInput, BadLine, InputRow, Item, Parser
@@ -27,7 +28,7 @@ _STDIN = 0
 @dataclass(frozen=True, slots=True)
 class InputFormat:
     """``kind`` is one of FORMATS, or ``pattern``; ``longest`` limits a record. ``keep``: what stood in the input is
-    wanted when it fails.
+    wanted when it fails. ``encoding``: what ``-s`` asks for, ``serdes`` as it was said.
     """
 
     kind: str = "lines"
@@ -36,6 +37,8 @@ class InputFormat:
     pattern: str = ""
     longest: int = 1 << 30
     keep: bool = False
+    encoding: Encoding = field(default_factory=Encoding)
+    serdes: str = ""
 
 
 @dataclass(slots=True)
@@ -161,6 +164,17 @@ def said(name: str) -> str:
 
 def parser_of(form: InputFormat) -> Parser:
     """The parser of a format, for one input."""
+    return _encoding(form, _parser_of(form))
+
+
+def _encoding(form: InputFormat, parser: Parser) -> Parser:
+    """What has no encodings of its own gives texts. The key of ``-k`` was encoded already."""
+    if not form.encoding or form.kind in ("ndjson", "kcat", "csv", "failed"):
+        return parser
+    return EncodingParser(parser, form.encoding, keys=form.how.key is None)
+
+
+def _parser_of(form: InputFormat) -> Parser:
     how, longest = form.how, form.longest
     wide = _INPUT_PER_RECORD * longest + (1 << 16)
     match form.kind:
@@ -169,11 +183,11 @@ def parser_of(form: InputFormat) -> Parser:
         case "ndjson":
             from kcli.flows.inputs.ndjson import ndjson_reader
 
-            return LineParser(ndjson_reader(form.blocks), longest=wide)
+            return LineParser(ndjson_reader(form.blocks, form.encoding), longest=wide)
         case "kcat":
             from kcli.flows.inputs.kcat import kcat_reader
 
-            return LineParser(kcat_reader(form.blocks), longest=wide)
+            return LineParser(kcat_reader(form.blocks, form.encoding), longest=wide)
         case "raw":
             from kcli.flows.inputs.raw import RawParser
 
@@ -181,7 +195,7 @@ def parser_of(form: InputFormat) -> Parser:
         case "csv":
             from kcli.flows.inputs.csv_rows import CsvParser
 
-            return CsvParser(form.blocks, how, longest=wide)
+            return CsvParser(form.blocks, how, longest=wide, encoding=form.encoding)
         case "file":
             from kcli.flows.inputs.whole_file import WholeFileParser
 
@@ -210,10 +224,8 @@ def _again(form: InputFormat, kind: str) -> Parser:
         raise BadLine(f"it came in a format {kind!r} that is not known here")
     from dataclasses import replace
 
-    parser = parser_of(replace(form, kind=kind))
-    if kind == "lines":
-        return _OneLine(form.how)
-    return parser
+    one = replace(form, kind=kind)
+    return _encoding(one, _OneLine(form.how)) if kind == "lines" else parser_of(one)
 
 
 class _OneLine:

@@ -12,19 +12,24 @@ from typing import Any
 import msgspec
 
 from kcli.core.types import Header
+from kcli.flows.inputs.encoding import Encoding
 from kcli.flows.inputs.headers import HeaderBlocks
 from kcli.flows.inputs.item import BadLine, InputRow
 from kcli.flows.inputs.lines import ParseLine
-from kcli.flows.inputs.ndjson import bad_json, check_numbers
+from kcli.flows.inputs.ndjson import NOT_JSON, bad_json, check_numbers
 
 
-def kcat_reader(blocks: HeaderBlocks) -> ParseLine:
-    """Reads a line; blank lines are passed over."""
+def kcat_reader(blocks: HeaderBlocks, encoding: Encoding | None = None) -> ParseLine:
+    """Reads a line; blank lines are passed over. Where ``-s`` names a serde any JSON is a key or payload."""
+    how = encoding or Encoding()
+
+    def data(value: Any, what: str, part: str) -> bytes | None:
+        return how.value(part, value, None) if how.asked(part) else _data(value, what)
 
     def parse(line: bytes, number: int) -> InputRow | None:
         if not line or line.isspace():
             return None
-        found = _decode(line)
+        found = _decode_exactly(line) if how else _decode(line)
         if not isinstance(found, dict):
             raise BadLine("it is no JSON object", 1)
         if "payload" not in found:
@@ -33,7 +38,7 @@ def kcat_reader(blocks: HeaderBlocks) -> ParseLine:
         timestamp = None if timestamp is not None and timestamp < 0 else timestamp
         check_numbers(timestamp, partition)
         headers = blocks.of(_headers(found.get("headers")))
-        key, value = _data(found.get("key"), "key"), _data(found["payload"], "payload")
+        key, value = data(found.get("key"), "key", "key"), data(found["payload"], "payload", "value")
         return InputRow(number, key, value, headers, timestamp, partition, line)
 
     return parse
@@ -42,11 +47,21 @@ def kcat_reader(blocks: HeaderBlocks) -> ParseLine:
 def _decode(line: bytes) -> Any:
     try:
         return msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except NOT_JSON as error:
         try:  # bytes that are no UTF-8 stand in it as they are
             return json.loads(line.decode("utf-8", "surrogateescape"))
-        except ValueError:
+        except (ValueError, RecursionError):
             raise bad_json(error, line) from None
+
+
+def _decode_exactly(line: bytes) -> Any:
+    """Numbers of any size as they are."""
+    from kcli.serde.json_text import parse_json
+
+    try:
+        return parse_json(line)
+    except ValueError:  # says less about it
+        return _decode(line)
 
 
 def _integer(found: dict[str, Any], name: str) -> int | None:

@@ -1,26 +1,28 @@
 """``-i ndjson``: one JSON object a line, the form that ``consume -o ndjson`` writes; restores it exactly.
 
 Read are ``key``, ``value``, ``headers``, ``timestamp`` and ``partition``; other keys are passed over. What is not
-text is base64 and says so (``output/record_json.py``). ``value`` must be there, so that JSON of another shape is not
-taken for a record with a null value.
+text is base64 and says so (``output/record_json.py``); what ``consume -s`` has decoded names its serde (``encoding.py``).
+``value`` must be there, so that JSON of another shape is not taken for a record with a null value.
 """
 
 from __future__ import annotations
 
-import binascii
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
 from kcli.core.types import Header
+from kcli.flows.inputs.encoding import Encoding, base64_bytes, text_bytes
 from kcli.flows.inputs.headers import HeaderBlocks
 from kcli.flows.inputs.item import BadLine, InputRow
 from kcli.flows.inputs.lines import ParseLine
 
 _BYTE = re.compile(r" ?\(byte (\d+)\)")
 _INT64 = 1 << 63
+NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What decoding raises: for ``bad_json``."""
 
 
 class _Line(msgspec.Struct):
@@ -33,21 +35,74 @@ class _Line(msgspec.Struct):
     value_encoding: str | None = None
 
 
-def ndjson_reader(blocks: HeaderBlocks) -> ParseLine:
+class _AnyLine(msgspec.Struct):
+    """The same with keys and values that may be anything, and are parsed without loss."""
+
+    value: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    key: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    headers: Sequence[Sequence[str | None]] | None = None
+    timestamp: int | None = None
+    partition: int | None = None
+    key_encoding: str | None = None
+    value_encoding: str | None = None
+
+
+_BYTES = (None, "base64")
+
+
+def ndjson_reader(blocks: HeaderBlocks, encoding: Encoding | None = None) -> ParseLine:
     """Reads a line; blank lines are passed over."""
     decode = msgspec.json.Decoder(_Line).decode
+    read_any = _any_reader(blocks, encoding or Encoding())
+    if encoding:
+        return read_any
 
     def parse(line: bytes, number: int) -> InputRow | None:
         if not line or line.isspace():
             return None
         try:
             found = decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except msgspec.ValidationError:
+            return read_any(line, number)
+        except NOT_JSON as error:
             raise bad_json(error, line) from None
+        if found.key_encoding not in _BYTES or found.value_encoding not in _BYTES:
+            return read_any(line, number)
         if found.value is msgspec.UNSET:
             raise BadLine("it has no `value`: is it a line of `kcli consume -o ndjson`?")
         key = data_of(found.key, found.key_encoding, "key")
         value = data_of(found.value, found.value_encoding, "value")
+        headers = blocks.of([header_of(one) for one in found.headers]) if found.headers else blocks.none
+        check_numbers(found.timestamp, found.partition)
+        return InputRow(number, key, value, headers, found.timestamp, found.partition, line)
+
+    return parse
+
+
+def _any_reader(blocks: HeaderBlocks, encoding: Encoding) -> ParseLine:
+    """Reads lines whose keys and values may be of any type."""
+    from kcli.serde.json_text import parse_json
+
+    decode: Callable[[bytes], _AnyLine] = msgspec.json.Decoder(_AnyLine).decode
+
+    def data(raw: msgspec.Raw | msgspec.UnsetType, named: str | None, part: str) -> bytes | None:
+        try:
+            value = None if raw is msgspec.UNSET else parse_json(bytes(raw))
+        except ValueError as error:
+            raise BadLine(f"the {part} is not JSON: {error}") from None
+        return encoding.value(part, value, named)
+
+    def parse(line: bytes, number: int) -> InputRow | None:
+        if not line or line.isspace():
+            return None
+        try:
+            found = decode(line)
+        except NOT_JSON as error:
+            raise bad_json(error, line) from None
+        if found.value is msgspec.UNSET:
+            raise BadLine("it has no `value`: is it a line of `kcli consume -o ndjson`?")
+        key = data(found.key, found.key_encoding, "key")
+        value = data(found.value, found.value_encoding, "value")
         headers = blocks.of([header_of(one) for one in found.headers]) if found.headers else blocks.none
         check_numbers(found.timestamp, found.partition)
         return InputRow(number, key, value, headers, found.timestamp, found.partition, line)
@@ -60,16 +115,10 @@ def data_of(text: str | None, encoding: str | None, what: str) -> bytes | None:
     if text is None:
         return None
     if encoding is None:
-        try:
-            return text.encode()
-        except UnicodeEncodeError:
-            raise BadLine(f"the {what} has half of a surrogate pair, which is no text") from None
+        return text_bytes(text, what)
     if encoding != "base64":
         raise BadLine(f"the {what} is encoded as {encoding!r}; read are text and base64")
-    try:
-        return binascii.a2b_base64(text, strict_mode=True)
-    except (binascii.Error, ValueError) as error:
-        raise BadLine(f"the {what} is not base64: {error}".lower()) from None
+    return base64_bytes(text, what)
 
 
 def check_numbers(timestamp: int | None, partition: int | None) -> None:
@@ -84,6 +133,8 @@ def bad_json(error: Exception, line: bytes) -> BadLine:
     """What is wrong with a line, in the words of the decoder, with the column where it knows one."""
     if isinstance(error, UnicodeDecodeError):
         return BadLine("it is not UTF-8", error.start + 1)
+    if isinstance(error, RecursionError):
+        return BadLine("the JSON is nested too deeply")
     text = str(error)
     if "truncated" in text:
         return BadLine("the JSON is cut off", len(line) + 1)

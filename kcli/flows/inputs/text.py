@@ -14,7 +14,9 @@ from kcli.flows.inputs.source import END, IDLE, STOPPED, Source
 
 BUFFER_BYTES = 1 << 22  # so much is kept of a line, at least
 _FIRST_BYTES = 1 << 17
-_USUAL_BYTES = 1 << 20  # lines that fit need no more: what was read is still in the processor's cache when it is encoded
+_USUAL_BYTES = (
+    1 << 20
+)  # lines that fit need no more: what was read is still in the processor's cache when it is encoded
 _ENOUGH = 1 << 18  # bytes after which a region is handed out although more waits
 
 

@@ -52,7 +52,7 @@ def _parse(text: str, common: str, source: str) -> Address:
         parts, port = urlsplit(""), None
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
         raise ConfigError(
-            f"schema.registry.url={_without_secrets(text)!r} is no address",
+            f"schema.registry.url={without_secrets(text)!r} is no address",
             why="it is http or https, a host, and perhaps a port and a path",
             do="http://HOST:8081, for example",
         )
@@ -114,6 +114,7 @@ def _refuse_plaintext(address: Address) -> None:
         )
 
 
-def _without_secrets(text: str) -> str:
+def without_secrets(text: str) -> str:
+    """``schema.registry.url`` without names and passwords. Several addresses with such become one: no part may leak."""
     scheme, mark, rest = text.partition("://")
     return f"{scheme}{mark}(hidden)@{rest.rpartition('@')[2]}" if "@" in rest else text

@@ -1,7 +1,7 @@
 """Options of the registry client, under the names that Confluent's clients use. Pure.
 
 Their declaration is that of ``kcli.core.options``, so that help, checks and hiding of secrets are the same. They are no
-options of a Kafka client: whoever gathers keys asks ``is_registry_key`` first.
+options of a Kafka client: whoever gathers keys asks ``is_registry_key`` (``keys.py``) first.
 """
 
 import dataclasses
@@ -100,11 +100,6 @@ def _spellings() -> dict[str, dataclasses.Field[Any]]:
         for spelling in (key_of(field.name), *field.metadata["aliases"]):
             table[spelling] = field
     return table
-
-
-def is_registry_key(key: str) -> bool:
-    """Whether ``key`` is about the registry, spelled well or not."""
-    return key in _spellings() or key.startswith(("schema.registry.", "basic.auth.", "bearer.auth."))
 
 
 def registry_field(key: str, origin: str = "") -> dataclasses.Field[Any]:

@@ -133,3 +133,10 @@ def test_what_kcat_users_mean_by_o() -> None:
         assert looks_like_offset(word)
     for word in OUTPUT.words:
         assert not looks_like_offset(word)
+
+
+def test_completions_offer_every_serde() -> None:
+    from kcli.commands._params import SERDES
+    from kcli.serde import NAMES
+
+    assert SERDES == NAMES

@@ -5,13 +5,16 @@ import csv
 import io
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kcli.core.consumer.fetched import FetchedBatch
+from kcli.core.records import render_ops as op
 from kcli.core.records.batch import RecordBatch
 from kcli.core.types import Record
 from kcli.output.decoding import Decoders
@@ -28,6 +31,7 @@ from kcli.output.records import (
     ValueFormatter,
 )
 from kcli.output.template import Template
+from kcli.serde import DecodeError, Place, Serde
 from tests.batches import batch_of, fetched_of
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -164,16 +168,34 @@ def test_the_append_time_is_that_of_the_batch() -> None:
 # --- decoders --------------------------------------------------------------------------------------------
 
 
-class Number:
-    """Decodes four bytes to an object, or to text where a header says so."""
+class Number(Serde):
+    """Decodes four bytes to an object, or to text where a header says so; the first two are the id of its schema."""
 
     name = "number"
+    seen: list[Place]
 
-    def __call__(self, data: bytes, headers: object) -> object:
+    def __init__(self, *, names_schemas: bool = False) -> None:
+        self.names_schemas = names_schemas
+        self.seen = []
+
+    def decode(self, data: bytes, place: Place) -> object:
+        self.seen.append(place)
         if len(data) != 4:
-            raise ValueError("not four bytes")
+            raise DecodeError(f"the {place.part} is no number", why="not four bytes", do="look at it")
         number = int.from_bytes(data, "big")
-        return f"text {number}" if headers else {"n": number}
+        return f"text {number}" if place.headers else {"n": number}
+
+    def decode_text(self, data: bytes, place: Place) -> str:
+        found = self.decode(data, place)
+        return found if isinstance(found, str) else json.dumps(found, separators=(",", ":"))
+
+    def schema_id(self, data: bytes, place: Place) -> int | UUID | None:
+        if data[:1] == b"\xff":
+            return UUID(int=7)
+        return int.from_bytes(data[:2], "big") if data[0] == 0 else None
+
+    def encode(self, value: object, place: Place) -> bytes:
+        raise NotImplementedError
 
 
 DECODED = [
@@ -181,41 +203,89 @@ DECODED = [
     Record("j", 0, 1, STAMP, 0, b"key", bytes([0, 0, 1, 1]), (("text", b""),)),
     Record("j", 0, 2, STAMP, 0, b"key", b"\xff bad"),
     Record("j", 0, 3, STAMP, 0, b"key", None),
+    Record("j", 0, 4, STAMP, 0, b"key", b'"bad"'),
 ]
 
 
-def decoded(make: Callable[[Decoders], Formatter]) -> tuple[list[bytes], int]:
-    decoders = Decoders(value=Number())
-    return shown(make(decoders), fetched_of(DECODED)).splitlines(), decoders.failed
+def decoded(make: Callable[[Decoders], Formatter], serde: Number | None = None) -> tuple[list[bytes], int]:
+    decoders = Decoders(value=serde or Number())
+    return shown(make(decoders), fetched_of(DECODED)).splitlines(), decoders.undecoded[op.VALUE].count
+
+
+def values_of(lines: list[bytes]) -> list[bytes]:
+    return [line.split(b'"value":')[1].split(b',"headers"')[0] for line in lines]
 
 
 def test_decoded_values_are_json_in_json_and_say_by_what() -> None:
     lines, failed = decoded(NdjsonFormatter)
-    values = [line.split(b'"value":')[1].split(b',"headers"')[0] for line in lines]
-    assert values == [
+    assert values_of(lines) == [
         b'{"n":256},"value_encoding":"number"',
         b'"text 257","value_encoding":"number"',
         b'"/yBiYWQ=","value_encoding":"base64"',
         b"null",
+        b'"\\"bad\\"","value_encoding":"str"',
     ]
-    assert failed == 1
+    assert failed == 2
     assert all(b'"key":"key","value"' in line for line in lines)
 
 
+def test_the_schema_s_id_is_there_also_where_nothing_could_be_decoded() -> None:
+    lines, _ = decoded(NdjsonFormatter, Number(names_schemas=True))
+    ids = [json.loads(line)["value_schema_id"] for line in lines]
+    assert ids == [0, 0, str(UUID(int=7)), None, None]
+    assert all(b"key_schema_id" not in line for line in lines)
+
+
 def test_decoded_values_are_text_elsewhere() -> None:
-    texts = [b'{"n":256}', b"text 257", b"\xff bad", b""]
-    assert decoded(lambda d: ValueFormatter(b"\n", b"", d)) == (texts, 1)
-    assert decoded(lambda d: TemplateFormatter(Template("%v\\n"), d)) == (texts, 1)
+    texts = [b'{"n":256}', b"text 257", b"\xff bad", b"", b'"bad"']
+    assert decoded(lambda d: ValueFormatter(b"\n", b"", d)) == (texts, 2)
+    assert decoded(lambda d: TemplateFormatter(Template("%v\\n"), d)) == (texts, 2)
     assert decoded(lambda d: TemplateFormatter(Template("%v{hex}\\n"), d))[0][0] == b"00000100"
-    rows, _ = decoded(lambda d: TableFormatter(headers=False, topics=1, width=None, decoders=d))
-    assert [row.split()[4] for row in rows] == [b'{"n":256}', b"text", b"\\xff", "∅".encode()]
+    assert decoded(lambda d: TemplateFormatter(Template("%v{json}\\n"), d))[0][1] == b'"text 257"'
+    rows, failed = decoded(lambda d: TableFormatter(headers=False, topics=1, width=None, decoders=d))
+    assert [row.split()[4] for row in rows] == [b'{"n":256}', b"text", b"\\xff", "∅".encode(), b'"bad"']
+    assert failed == 2
     rows, _ = decoded(lambda d: CsvFormatter(b"", headers=False, decoders=d))
     assert rows[0].split(b",", 5)[5] == b'"{""n"":256}",[],,number'
     assert rows[2].split(b",", 5)[5] == b"/yBiYWQ=,[],,base64"
+    assert rows[4].split(b",", 5)[5] == b'"""bad""",[],,str'
     lines, _ = decoded(lambda d: KcatFormatter(lambda _where: 1, d))
     assert lines[0].endswith(b'"payload":{"n":256}}')
 
 
 def test_decoding_twice_counts_once_a_record() -> None:
-    """CSV asks for value and its encoding: one record that cannot be decoded is one failure."""
-    assert decoded(lambda d: CsvFormatter(b"", headers=False, decoders=d))[1] == 1
+    """CSV asks for value and its encoding, a format may ask for text and JSON: a record is one failure."""
+    assert decoded(lambda d: CsvFormatter(b"", headers=False, decoders=d))[1] == 2
+    assert decoded(lambda d: TemplateFormatter(Template("%v %v{json} %s\\n"), d))[1] == 2
+
+
+def test_only_what_is_written_is_decoded_and_counted() -> None:
+    serde = Number()
+    decoders = Decoders(value=serde)
+    formatter, fetched = NdjsonFormatter(decoders), fetched_of(DECODED)
+    formatter.batch(fetched, 1, b"")
+    assert len(serde.seen) == 1
+    formatter.batch(fetched, None, bytes([0, 1, 0, 0, 0]))
+    formatter.batch(replace(fetched, first=1, stop=3), None, b"")
+    assert len(serde.seen) == 4
+    assert decoders.undecoded[op.VALUE].count == 1
+    assert decoders.undecoded[op.VALUE].first == "j-0@2: the value is no number: not four bytes; look at it"
+
+
+def test_a_serde_is_told_where_the_bytes_stand() -> None:
+    key, value = Number(), Number()
+    decoders = Decoders(key, value)
+    NdjsonFormatter(decoders).batch(fetched_of(DECODED[1:2]), None, b"")
+    TableFormatter(headers=False, topics=1, width=None, decoders=decoders).batch(
+        fetched_of(DECODED[1:2]), None, b""
+    )
+    headers = (("text", b""),)
+    assert key.seen == [Place("j", "key", headers, b"key")] * 2
+    assert value.seen == [Place("j", "value", headers, b"key")] * 2
+
+
+def test_the_end_of_a_transaction_is_not_decoded() -> None:
+    serde = Number()
+    for make in (NdjsonFormatter, lambda d: TableFormatter(headers=False, topics=1, width=None, decoders=d)):
+        shown(make(Decoders(serde, serde)), marker(1))
+    assert serde.seen == []

@@ -149,3 +149,39 @@ def test_options_of_each_client_and_own_flags() -> None:
 def test_every_value_has_an_origin() -> None:
     found = resolve(Sources(properties=["linger.ms=3"], flags={"bootstrap.servers": "h:1"}))
     assert origin_lines(found) == ["bootstrap.servers = h:1 (a flag)", "linger.ms = 3.0 (-X)"]
+
+
+def test_options_of_the_registry_are_apart_and_come_from_everywhere() -> None:
+    found = resolved(
+        SAYERS[0][1],
+        {"read_file": {"f": "schema.registry.url=http://f\nschema.registry.timeout.ms=7"}.__getitem__},
+        {"files": ["f"], "properties": ["basic.auth.user.info=me:secret"]},
+        {"environ": {"KCLI_X_SCHEMA_REGISTRY_URL": "http://e", "KCLI_X_SCHEMA_REGISTRY_MAX_RETRIES": "1"}},
+    )
+    assert set(found.values) == {"bootstrap_servers"}
+    assert found.registry == {
+        "schema_registry_url": "http://f",
+        "schema_registry_request_timeout_ms": 7,
+        "basic_auth_user_info": "me:secret",
+        "schema_registry_max_retries": 1,
+    }
+    assert found.registry_origins["schema_registry_url"] == "f:1"
+    assert found.registry_origins["schema_registry_max_retries"] == "KCLI_X_SCHEMA_REGISTRY_MAX_RETRIES"
+    assert [text for text in found.warnings if "basic.auth.user.info on the command line" in text]
+    assert "basic.auth.user.info = (hidden) (-X)" in origin_lines(found)
+    assert "schema.registry.url = http://f (f:1)" in origin_lines(found)
+    assert found.options(ProducerOptions).bootstrap_servers == "flag:1"
+
+
+def test_what_the_registry_s_address_has_of_secrets_is_not_shown() -> None:
+    url = "schema.registry.url=http://me:secret@a,http://b"
+    found = resolved(SAYERS[0][1], {"properties": [url]})
+    assert [line for line in origin_lines(found) if "(hidden)@" in line]
+    assert "schema.registry.url on the command line" in found.warnings[0]
+    assert "secret" not in " ".join(origin_lines(found)).replace("secrets", "")
+
+
+def test_an_unknown_option_of_the_registry_is_an_error() -> None:
+    with pytest.raises(ConfigError, match=r"schema\.registry\.ulr") as caught:
+        resolved(SAYERS[0][1], {"properties": ["schema.registry.ulr=x"]})
+    assert "schema.registry.url" in caught.value.do

@@ -1,5 +1,6 @@
 """How records name their schema, and whose framing it is when it is not Confluent's."""
 
+from pathlib import Path
 from uuid import UUID
 
 import pytest
@@ -8,6 +9,8 @@ from hypothesis import strategies as st
 
 from kcli.serde import DecodeError, Place, schema_id_of
 from kcli.serde.framing import Framed, frame, unframe
+from tests.registry.server import FakeRegistry
+from tests.unit.serde.schemas import serde
 
 GUID = UUID("89791762-2336-4186-9674-299b90a802e2")
 VALUE = Place("t")
@@ -106,3 +109,14 @@ def test_frames_come_back(schema_id: int, payload: bytes, path: list[int]) -> No
     assert unframe(frame(schema_id, payload), VALUE) == Framed(schema_id, payload)
     framed = unframe(frame(schema_id, payload, tuple(path)), VALUE, with_path=True)
     assert framed == Framed(schema_id, payload, tuple(path))
+
+
+def test_a_serde_tells_the_schema_of_bytes_that_it_cannot_decode(tmp_path: Path) -> None:
+    (tmp_path / "s.avsc").write_text('"int"')
+    framed, bare = serde("avro", FakeRegistry()), serde(f"avro:file={tmp_path / 's.avsc'}")
+    assert (framed.names_schemas, bare.names_schemas, serde("int").names_schemas) == (True, False, False)
+    data = b"\0\0\0\0\7garbage"
+    assert framed.schema_id(data, Place("t")) == 7
+    assert framed.schema_id(b"{}", Place("t")) is None
+    assert bare.schema_id(data, Place("t")) is None
+    assert serde("int").schema_id(data, Place("t")) is None

@@ -1,0 +1,167 @@
+"""From what stands in the input to the bytes of keys and values, where ``-s`` or the input itself names a serde. Pure.
+
+Text formats (lines, raw, file, patterns) give texts; NDJSON and kcat's lines give JSON; CSV gives texts. An input that
+names ``str``, ``hex`` or ``base64`` as encoding means the bytes themselves, whatever ``-s`` says: that is how
+``consume`` writes what it could not decode. What a serde refuses is bad input.
+"""
+
+from __future__ import annotations
+
+import binascii
+from typing import TYPE_CHECKING, Any
+
+from kcli.flows.inputs.item import BadInput, BadLine, InputRow, Item, Parser
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kcli.serde.opening import Serdes
+    from kcli.serde.serde import Serde
+
+
+class Encoding:
+    """For the records of ``topic``. Without ``serdes`` bytes are as they stand, unless the input says otherwise."""
+
+    def __init__(self, serdes: Serdes | None = None, topic: str = "") -> None:
+        self._topic = topic
+        self._asked: dict[str, Serde | None] = {"key": None, "value": None}
+        if serdes is not None:
+            self._asked = {"key": serdes.key, "value": serdes.value}
+        self._named: dict[str, Serde] = {}
+
+    def __bool__(self) -> bool:
+        """Whether ``-s`` names any serde."""
+        return any(self._asked.values())
+
+    def asked(self, part: str) -> bool:
+        """Whether ``-s`` names one for ``key`` or ``value``."""
+        return self._asked[part] is not None
+
+    def text(self, part: str, data: bytes | None) -> bytes | None:
+        """The bytes that a text means; BadLine."""
+        serde = self._asked[part]
+        if serde is None or data is None:
+            return data
+        return self._written(serde.encode_text, data, part)
+
+    def field(self, part: str, data: bytes, encoding: str) -> bytes:
+        """The bytes of a text whose encoding the input names; BadLine."""
+        if encoding in _AS_BYTES:
+            return _AS_BYTES[encoding](_utf8(data, part), part)
+        return self._written(self._serde(part, encoding).encode_text, data, part)
+
+    def value(self, part: str, value: Any, encoding: str | None) -> bytes | None:
+        """The bytes of a JSON value whose encoding the input may name; BadLine. Null is null unless it is named."""
+        if encoding is None:
+            if value is None:
+                return None
+            serde = self._asked[part]
+            if serde is None:
+                return text_bytes(_string(value, part), part)
+            return self._written(serde.encode, value, part)
+        if encoding in _AS_BYTES:
+            return None if value is None else _AS_BYTES[encoding](_string(value, part), part)
+        return self._written(self._serde(part, encoding).encode, value, part)
+
+    def _serde(self, part: str, encoding: str) -> Serde:
+        """The one of ``-s``: what was read by one serde may be written by another. Else the one that is named."""
+        asked = self._asked[part]
+        if asked is not None:
+            return asked
+        found = self._named.get(encoding)
+        if found is None:
+            found = self._named[encoding] = _plain(part, encoding)
+        return found
+
+    def _written(self, encode: Callable[..., bytes], value: Any, part: str) -> bytes:
+        from kcli.serde.errors import EncodeError
+        from kcli.serde.serde import Place
+
+        try:
+            return encode(value, Place(self._topic, part))
+        except EncodeError as error:
+            raise BadLine(str(error)) from None
+
+
+def _plain(part: str, encoding: str) -> Serde:
+    from kcli.serde.names import NAMES, PLAIN, SerdeSpec, SerdeSpecs
+    from kcli.serde.opening import open_serdes
+
+    if encoding not in PLAIN:
+        hint = f"give -s {part}={encoding}" if encoding in NAMES else "no serde has this name"
+        raise BadLine(f"the {part} is encoded as {encoding!r}: {hint}")
+    serde = open_serdes(SerdeSpecs(value=SerdeSpec(encoding)), writing=True).value
+    assert serde is not None
+    return serde
+
+
+class EncodingParser:
+    """Gives what ``parser`` gives, with the texts of its rows encoded. ``keys``: those of the input are texts, too."""
+
+    def __init__(self, parser: Parser, encoding: Encoding, *, keys: bool) -> None:
+        self._parser = parser
+        self._encoding = encoding
+        self._keys = keys
+
+    def feed(self, data: bytes) -> list[Item]:
+        """See Parser."""
+        return [self._encoded(item) for item in self._parser.feed(data)]
+
+    def finish(self) -> list[Item]:
+        """See Parser."""
+        return [self._encoded(item) for item in self._parser.finish()]
+
+    def _encoded(self, item: Item) -> Item:
+        if isinstance(item, BadInput):
+            return item
+        try:
+            return self._row(item)
+        except BadLine as bad:
+            return BadInput(item.line, bad.column, bad.reason, item.raw)
+
+    def _row(self, row: InputRow) -> InputRow:
+        key = self._encoding.text("key", row.key) if self._keys else row.key
+        return row._replace(key=key, value=self._encoding.text("value", row.value))
+
+
+def text_bytes(text: str, what: str) -> bytes:
+    """A string of JSON as UTF-8."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise BadLine(f"the {what} has half of a surrogate pair, which is no text") from None
+
+
+def base64_bytes(text: str, what: str) -> bytes:
+    """What a string in base64 stands for."""
+    try:
+        return binascii.a2b_base64(text, strict_mode=True)
+    except (binascii.Error, ValueError) as error:
+        raise BadLine(f"the {what} is not base64: {error}".lower()) from None
+
+
+def _hex_bytes(text: str, what: str) -> bytes:
+    try:
+        return bytes.fromhex(text)
+    except ValueError as error:
+        raise BadLine(f"the {what} is not hexadecimal: {error}") from None
+
+
+_AS_BYTES: dict[str, Callable[[str, str], bytes]] = {
+    "str": text_bytes,
+    "base64": base64_bytes,
+    "hex": _hex_bytes,
+}
+
+
+def _string(value: Any, what: str) -> str:
+    if not isinstance(value, str):
+        raise BadLine(f"the {what} is no string: give -s {what}=json, or another serde that writes it")
+    return value
+
+
+def _utf8(data: bytes, what: str) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise BadLine(f"the {what} is not UTF-8") from None

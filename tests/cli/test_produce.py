@@ -402,7 +402,7 @@ def test_c4_a_run_that_is_suspended_goes_on(cluster: FakeCluster) -> None:
         process.stdin.write(b"a\n")
         process.stdin.flush()
         cluster.wait_until(lambda: values(cluster) == [b"a"], PATIENCE)
-        process.send_signal(signal.SIGTSTP)
+        process.send_signal(signal.SIGSTOP)  # SIGTSTP stops nothing where nobody has job control
         os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
         process.stdin.write(b"b\n")
         process.stdin.flush()

@@ -192,17 +192,10 @@ def test_f11_committed_records_end_before_an_open_transaction(kafka: Kafka) -> N
         assert values(read_until(consumer, len)) == [b"behind"]
 
 
-def made_anew(kafka: Kafka, topic: str, partitions: int, reader: Consumer) -> None:
-    """Deletes and creates; the name is free again after a moment.
-
-    The reader polls in between: before Kafka 3.1 a fetch has no topic id, and what happens to a topic between two polls
-    shows only when metadata are asked for again.
-    """
+def made_anew(kafka: Kafka, topic: str, partitions: int) -> None:
+    """Deletes and creates; the name is free again after a moment."""
     with Admin(bootstrap_servers=kafka.bootstrap) as admin:
         assert admin.delete_topics([topic]) == {topic: None}
-        if kafka.version != "unknown" and tuple(map(int, kafka.version.split(".")[:2])) < (3, 1):
-            for _ in range(5):
-                assert not reader.poll(0.2)
         end = time.monotonic() + PATIENCE
         while admin.create_topics([TopicSpec(topic, partitions, 1)])[topic] is not None:
             assert time.monotonic() < end
@@ -218,7 +211,7 @@ def test_b8_a_topic_that_is_created_anew_is_not_read_on(kafka: Kafka, partitions
     with Consumer(bootstrap_servers=kafka.bootstrap) as consumer:
         consumer.assign({TopicPartition(topic, number): Span(0) for number in range(2)})
         read_until(consumer, len)
-        made_anew(kafka, topic, partitions, consumer)
+        made_anew(kafka, topic, partitions)
         send(kafka, old, *[b"new"] * 5)
         with pytest.raises(DataLossError, match="deleted and created anew"):
             read_until(consumer, len)

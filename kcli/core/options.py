@@ -283,27 +283,51 @@ def key_of(name: str) -> str:
     return name.replace("_", ".")
 
 
-@functools.cache
-def _spellings() -> dict[str, dataclasses.Field[Any]]:
-    table: dict[str, dataclasses.Field[Any]] = {}
-    for options in ALL_OPTIONS:
-        for field in dataclasses.fields(options):
-            for spelling in (key_of(field.name), *field.metadata["aliases"]):
-                table[spelling] = field
-    return table
+class Vocabulary:
+    """The options of some classes under all their spellings. ``whose`` they are is told of a key that is none of them,
+    with ``hint`` where nothing is near.
+    """
+
+    def __init__(self, kinds: Iterable[type[Any]], whose: str, hint: str = "") -> None:
+        self._kinds = tuple(kinds)
+        self._whose = whose
+        self._hint = hint
+
+    @functools.cached_property
+    def fields(self) -> dict[str, dataclasses.Field[Any]]:
+        """Each option by each of its spellings."""
+        return {
+            spelling: field
+            for options in self._kinds
+            for field in dataclasses.fields(options)
+            for spelling in (key_of(field.name), *field.metadata["aliases"])
+        }
+
+    def field_of(self, key: str, origin: str = "") -> dataclasses.Field[Any]:
+        """The option that ``key`` spells; ConfigError with the nearest name for an unknown one."""
+        field = self.fields.get(key)
+        if field is not None:
+            return field
+        near = difflib.get_close_matches(key, self.fields, 1)
+        raise ConfigError(
+            f"unknown option {key!r}" + (f" in {origin}" if origin else ""),
+            why=f"no option of {self._whose} has this name",
+            do=f"did you mean {near[0]!r}?"
+            if near
+            else self._hint or f"there are {', '.join(sorted(self.fields))}",
+        )
+
+    def parse_pairs(self, pairs: Iterable[tuple[str, str, str]]) -> dict[str, Any]:
+        """Typed values by field name from (key, text, origin) triples; a later one wins."""
+        values: dict[str, Any] = {}
+        for key, text, origin in pairs:
+            field = self.field_of(key, origin)
+            values[field.name] = parse_value(field, text, origin)
+        return values
 
 
-def field_of(key: str, origin: str = "") -> dataclasses.Field[Any]:
-    """The option that ``key`` spells; ConfigError with the nearest name for an unknown one."""
-    field = _spellings().get(key)
-    if field is not None:
-        return field
-    near = difflib.get_close_matches(key, _spellings(), 1)
-    raise ConfigError(
-        f"unknown option {key!r}" + (f" in {origin}" if origin else ""),
-        why="no option of a client has this name",
-        do=f"did you mean {near[0]!r}?" if near else "`kcli help options` lists them all",
-    )
+_CLIENTS = Vocabulary(ALL_OPTIONS, "a client", "`kcli help options` lists them all")
+field_of = _CLIENTS.field_of
 
 
 def parse_value(field: dataclasses.Field[Any], text: str, origin: str = "") -> Any:
@@ -358,13 +382,8 @@ def _parse_choice(text: str, choices: tuple[str, ...]) -> str:
 
 
 def parse_pairs(pairs: Iterable[tuple[str, str, str]]) -> dict[str, Any]:
-    """Typed values by field name from (key, text, origin) triples; a later one wins."""
-    values: dict[str, Any] = {}
-    for key, text, origin in pairs:
-        if key not in IGNORED_KEYS:
-            field = field_of(key, origin)
-            values[field.name] = parse_value(field, text, origin)
-    return values
+    """Typed values by field name from (key, text, origin) triples; a later one wins. Java's own keys are passed over."""
+    return _CLIENTS.parse_pairs(pair for pair in pairs if pair[0] not in IGNORED_KEYS)
 
 
 def given(kind: type[O], options: O | None, values: Mapping[str, Any]) -> O:

@@ -5,14 +5,11 @@ options of a Kafka client: whoever gathers keys asks ``is_registry_key`` (``keys
 """
 
 import dataclasses
-import difflib
-import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kcli.core.errors import ConfigError
-from kcli.core.options import key_of, option, parse_value
+from kcli.core.options import Vocabulary, option
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,32 +90,6 @@ class RegistryOptions:
         return cls(**{name: value for name, value in values.items() if name in names})
 
 
-@functools.cache
-def _spellings() -> dict[str, dataclasses.Field[Any]]:
-    table: dict[str, dataclasses.Field[Any]] = {}
-    for field in dataclasses.fields(RegistryOptions):
-        for spelling in (key_of(field.name), *field.metadata["aliases"]):
-            table[spelling] = field
-    return table
-
-
-def registry_field(key: str, origin: str = "") -> dataclasses.Field[Any]:
-    """The option that ``key`` spells; ConfigError with the nearest name for an unknown one."""
-    field = _spellings().get(key)
-    if field is not None:
-        return field
-    near = difflib.get_close_matches(key, _spellings(), 1)
-    raise ConfigError(
-        f"unknown option {key!r}" + (f" in {origin}" if origin else ""),
-        why="no option of the schema registry has this name",
-        do=f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sorted(_spellings()))}",
-    )
-
-
-def parse_registry_pairs(pairs: Iterable[tuple[str, str, str]]) -> dict[str, Any]:
-    """Typed values by field name from (key, text, origin) triples; a later one wins."""
-    values: dict[str, Any] = {}
-    for key, text, origin in pairs:
-        field = registry_field(key, origin)
-        values[field.name] = parse_value(field, text, origin)
-    return values
+_REGISTRY = Vocabulary((RegistryOptions,), "the schema registry")
+registry_field = _REGISTRY.field_of
+parse_registry_pairs = _REGISTRY.parse_pairs

@@ -121,7 +121,7 @@ def test_the_manual_names_every_serde_and_argument(project_text) -> None:
 
 
 def test_the_manual_names_every_option_of_the_registry(project_text) -> None:
-    from kcli.serde.registry.options import _spellings
+    from kcli.serde.registry.options import _REGISTRY
 
     page = project_text("docs/serdes.md")
-    assert [key for key in _spellings() if f"`{key}`" not in page] == []
+    assert [key for key in _REGISTRY.fields if f"`{key}`" not in page] == []

@@ -23,33 +23,46 @@ def tls_context(options: ClientOptions) -> ssl.SSLContext | None:
     """The context for these options, None for plaintext; ConfigError names the file that cannot be used."""
     if options.security_protocol != "SSL":
         return None
+    return context_of(
+        "ssl",
+        options.ssl_ca_location,
+        options.ssl_certificate_location,
+        options.ssl_key_location,
+        None,
+        check_hostname=options.ssl_endpoint_identification_algorithm != "none",
+    )
+
+
+def context_of(
+    prefix: str, authorities: str, certificate: str, key: str, password: str | None, *, check_hostname: bool
+) -> ssl.SSLContext:
+    """A client's context from PEM files, ``""`` for none. ConfigError names the file that cannot be used.
+
+    ``prefix`` is what the options' names begin with. ``password`` None: OpenSSL asks for that of an encrypted key.
+    """
     import ssl
 
     try:
-        context = ssl.create_default_context(cafile=options.ssl_ca_location or None)
+        context = ssl.create_default_context(cafile=authorities or None)
     except (OSError, ssl.SSLError) as error:
         raise ConfigError(
-            f"cannot read the authorities in {options.ssl_ca_location}",
+            f"cannot read the authorities in {authorities}",
             why=str(error),
-            do="ssl.ca.location must name a PEM file",
+            do=f"{prefix}.ca.location must name a PEM file",
         ) from None
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    if options.ssl_endpoint_identification_algorithm == "none":
+    if not check_hostname:
         context.check_hostname = False
-    if options.ssl_certificate_location:
-        _load_certificate(context, options)
+    if certificate:
+        try:
+            context.load_cert_chain(certificate, key or None, password)
+        except (OSError, ValueError) as error:
+            raise ConfigError(
+                f"cannot use the certificate {certificate}",
+                why=str(error),
+                do=f"{prefix}.certificate.location and {prefix}.key.location must be PEM files that belong together",
+            ) from None
     return context
-
-
-def _load_certificate(context: ssl.SSLContext, options: ClientOptions) -> None:
-    try:
-        context.load_cert_chain(options.ssl_certificate_location, options.ssl_key_location or None)
-    except (OSError, ValueError) as error:
-        raise ConfigError(
-            f"cannot use the certificate {options.ssl_certificate_location}",
-            why=str(error),
-            do="ssl.certificate.location and ssl.key.location must be PEM files that belong together",
-        ) from None
 
 
 def tls_error(error: OSError, where: str) -> KcliError:

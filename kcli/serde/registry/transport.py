@@ -11,7 +11,7 @@ import random
 import time
 from typing import TYPE_CHECKING, Any, Protocol
 
-from kcli.core.errors import AuthError, ConfigError
+from kcli.core.errors import AuthError
 from kcli.serde.errors import RegistryAuthError, RegistryError, RegistryUnreachableError, SchemaNotFoundError
 
 if TYPE_CHECKING:
@@ -204,34 +204,16 @@ class Connector:
 
 
 def _tls_context(options: RegistryOptions) -> ssl.SSLContext:
-    import ssl
+    from kcli.core.net.tls import context_of
 
-    try:
-        context = ssl.create_default_context(cafile=options.schema_registry_ssl_ca_location or None)
-    except (OSError, ssl.SSLError) as error:
-        raise ConfigError(
-            f"cannot read the authorities in {options.schema_registry_ssl_ca_location}",
-            why=str(error),
-            do="schema.registry.ssl.ca.location must name a PEM file",
-        ) from None
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    if options.schema_registry_ssl_endpoint_identification_algorithm == "none":
-        context.check_hostname = False
-    if options.schema_registry_ssl_certificate_location:
-        try:
-            context.load_cert_chain(
-                options.schema_registry_ssl_certificate_location,
-                options.schema_registry_ssl_key_location or None,
-                # Never None: OpenSSL would ask on the terminal for the password of an encrypted key.
-                options.schema_registry_ssl_key_password,
-            )
-        except (OSError, ValueError) as error:
-            raise ConfigError(
-                f"cannot use the certificate {options.schema_registry_ssl_certificate_location}",
-                why=str(error),
-                do="schema.registry.ssl.certificate.location and .key.location must be PEM files that belong together",
-            ) from None
-    return context
+    return context_of(
+        "schema.registry.ssl",
+        options.schema_registry_ssl_ca_location,
+        options.schema_registry_ssl_certificate_location,
+        options.schema_registry_ssl_key_location,
+        options.schema_registry_ssl_key_password,  # never None: nobody is asked on the terminal
+        check_hostname=options.schema_registry_ssl_endpoint_identification_algorithm != "none",
+    )
 
 
 def _refusal(address: Address, what: str, status: int, data: bytes) -> RegistryError:

@@ -48,7 +48,7 @@ class OpenTransactions:
             self._moved(wait)
             wait = None
         if waits and wait is None:
-            self._waiting.stands(state.where, offset, stable, now)
+            self._waiting.stands(state.where, offset, stable, now, clock.wall_ms())
 
     def forget(self, where: TopicPartition) -> None:
         """It is not read at present: nobody waits for it."""
@@ -73,12 +73,8 @@ class OpenTransactions:
 
     def snapshot(self) -> dict[TopicPartition, OpenTransaction]:
         """What is waited for at this moment."""
-        now, found = self._cluster.loop.now(), {}
-        for wait in self._waiting:
-            state = self._state(wait)
-            if state is not None:
-                found[wait.where] = _described(wait, state, now)
-        return found
+        states = ((wait, self._state(wait)) for wait in self._waiting)
+        return {wait.where: _described(wait, state) for wait, state in states if state is not None}
 
     def _state(self, wait: Wait) -> PartitionState | None:
         """Its partition's state, if it is still at the same place."""
@@ -127,7 +123,7 @@ class OpenTransactions:
         if error is not None:
             self._cluster.hooks.log("debug", "fetch", f"{error}; whose transaction is open is not known")
         if self._waiting.found(wait, writer, now):
-            self._cluster.hooks.log("warning", "fetch", _sentence(wait, now))
+            self._cluster.hooks.log("warning", "fetch", _sentence(wait))
 
     def _moved(self, wait: Wait) -> None:
         if self._waiting.over(wait.where):
@@ -153,20 +149,20 @@ def _first_writer(row: PartitionResponse, stable: int) -> Writer | None:
     return Writer(first.producer_id, first.producer_epoch, first.last_timestamp)
 
 
-def _described(wait: Wait, state: PartitionState, now: float) -> OpenTransaction:
+def _described(wait: Wait, state: PartitionState) -> OpenTransaction:
     writer = wait.writer
     return OpenTransaction(
         offset=wait.offset,
         last_stable_offset=wait.stable,
         high_watermark=state.high_watermark,
-        since_ms=_wall_ms(wait.since, now),
+        since_ms=wait.since_ms,
         producer_id=writer.producer_id,
         producer_epoch=writer.producer_epoch,
         last_timestamp=writer.last_timestamp,
     )
 
 
-def _sentence(wait: Wait, now: float) -> str:
+def _sentence(wait: Wait) -> str:
     """What the application is told: where it waits, since when, for whom, and what helps."""
     writer, begin = wait.writer, wait.stable
     whom = (
@@ -174,15 +170,10 @@ def _sentence(wait: Wait, now: float) -> str:
     )
     wrote = f" and that wrote last at {_time(writer.last_timestamp)}" if writer.last_timestamp >= 0 else ""
     return (
-        f"{wait.where}: read_committed waits at offset {wait.offset} since {_time(_wall_ms(wait.since, now))} for "
+        f"{wait.where}: read_committed waits at offset {wait.offset} since {_time(wait.since_ms)} for "
         f"{whom} whose transaction is open since offset {begin}{wrote}; its transaction.timeout.ms "
         "should end it; isolation.level=read_uncommitted reads past it"
     )
-
-
-def _wall_ms(then: float, now: float) -> int:
-    """A time of the loop's clock in ms since the epoch."""
-    return clock.wall_ms() - round((now - then) * 1000)
 
 
 def _time(ms: int) -> str:

@@ -54,7 +54,7 @@ NOBODY = Writer(-1, -1, -1)
 
 @dataclass(slots=True, eq=False)
 class Wait:
-    """One partition that waits at ``offset`` for what is open at ``stable``, since ``since`` by the loop's clock.
+    """One partition that waits at ``offset`` for what is open at ``stable``, since ``since_ms`` (since the epoch).
 
     ``due`` is when its leader is to be asked; never while it is being asked. ``told``: the application was told of it,
     and is to be told when it is over. ``failures`` of the leader to answer, so far.
@@ -63,7 +63,7 @@ class Wait:
     where: TopicPartition
     offset: int
     stable: int
-    since: float
+    since_ms: int
     due: float
     writer: Writer = NOBODY
     told: bool = False
@@ -96,9 +96,9 @@ class Waiting:
         """The partition's wait, if it waits."""
         return self._waits.get(where)
 
-    def stands(self, where: TopicPartition, offset: int, stable: int, now: float) -> None:
+    def stands(self, where: TopicPartition, offset: int, stable: int, now: float, since_ms: int) -> None:
         """Nothing behind ``offset`` may be read before the transaction at ``stable`` ends."""
-        self._waits[where] = Wait(where, offset, stable, now, now + TELL_AFTER)
+        self._waits[where] = Wait(where, offset, stable, since_ms, now + TELL_AFTER)
         self.wake_at = min(self.wake_at, now + TELL_AFTER)
 
     def over(self, where: TopicPartition) -> bool:

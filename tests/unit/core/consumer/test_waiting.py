@@ -12,7 +12,7 @@ X, Y = Writer(7, 0, -1), Writer(8, 0, -1)
 def standing(*places: TopicPartition, now: float = 0.0) -> Waiting:
     found = Waiting()
     for where in places:
-        found.stands(where, 5, 5, now)
+        found.stands(where, 5, 5, now, 0)
     return found
 
 
@@ -50,7 +50,7 @@ def test_who_moves_on_before_is_not_asked_about() -> None:
 
 def test_each_partition_has_its_own_time() -> None:
     waiting = standing(P0)
-    waiting.stands(P1, 5, 5, 3.0)
+    waiting.stands(P1, 5, 5, 3.0, 0)
     assert due(waiting, TELL_AFTER) == [P0]
     assert waiting.wake_at == 3.0 + TELL_AFTER
     assert due(waiting, 3.0 + TELL_AFTER) == [P1]
@@ -93,7 +93,7 @@ def test_the_next_transaction_of_the_same_producer_is_not_told_at_once() -> None
     (wait,) = waiting.due(TELL_AFTER)
     assert waiting.found(wait, X, 10.0)
     assert waiting.over(P0)
-    waiting.stands(P0, 9, 9, 60.0)
+    waiting.stands(P0, 9, 9, 60.0, 0)
     (wait,) = waiting.due(60.0 + TELL_AFTER)
     assert not waiting.found(wait, X, 71.0)
     assert wait.due == 10.0 + TELL_AGAIN, "if it stands until then, it is"

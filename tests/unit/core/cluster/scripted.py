@@ -1,10 +1,12 @@
 """A Cluster on a clock of its own, whose brokers answer as a test says. Not a test."""
 
+import random
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from kcli.core.cluster import retry
 from kcli.core.cluster.brokers import CONTROL
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.connection.handshake import Offer
@@ -130,7 +132,8 @@ def answer(
 def cluster_on(
     monkeypatch: pytest.MonkeyPatch, script: Script, **values: Any
 ) -> tuple[Cluster, ScriptedBrokers, Clock]:
-    """A cluster whose time passes by waiting only."""
+    """A cluster whose time passes by waiting only, with the same waits between retries every time."""
+    monkeypatch.setattr(retry, "_RANDOM", random.Random(1))
     clock = Clock()
     loop = loop_on(FakeSelector(clock), monkeypatch)
     values = {"bootstrap_servers": "boot:9092", **values}

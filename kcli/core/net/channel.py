@@ -6,6 +6,7 @@ Non-blocking; runs in the loop's thread. What is said is the Connection's busine
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import socket
 from collections.abc import Callable
@@ -173,11 +174,13 @@ class Channel:
         try:
             while outgoing:
                 if self._tls is None:
-                    batch = [outgoing[i] for i in range(min(len(outgoing), _MAX_BUFFERS))]
-                    count = self._socket.sendmsg(batch)
-                else:
-                    count = self._socket.send(outgoing[0])
-                self.connection.wrote(count)
+                    offered = list(itertools.islice(outgoing, _MAX_BUFFERS))
+                    count = self._socket.sendmsg(offered)
+                    self.connection.wrote(count)
+                    if count < sum(map(len, offered)):
+                        return  # it is full: the next try would only say so
+                else:  # one record of TLS at a time
+                    self.connection.wrote(self._socket.send(outgoing[0]))
         except (BlockingIOError, InterruptedError):
             return
         except OSError as error:

@@ -63,6 +63,7 @@ class Accumulator:
         self._batch_size = batch_size
         self._linger = linger
         self._memory = memory
+        self._roomy = memory - memory // 4  # who waited goes on for a while, not from batch to batch
         self._max_block = max_block
         self._delivery_timeout = delivery_timeout
         self._new_builder = new_builder
@@ -73,6 +74,8 @@ class Accumulator:
         self._queues: dict[TopicPartition, PartitionQueue] = {}
         self._parked: dict[str, deque[Parked]] = {}
         self._rooms: dict[str, int] = {}
+        self._held: set[TopicPartition] = set()
+        self._news = False
         self._unsettled: set[ProducerBatch] = set()
         self._used = 0
         self._waiters = 0
@@ -149,7 +152,8 @@ class Accumulator:
                 raise ClosedError("the producer is closed")
             queue = self._queues.setdefault(where, PartitionQueue())
             taken = self._fill(queue.open, fill) if queue.open is not None else 0
-            if taken == 0:
+            begun = taken == 0
+            if begun:
                 self._close_open(queue)
                 now = self._now()
                 builder, deadline = self._new_builder(self._room(where.topic)), now + self._delivery_timeout
@@ -159,6 +163,7 @@ class Accumulator:
                 queue.batches.append(batch)
                 self._unsettled.add(batch)
             queue.placed += taken
+            self._news = self._news or (begun and where not in self._held) or self._full_at_last()
             return taken
 
     def append_sealed(
@@ -179,6 +184,17 @@ class Accumulator:
             self._used += batch.size
             queue.batches.append(batch)
             self._unsettled.add(batch)
+            self._news = True
+
+    def take_news(self) -> bool:
+        """Whether something came since the last call that the sender does not wait for anyway: it is to be woken.
+
+        Without the lock: who finds none changes nothing, and who finds some wakes after it was taken away.
+        """
+        if not self._news:
+            return False
+        self._news = False
+        return True
 
     def park(self, topic: str, parked: Parked) -> None:
         """Keeps records until the partitions of ``topic`` are known."""
@@ -231,9 +247,10 @@ class Accumulator:
                 self._changed.notify_all()
 
     def ready(self, now: float) -> tuple[list[TopicPartition], float]:
-        """Partitions whose first batch may be sent now, and when the next one will be."""
+        """Partitions whose first batch may be sent now, and when the next one will be. None is held any more."""
         ready, wake = [], NEVER
         with self._lock:
+            self._held.clear()
             for where, queue in self._queues.items():
                 if not queue.batches:
                     continue
@@ -243,6 +260,11 @@ class Accumulator:
                 else:
                     wake = min(wake, due)
         return ready, wake
+
+    def hold(self, places: Iterable[TopicPartition]) -> None:
+        """Their leader takes no more before it has answered, and then they are looked at: more for them is no news."""
+        with self._lock:
+            self._held.update(places)
 
     def due(self, where: TopicPartition, now: float) -> float:
         """When the partition's first batch may be sent; NEVER when it has none."""
@@ -375,6 +397,12 @@ class Accumulator:
         batch.size = size
         return taken
 
+    def _full_at_last(self) -> bool:
+        """Whether the memory is used up, which makes batches due that are not full."""
+        if self._used < self._memory:
+            return False
+        return any(queue.batches and where not in self._held for where, queue in self._queues.items())
+
     def _due(self, queue: PartitionQueue, now: float) -> float:
         first = queue.batches[0]
         if first is not queue.open:
@@ -392,7 +420,7 @@ class Accumulator:
         return self._rooms.get(topic, self._batch_size)
 
     def _has_room(self) -> bool:
-        return self._used < self._memory or self._closed is not None or self._interrupted
+        return self._used < self._roomy or self._closed is not None or self._interrupted
 
     def _refuse_if_closed(self) -> None:
         if self._closed is not None:

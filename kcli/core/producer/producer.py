@@ -569,7 +569,8 @@ class Producer:
         except NotFoundError:  # of the partition: it may be new
             self._cluster.loop.call_threadsafe(self._cluster.request_refresh)
             raise
-        self._cluster.loop.wakeup()
+        if self._accumulator.take_news():
+            self._cluster.loop.wakeup()
         return placed
 
     def _park(

@@ -246,6 +246,62 @@ def test_a_waiting_caller_is_let_go(clock: Clock, event: str) -> None:
     assert outcome == [ClosedError if event in ("closed", "interrupted") else "room"]
 
 
+def test_who_waited_for_memory_goes_on_when_a_quarter_is_free(clock: Clock) -> None:
+    """Woken for each batch, it would wait again after the next one."""
+    acc = accumulator(clock, memory=1000, batch_size=100, max_block=60.0)
+    put(acc, P0, *[b"x" * 90] * 10)
+    batches = [sent(acc.take(P0, clock())) for _ in range(10)]
+    thread, outcome = waiting(acc)
+    for batch in batches:
+        assert (acc.used < 750) == (outcome == ["room"])
+        if outcome:
+            return
+        batch.confirm(0, -1)
+        acc.settled(batch)
+        thread.join(10 if acc.used < 750 else 0.02)
+    raise AssertionError("it waits although all is free")
+
+
+# --- who wakes the sender ------------------------------------------------------------------------------------
+
+
+def test_a_batch_that_is_begun_is_news_and_more_for_it_is_not(clock: Clock) -> None:
+    acc = accumulator(clock, batch_size=200)
+    assert not acc.take_news()
+    put(acc, P0, b"a")
+    assert acc.take_news()
+    put(acc, P0, b"b")
+    assert not acc.take_news(), "the sender knows when the batch is due"
+    put(acc, P0, b"x" * 190)
+    assert acc.take_news(), "the batch before it need not linger any more"
+
+
+def test_for_a_partition_that_is_held_nothing_is_news_until_it_is_looked_at_again(clock: Clock) -> None:
+    acc = accumulator(clock, batch_size=50)
+    put(acc, P0, b"x" * 40)
+    acc.ready(clock() + 1)
+    acc.hold([P0])
+    acc.take_news()
+    put(acc, P0, b"y" * 40)
+    assert not acc.take_news()
+    put(acc, P1, b"z")
+    assert acc.take_news(), "another leader may take it"
+    acc.ready(clock() + 1)
+    put(acc, P0, b"w" * 40)
+    assert acc.take_news()
+
+
+def test_a_memory_that_is_full_is_news_while_anybody_lingers(clock: Clock) -> None:
+    acc = accumulator(clock, memory=200, batch_size=10_000)
+    put(acc, P0, b"a")
+    acc.take_news()
+    put(acc, P0, b"x" * 250)
+    assert acc.take_news(), "its batch is due now"
+    acc.hold([P0])
+    put(acc, P0, b"x")
+    assert not acc.take_news()
+
+
 # --- parked -----------------------------------------------------------------------------------------------------
 
 

@@ -140,11 +140,14 @@ class ProduceRun:
             self.transactions,
         )
 
+    def _sure(self) -> int:
+        """Records that are confirmed so far."""
+        return self._producer.totals.confirmed
+
     def _counts(self) -> tuple[int, int, KcliError | None]:
         """Records that are confirmed, those of which nothing is known, and the first that failed."""
-        totals = self._producer.totals
-        error = self._outcomes.first_error or totals.first_error
-        return totals.confirmed, self._producer.outstanding, error
+        error = self._outcomes.first_error or self._producer.totals.first_error
+        return self._sure(), self._producer.outstanding, error
 
     def _reading(self, portions: Iterable[Portion]) -> None:
         try:
@@ -270,8 +273,7 @@ class ProduceRun:
 
     def _tick(self) -> None:
         self._work_off()
-        confirmed, _, _ = self._counts()
-        self._progress(self._read, confirmed, self._outcomes.failed + self._outcomes.bad)
+        self._progress(self._read, self._sure(), self._outcomes.failed + self._outcomes.bad)
         if self._checkpoint is not None and time.monotonic() >= self._save_at:
             self._save_at = time.monotonic() + CHECKPOINT_INTERVAL
             checkpoint, self._checkpoint = self._checkpoint, None

@@ -98,6 +98,9 @@ class TransactionalRun(ProduceRun):
                 with suppress(KcliError):
                     self._abort()
 
+    def _sure(self) -> int:
+        return self._confirmed
+
     def _counts(self) -> tuple[int, int, KcliError | None]:
         return self._confirmed, self._unknown, self._outcomes.first_error
 

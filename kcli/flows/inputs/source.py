@@ -9,6 +9,7 @@ import contextlib
 import fcntl
 import os
 import select
+import stat
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -42,19 +43,23 @@ class Source:
         self._stop = stop
         self._taps = tuple(taps)
         self._patience = None if patience is None else round(patience * 1000)
+        # A file never lets a read wait. Unlike select(), poll() takes descriptors above 1023.
+        self._always = _is_file(fd)
+        self._here, self._anything = select.poll(), select.poll()
+        if not self._always:
+            self._here.register(fd, select.POLLIN)
+            self._anything.register(fd, select.POLLIN)
+            self._anything.register(stop.fileno(), select.POLLIN)
         with contextlib.suppress(OSError, AttributeError):  # a larger pipe: fewer system calls
             fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
     def read_into(self, view: memoryview) -> int:
         """Reads what is there, waiting until there is something: a number of bytes, END, IDLE or STOPPED."""
-        poller = select.poll()  # unlike select(), it takes descriptors above 1023
-        poller.register(self.fd, select.POLLIN)
-        poller.register(self._stop.fileno(), select.POLLIN)
         try:
-            ready = [fd for fd, _ in poller.poll(self._patience)]
+            ready = self._always or any(fd == self.fd for fd, _ in self._anything.poll(self._patience))
             if self._stop:
                 return STOPPED
-            if self.fd not in ready:
+            if not ready:
                 return IDLE
             count = os.readv(self.fd, [view])
         except OSError as error:
@@ -65,9 +70,14 @@ class Source:
 
     def readable(self) -> bool:
         """Whether a read would not wait."""
-        poller = select.poll()
-        poller.register(self.fd, select.POLLIN)
-        return bool(poller.poll(0))
+        return self._always or bool(self._here.poll(0))
+
+
+def _is_file(fd: int) -> bool:
+    try:
+        return stat.S_ISREG(os.fstat(fd).st_mode)
+    except OSError:  # the first read says why
+        return False
 
 
 def read_blocks(source: Source, size: int = BLOCK_BYTES) -> Iterator[Block]:

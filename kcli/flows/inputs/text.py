@@ -13,10 +13,9 @@ from kcli.core.records.text_cut import last_line_end
 from kcli.flows.inputs.source import END, IDLE, STOPPED, Source
 
 BUFFER_BYTES = 1 << 22  # so much is kept of a line, at least
-_FIRST_BYTES = 1 << 17
-_USUAL_BYTES = (
-    1 << 20
-)  # lines that fit need no more: what was read is still in the processor's cache when it is encoded
+_FIRST_BYTES = 1 << 18
+_USUAL_BYTES = 1 << 20
+"""Lines that fit need no more: fewer are read too often, more have left the processor's cache when they are encoded."""
 _ENOUGH = 1 << 18  # bytes after which a region is handed out although more waits
 
 

@@ -12,8 +12,9 @@ import click
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation, stdin_is_terminal
 from kcli.commands._exit import usage
-from kcli.commands._params import CODEC, DELIMITER, HEADER, RATE, SERDE, Codec, check_topic_name
+from kcli.commands._params import CODEC, DELIMITER, HEADER, RATE, Codec, check_topic_name
 from kcli.commands._produce_input import FORMATS
+from kcli.commands._serde_options import plaintext_secrets_option, serde_option
 
 FOR_EVER_MS = 2**31 - 1
 """Input waits for memory as long as records are under way: these have a limit of their own, delivery.timeout.ms."""
@@ -91,16 +92,7 @@ FOR_EVER_MS = 2**31 - 1
     metavar="PATTERN",
     help=r"Read records by a pattern, as -f '%k\t%v\n'; sizes as in '%R%s'.",
 )
-@click.option(
-    "-s",
-    "--serde",
-    "serdes",
-    type=SERDE,
-    multiple=True,
-    metavar="[key=|value=]SERDE",
-    help="Write keys, values, or both by: str, json, short, int, long, float, double, hex, base64, avro, protobuf, "
-    "jsonschema; repeatable.",
-)
+@serde_option("Write keys, values, or both by: {names}; repeatable.")
 @click.option(
     "-z",
     "--compression",
@@ -157,11 +149,7 @@ FOR_EVER_MS = 2**31 - 1
 )
 @click.option("--tee", is_flag=True, help="Copy the input to stdout as it is read.")
 @click.option("--allow-auto-topic-creation", is_flag=True, help="Let the brokers create an unknown topic.")
-@click.option(
-    "--allow-plaintext-secrets",
-    is_flag=True,
-    help="Send name, password or token to a schema registry over plain http, too.",
-)
+@plaintext_secrets_option
 @pass_invocation
 def produce(inv: Invocation, /, topic: str, files: tuple[str, ...], **flags: Any) -> int:
     """Send lines as records.

@@ -195,10 +195,12 @@ def _instant(text: str) -> Any:
     return parse_instant(text, wall_ms())
 
 
-SERDES = (
+SERDES_BOTH_WAYS = (
     "str", "json", "short", "int", "long", "float", "double", "hex", "base64", "avro", "protobuf", "jsonschema",
-    "consumer_offsets", "transaction_state", "share_group_state",
 )  # fmt: skip
+"""Those that read and write: the others are of topics that brokers keep."""
+
+SERDES = (*SERDES_BOTH_WAYS, "consumer_offsets", "transaction_state", "share_group_state")
 """Words that completions offer for ``-s``: ``kcli.serde.NAMES``, which is not loaded for a help text."""
 
 PLACES = ("earliest", "latest", "stored")

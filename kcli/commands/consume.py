@@ -10,7 +10,8 @@ from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
 from kcli.commands._exit import abandon_stdout, usage
 from kcli.commands._options import RECORD_KINDS
-from kcli.commands._params import DELIMITER, DURATION, INSTANT, OFFSET_RANGE, PARTITIONS, SERDE
+from kcli.commands._params import DELIMITER, DURATION, INSTANT, OFFSET_RANGE, PARTITIONS
+from kcli.commands._serde_options import plaintext_secrets_option, serde_option
 
 if TYPE_CHECKING:
     from kcli.commands._what_to_read import Topics
@@ -93,16 +94,7 @@ if TYPE_CHECKING:
 @click.option(
     "-f", "--format", "template", metavar="FORMAT", help=r"Output per record, as in '%t %p %o %k %v\n'."
 )
-@click.option(
-    "-s",
-    "--serde",
-    "serdes",
-    type=SERDE,
-    multiple=True,
-    metavar="[key=|value=]SERDE",
-    help="Decode keys, values, or both: str, json, short, int, long, float, double, hex, base64, avro, protobuf, "
-    "jsonschema, or an internal topic's; repeatable.",
-)
+@serde_option("Decode keys, values, or both: {names}, or an internal topic's; repeatable.")
 @click.option("-J", "kcat", is_flag=True, help="The same as -o kcat.")
 @click.option(
     "-D",
@@ -137,11 +129,7 @@ if TYPE_CHECKING:
     help="When a batch is damaged: skip passes over it and says so.  [default: fail]",
 )
 @click.option("--raw", is_flag=True, help="Bytes as they are, also on a terminal and of internal topics.")
-@click.option(
-    "--allow-plaintext-secrets",
-    is_flag=True,
-    help="Send name, password or token to a schema registry over plain http, too.",
-)
+@plaintext_secrets_option
 @pass_invocation
 def consume(inv: Invocation, /, topics: tuple[str, ...], **flags: Any) -> int:
     """Read records and print them.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
 from typing import Any
@@ -10,10 +10,11 @@ from typing import Any
 import click
 
 from kcli.commands._command import command
-from kcli.commands._context import Invocation, pass_invocation, stdin_is_terminal
+from kcli.commands._context import Invocation, pass_invocation
 from kcli.commands._exit import usage
-from kcli.commands._params import CODEC, DELIMITER, HEADER, RATE, SERDE, Codec, check_topic_name
+from kcli.commands._params import CODEC, DELIMITER, HEADER, RATE, Codec, check_topic_name
 from kcli.commands._produce_input import FORMATS
+from kcli.commands._serde_options import plaintext_secrets_option, serde_option
 
 FOR_EVER_MS = 2**31 - 1
 """Input waits for memory as long as records are under way: these have a limit of their own, delivery.timeout.ms."""
@@ -91,16 +92,7 @@ FOR_EVER_MS = 2**31 - 1
     metavar="PATTERN",
     help=r"Read records by a pattern, as -f '%k\t%v\n'; sizes as in '%R%s'.",
 )
-@click.option(
-    "-s",
-    "--serde",
-    "serdes",
-    type=SERDE,
-    multiple=True,
-    metavar="[key=|value=]SERDE",
-    help="Write keys, values, or both by: str, json, short, int, long, float, double, hex, base64, avro, protobuf, "
-    "jsonschema; repeatable.",
-)
+@serde_option("Write keys, values, or both by: {names}; repeatable.")
 @click.option(
     "-z",
     "--compression",
@@ -157,11 +149,7 @@ FOR_EVER_MS = 2**31 - 1
 )
 @click.option("--tee", is_flag=True, help="Copy the input to stdout as it is read.")
 @click.option("--allow-auto-topic-creation", is_flag=True, help="Let the brokers create an unknown topic.")
-@click.option(
-    "--allow-plaintext-secrets",
-    is_flag=True,
-    help="Send name, password or token to a schema registry over plain http, too.",
-)
+@plaintext_secrets_option
 @pass_invocation
 def produce(inv: Invocation, /, topic: str, files: tuple[str, ...], **flags: Any) -> int:
     """Send lines as records.
@@ -202,156 +190,10 @@ def produce(inv: Invocation, /, topic: str, files: tuple[str, ...], **flags: Any
             form = encoded(form, serdes, topic, specs)
             prepare = partial(_serdes.prepare, inv, serdes, specs, topic)
         check_inputs(files)
-        if inv.dry_run:
-            return _dry_run(inv, options, topic, prepare, flags)
-        return _run(inv, stack, options, topic, files, form, prepare, flags)
+        from kcli.commands._produce_run import Run  # only now: what is wrong is told sooner
 
-
-def _run(
-    inv: Invocation,
-    stack: ExitStack,
-    options: Any,
-    topic: str,
-    files: Sequence[str],
-    form: Any,
-    prepare: Callable[[], object],
-    flags: dict[str, Any],
-) -> int:
-    from kcli.commands._produce_input import encoded_key, opened, signature, total_size
-    from kcli.commands._produce_report import Files, report
-    from kcli.core.producer.producer import Producer
-    from kcli.flows.ack_tracker import AckTracker
-    from kcli.flows.inputs.feed import Feed
-    from kcli.flows.outcomes import Outcomes
-    from kcli.flows.produce import CHECKPOINT_INTERVAL, ProduceRun, Sending
-    from kcli.flows.stop import Stop
-
-    checkpoint = None
-    if flags["checkpoint"] is not None:
-        from kcli.flows.checkpoint import Checkpoint, Identity, locked
-
-        stack.enter_context(locked(flags["checkpoint"]))
-        identity = Identity(topic, tuple(files), signature(form), options.transactional_id)
-        checkpoint = Checkpoint(flags["checkpoint"], identity)
-        checkpoint.load()
-    failed = None
-    if flags["failed"] is not None:
-        from kcli.flows.failed_file import FailedFile
-
-        again = checkpoint is not None and checkpoint.resumes
-        failed = FailedFile(flags["failed"], form.kind, several=len(files) > 1, again=again)
-        stack.callback(failed.close)
-    tracker = AckTracker()
-    outcomes = Outcomes(tracker, failed, inv.talk.warn)
-    producer = stack.enter_context(Producer(options, hooks=inv.hooks, on_delivery=outcomes.delivered))
-    _connect(inv, producer, options.bootstrap_servers, topic, flags["partition"])
-    prepare()
-    form = encoded_key(form)
-    transactions = None
-    if options.transactional_id:
-        transactions = _begin_transactions(inv, producer, options, topic, checkpoint, flags)
-    if checkpoint is not None:
-        tracker.begin(checkpoint.place)
-    stop = stack.enter_context(Stop())  # until here Ctrl-C simply ends it
-    stop.unconfirmed = lambda: (
-        f"{producer.totals.confirmed:,} records confirmed, {producer.outstanding:,} not known"
-    )
-    if checkpoint is not None:
-        checkpoint.save(checkpoint.place)  # one that cannot be written is told now
-        if checkpoint.resumes:
-            inv.talk.note(f"going on at line {checkpoint.place.unit + 1:,} ({checkpoint.path})")
-    if not files and stdin_is_terminal():
-        inv.talk.note("reading records from the keyboard, one a line; Ctrl-D ends")
-    rate = flags["rate"]
-    feed = Feed(
-        files,
-        opened,
-        form,
-        stop,
-        short=form.kind == "lines" and rate is None and transactions is None and not form.encoding,
-        taps=[_tee(inv)] if flags["tee"] else (),
-        patience=CHECKPOINT_INTERVAL if checkpoint or failed or transactions else None,
-        fingerprints=checkpoint is not None,
-        begin=checkpoint.place if checkpoint else None,
-    )
-    sending = Sending(
-        topic,
-        form.how,
-        flags["partition"],
-        by_hand=flags["partitioner"] == "manual" and flags["partition"] is None,
-        longest=form.longest,
-        records_per_second=rate.records if rate else None,
-        bytes_per_second=rate.bytes if rate else None,
-        stop_at_bad=flags["on_bad_input"] == "fail",
-    )
-    total = total_size(files)
-    with inv.progress("confirmed") as bar:
-
-        def show(read: int, confirmed: int, lost: int) -> None:
-            share = min(1.0, read / total) if total else None
-            bar.update(confirmed, producer.totals.bytes, share, failed=lost)
-
-        settings: dict[str, Any] = {
-            "stop": stop,
-            "progress": show,
-            "tracker": tracker,
-            "outcomes": outcomes,
-            "checkpoint": checkpoint,
-        }
-        if transactions is None:
-            run = ProduceRun(producer, sending, **settings)
-        else:
-            from kcli.flows.produce_transactions import TransactionalRun
-
-            run = TransactionalRun(producer, sending, transactions=transactions, **settings)
-        result = run.run(feed.portions())
-    if stop:
-        producer.close(timeout=0.0)
-    said = Files(
-        flags["failed"],
-        failed.count if failed else 0,
-        flags["checkpoint"],
-        checkpoint.place.unit + 1 if checkpoint and checkpoint.resumes else None,
-    )
-    status = report(inv, topic, result, said, stop, options, producer.cluster_id)
-    if result.output_error is not None and not stop:
-        raise result.output_error  # the rim knows what a closed pipe and a full disk mean
-    return status
-
-
-def _begin_transactions(
-    inv: Invocation, producer: Any, options: Any, topic: str, checkpoint: Any, flags: dict[str, Any]
-) -> Any:
-    """Takes over the transactional id, and finds out from the group how far its last transaction got."""
-    from kcli.flows.produce_transactions import DEFAULT_EVERY, GROUP_PREFIX, Transactions, resumed_place
-
-    with inv.first_contact(f"the coordinator of {options.transactional_id}"):
-        producer.init_transactions(max(inv.timeout, options.request_timeout_ms / 1000))
-    every = flags["transaction_every"] or DEFAULT_EVERY
-    if checkpoint is None:
-        return Transactions(every)
-    group = GROUP_PREFIX + options.transactional_id
-    if checkpoint.resumes:
-        from kcli.core.admin.admin import Admin
-        from kcli.core.options import ClientOptions
-        from kcli.core.types import TopicPartition
-
-        where = TopicPartition(topic, 0)
-        with Admin(inv.client_options(ClientOptions), inv.hooks, timeout=inv.timeout) as admin:
-            stored = admin.fetch_offsets({group: [where]}, require_stable=True)[group]
-        checkpoint.place = resumed_place(checkpoint, group, stored, where)
-    return Transactions(every, group=group, run=checkpoint.run)
-
-
-def _tee(inv: Invocation) -> Callable[[memoryview], None]:
-    """Writes what was read to stdout, at once."""
-
-    def tap(view: memoryview) -> None:
-        if len(view):
-            inv.out.write(view)
-            inv.out.flush()
-
-    return tap
+        run = Run(inv, stack, options, topic, files, form, flags)
+        return run.dry_run(prepare) if inv.dry_run else run.run(prepare)
 
 
 def _check_flags(inv: Invocation, flags: dict[str, Any]) -> None:
@@ -387,40 +229,3 @@ def _own_options(flags: dict[str, Any]) -> dict[str, Any]:
         "transactional_id": flags["transactional_id"],
         "allow_auto_create_topics": flags["allow_auto_topic_creation"] or None,
     }
-
-
-def _connect(inv: Invocation, producer: Any, where: str, topic: str, partition: int | None) -> None:
-    """First contact, before any input is read; an unknown topic is named with the nearest ones."""
-    from kcli.core.cluster.cluster import TOPIC_PATIENCE
-    from kcli.core.cluster.metadata import unknown_topic
-    from kcli.core.errors import NotFoundError
-
-    with inv.first_contact(where):
-        producer.connect([], inv.timeout)
-    try:
-        producer.connect([topic], inv.timeout, TOPIC_PATIENCE)
-    except NotFoundError:
-        raise unknown_topic(topic, producer.known_topics(inv.timeout)) from None
-    count = producer.partitions_of(topic)
-    if partition is not None and partition >= count:
-        raise NotFoundError(
-            f"topic {topic} has no partition {partition}", why=f"it has {count}, numbered from 0"
-        )
-
-
-def _dry_run(
-    inv: Invocation, options: Any, topic: str, prepare: Callable[[], object], flags: dict[str, Any]
-) -> int:
-    """Every check that needs no record: files, brokers, topic, schemas."""
-    from kcli.core.producer.producer import Producer
-    from kcli.flows.failed_file import check_writable
-    from kcli.output.progress import counted
-
-    for name in (flags["failed"], flags["checkpoint"]):
-        if name is not None:
-            check_writable(name)
-    with Producer(options, hooks=inv.hooks) as producer:
-        _connect(inv, producer, options.bootstrap_servers, topic, flags["partition"])
-        prepare()
-        inv.talk.note(f"topic {topic} is there, with {counted(producer.partitions_of(topic), 'partition')}")
-    return 0

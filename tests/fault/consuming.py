@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from kcli.core import Consumer
+from kcli.core.errors import KcliError
 from kcli.core.types import Record, TopicPartition
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import batch
@@ -111,6 +112,17 @@ def turns(
         assert time.monotonic() < end, f"waited {timeout:g} s for {what or 'the condition'}"
         for one in members:
             one.poll()
+
+
+def raised_by(one: Member) -> KcliError:
+    """What its polls raise, sooner or later."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        try:
+            one.poll()
+        except KcliError as error:
+            return error
+    raise AssertionError("no poll has raised anything")
 
 
 def settle(*members: Member, partitions: int) -> None:

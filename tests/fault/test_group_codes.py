@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kcli.core.errors import BrokerError, CommitFailedError, KcliError, MembershipError
+from kcli.core.errors import BrokerError, CommitFailedError, MembershipError
 from kcli.core.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from kcli.core.protocol.messages.find_coordinator import FindCoordinatorRequest
 from kcli.core.protocol.messages.heartbeat import HeartbeatRequest
@@ -21,7 +21,7 @@ from kcli.core.protocol.messages.offset_fetch import OffsetFetchRequest
 from kcli.core.protocol.messages.sync_group import SyncGroupRequest
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
-from tests.fault.consuming import GROUP, PATIENCE, Member, fill, member, offsets, settle, tp, turns
+from tests.fault.consuming import GROUP, PATIENCE, fill, member, offsets, raised_by, settle, tp, turns
 
 BOTH = ("classic", "consumer")
 NOT_READY = ["NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS"]
@@ -39,17 +39,6 @@ def rows(table: dict[str, list[str]], *prefix: Any) -> list[Any]:
 
 def _name(part: Any) -> str:
     return part if isinstance(part, str) else part.api_name
-
-
-def raised_by(a: Member, what: Any = None) -> KcliError:
-    """What polls raise, or those that ``what`` is called between."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        try:
-            a.poll()
-        except KcliError as error:
-            return error
-    raise AssertionError("no poll has raised anything")
 
 
 # Becoming a member. ``asked again``: nobody hears of it; ``told``: a poll raises it, and the next one tries again;

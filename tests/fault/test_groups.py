@@ -36,7 +36,19 @@ from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.raw_client import RawClient
 from tests.fake.script import FOREVER
-from tests.fault.consuming import GROUP, PATIENCE, Member, fill, member, offsets, options, settle, tp, turns
+from tests.fault.consuming import (
+    GROUP,
+    PATIENCE,
+    Member,
+    fill,
+    member,
+    offsets,
+    options,
+    raised_by,
+    settle,
+    tp,
+    turns,
+)
 
 BOTH = pytest.mark.parametrize("protocol", ["classic", "consumer"])
 BEATS = (HeartbeatRequest, ConsumerGroupHeartbeatRequest)
@@ -426,18 +438,8 @@ FIVE = pytest.mark.parametrize(
 )
 
 
-def raised_by_polls(a: Member) -> KcliError:
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        try:
-            a.poll()
-        except KcliError as error:
-            return error
-    raise AssertionError("no poll has raised anything")
-
-
 def check_fenced(cluster: FakeCluster, a: Member) -> None:
-    error = raised_by_polls(a)
+    error = raised_by(a)
     assert isinstance(error, MembershipError)
     assert error.exit_code == 7
     before = len(cluster.seen(OffsetCommitRequest))
@@ -453,7 +455,7 @@ def test_g5_classic_joins(api: Any, code: Code) -> None:
     with cluster_of(2) as cluster, member(cluster, group_instance_id="i") as a:
         rule = cluster.fail(api, code)
         if code == FENCED:
-            assert isinstance(raised_by_polls(a), MembershipError)
+            assert isinstance(raised_by(a), MembershipError)
             return
         settle(a, partitions=2)
         assert rule.count == 1
@@ -698,7 +700,7 @@ def test_g6_a_heartbeat_thread_that_was_told_something_final_says_so_and_begins_
         settle(a, partitions=2)
         cluster.fail(HeartbeatRequest, Code.NOT_COORDINATOR)
         cluster.fail(FindCoordinatorRequest, Code.GROUP_AUTHORIZATION_FAILED)
-        error = raised_by_polls(a)
+        error = raised_by(a)
         assert isinstance(error, BrokerError)
         assert error.exit_code == 4
         turns(lambda: len(a.told("assigned")) == 2, a)
@@ -868,7 +870,7 @@ def test_g8_an_offset_that_stays_away_is_an_error_that_names_the_partition(proto
         wishes = {"default_api_timeout_ms": 700, "request_timeout_ms": 200}
         with member(cluster, group_protocol=protocol, **wishes) as a:
             began = time.monotonic()
-            error = raised_by_polls(a)
+            error = raised_by(a)
             assert 0.6 < time.monotonic() - began < 5
             assert (
                 "t-0" in str(error) or "t:0" in str(error) or "t/0" in str(error) or "partition" in str(error)
@@ -1004,7 +1006,7 @@ def test_g13_an_assignor_that_the_coordinator_does_not_have() -> None:
         cluster_of(2) as cluster,
         member(cluster, group_protocol="consumer", group_remote_assignor="nonsense") as a,
     ):
-        error = raised_by_polls(a)
+        error = raised_by(a)
         assert isinstance(error, MembershipError)
         assert error.exit_code == 7
         assert "group.consumer.assignors" in error.do
@@ -1074,7 +1076,7 @@ def test_g13_brokers_without_the_new_protocol_are_named_and_nothing_else_is_trie
     with cluster_of(2) as cluster:
         cluster.hide(ConsumerGroupHeartbeatRequest)
         with member(cluster, group_protocol="consumer") as a:
-            error = raised_by_polls(a)
+            error = raised_by(a)
             assert isinstance(error, UnsupportedError)
             assert "ConsumerGroupHeartbeat" in str(error)
             assert cluster.seen(JoinGroupRequest) == []
@@ -1090,7 +1092,7 @@ def test_g14_a_full_group(protocol: str) -> None:
     ):
         settle(a, partitions=2)
         b.subscribe("t")
-        error = raised_by_polls(b)
+        error = raised_by(b)
         assert isinstance(error, MembershipError)
         assert error.exit_code == 7
         assert "group.max.size" in error.do
@@ -1109,7 +1111,7 @@ def test_g14_a_group_of_another_protocol_type() -> None:
         join.member_id = stranger.ask(join, 5).member_id
         assert stranger.ask(join, 5).error_code == 0
         with member(cluster) as a:
-            error = raised_by_polls(a)
+            error = raised_by(a)
             assert isinstance(error, MembershipError)
             assert error.exit_code == 7
             assert "another group.id" in error.do
@@ -1122,7 +1124,7 @@ def test_g14_a_live_group_of_the_other_protocol(protocol: str) -> None:
     with cluster_of(2) as cluster, member(cluster, group_protocol=other) as a:
         settle(a, partitions=2)
         with member(cluster, group_protocol=protocol) as b:
-            error = raised_by_polls(b)
+            error = raised_by(b)
             assert error.exit_code in (1, 7)
             assert GROUP in str(error)
 
@@ -1153,10 +1155,10 @@ def test_g5_two_members_with_one_instance_id(protocol: str) -> None:
             b.subscribe("t")
             if protocol == "classic":
                 turns(lambda: b.places == {tp(0), tp(1)}, b)
-                error = raised_by_polls(a)
+                error = raised_by(a)
                 assert a.told("lost") == [{tp(0), tp(1)}]
             else:
-                error = raised_by_polls(b)
+                error = raised_by(b)
             assert isinstance(error, MembershipError)
             assert error.exit_code == 7
             assert "instance" in str(error) + error.do
@@ -1329,5 +1331,5 @@ def test_a_static_member_needs_brokers_that_know_of_it() -> None:
     with cluster_of(2) as cluster:
         cluster.cap_versions({JoinGroupRequest: 4})
         with member(cluster, group_instance_id="one") as a:
-            error = raised_by_polls(a)
+            error = raised_by(a)
             assert isinstance(error, UnsupportedError)

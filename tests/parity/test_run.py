@@ -1,5 +1,6 @@
 """Runs of batches: every implementation walks and decodes them as batch after batch would be, and stops at the rest."""
 
+import itertools
 import struct
 from types import ModuleType
 
@@ -16,7 +17,7 @@ from kcli.core.records.crc32c import crc32c
 shared = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
 
 ENDLESS = 1 << 40
-NOTHING = (0, 0, 0, -1, -1, -1)
+NOTHING = (0, 0, 0, -1)
 Batch = tuple[int, list[bytes | None]]
 BATCHES = st.lists(
     st.tuples(st.integers(0, 5), st.lists(st.none() | st.binary(max_size=90), min_size=1, max_size=6)),
@@ -24,12 +25,14 @@ BATCHES = st.lists(
 )
 
 
-def made(offset: int, values: list[bytes | None], *, codec: int = 0, producer: int = -1) -> bytearray:
+def made(
+    offset: int, values: list[bytes | None], *, codec: int = 0, producer: int = -1, epoch: int = 7
+) -> bytearray:
     builder = BatchBuilder(room=1 << 30, codec=codec)
     builder.append_keyed([b"k"] * len(values), values, 0, 1_700_000_000_000)
     raw = bytearray(b"".join(builder.wire(producer, 0, 0, transactional=producer >= 0)))
     struct.pack_into(">qi", raw, 0, offset, len(raw) - 12)
-    struct.pack_into(">i", raw, 12, 7)  # the leader epoch
+    struct.pack_into(">i", raw, 12, epoch)  # the leader's
     return raw
 
 
@@ -56,10 +59,9 @@ def test_a_run_gives_what_its_batches_give(
     data = log(batches)
     singles = list(split_batches(data))
     low, high = min(one, two), max(one, two)
-    end, count, records, first, then, epoch = kernels.walk_batches(data, 0, ENDLESS, False, True)
+    end, count, records, then = kernels.walk_batches(data, 0, ENDLESS, False, True)
     assert (end, count, records) == (len(data), len(singles), sum(b.count for b in singles))
-    if singles:
-        assert (first, then, epoch) == (singles[0].base_offset, singles[-1].next_offset, 7)
+    assert then == (singles[-1].next_offset if singles else -1)
     expected = [b.values(low, high, b"|", b"NULL") for b in singles]
     assert kernels.decode_run(data, low, high, b"|", b"NULL") == (
         b"".join(output for output, _ in expected),
@@ -70,10 +72,22 @@ def test_a_run_gives_what_its_batches_give(
 def test_a_run_starts_anywhere_and_ends_when_it_is_long_enough(kernels: ModuleType) -> None:
     one, two, three = made(0, [b"a"]), made(1, [b"b"]), made(2, [b"c"])
     data = memoryview(one + two + three)
-    assert kernels.walk_batches(data, len(one), ENDLESS, False, True)[:5] == (len(data), 2, 2, 1, 3)
+    assert kernels.walk_batches(data, len(one), ENDLESS, False, True) == (len(data), 2, 2, 3)
     assert kernels.walk_batches(data, 0, len(one) + 1, False, True)[:2] == (len(one) + len(two), 2)
     assert kernels.walk_batches(data, 0, 1, False, True)[:2] == (len(one), 1)
     assert kernels.walk_batches(data, len(data), ENDLESS, False, True) == (len(data), *NOTHING[1:])
+
+
+@pytest.mark.parametrize("epochs", [(7, 8), (7, 6), (-1, 0), (0, -1), (7, 8, 7), (7, 7, 8, 8, 8)])
+def test_another_leader_epoch_ends_it(kernels: ModuleType, epochs: tuple[int, ...]) -> None:
+    data = b"".join(made(2 * index, [b"a", b"b"], epoch=epoch) for index, epoch in enumerate(epochs))
+    at = offset = 0
+    for _, same in itertools.groupby(epochs):
+        batches = len(list(same))
+        offset += 2 * batches
+        at, *found = kernels.walk_batches(data, at, ENDLESS, False, True)
+        assert found == [batches, 2 * batches, offset]
+    assert at == len(data)
 
 
 def test_what_is_not_plain_ends_it(kernels: ModuleType) -> None:
@@ -97,7 +111,7 @@ def test_what_is_not_plain_ends_it(kernels: ModuleType) -> None:
     }
     for what, other in others.items():
         found = kernels.walk_batches(fine + other, 0, ENDLESS, False, True)
-        assert found == (len(fine), 1, 2, 0, 2, 7), what
+        assert found == (len(fine), 1, 2, 2), what
         alone = kernels.walk_batches(other, 0, ENDLESS, False, True)
         assert alone == NOTHING or what == "back in offsets", what
 

@@ -6,10 +6,10 @@ from enum import IntEnum
 from typing import TypeVar
 
 from kcli.core.cluster.cluster import ANY, Cluster
-from kcli.core.cluster.fanout import Items, Part, fan_out
+from kcli.core.cluster.fanout import Ask, Items, Part, Read, fan_out, verdict
 from kcli.core.cluster.routes import ToBroker
 from kcli.core.connection.plan import Broker
-from kcli.core.error_codes import NONE, UNKNOWN_TOPIC_OR_PARTITION
+from kcli.core.error_codes import UNKNOWN_TOPIC_OR_PARTITION
 from kcli.core.errors import BrokerError, ConfigError, KcliError, NotFoundError
 from kcli.core.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
@@ -25,6 +25,7 @@ from kcli.core.protocol.messages.incremental_alter_configs import (
 )
 
 A = TypeVar("A")
+V = TypeVar("V")
 
 _SOURCES = {
     0: "unknown",
@@ -167,20 +168,11 @@ def describe_configs(
         known = _by_wire(part.keys)
         for row in answer.results:
             if resource := known.get((row.resource_type, row.resource_name)):
-                verdict = _verdict(row.error_code, f"configuration of {resource}", row.error_message)
-                yield resource, verdict, [_entry(config, resource) for config in row.configs]
+                outcome = verdict(row.error_code, f"configuration of {resource}", row.error_message)
+                yield resource, outcome, [_entry(config, resource) for config in row.configs]
 
-    found = fan_out(
-        cluster,
-        _checked(resources),
-        _route(cluster),
-        ask,
-        read,
-        deadline,
-        "reading the configuration of",
-        unknown=[UNKNOWN_TOPIC_OR_PARTITION],
-    )
-    return {resource: _not_found(resource, entries) for resource, entries in found.items()}
+    wanted = dict.fromkeys(resources)
+    return _of_each(cluster, wanted, ask, read, deadline, "reading the configuration of")
 
 
 def describe_topic_configs(
@@ -228,41 +220,37 @@ def alter_configs(
         for row in answer.responses:
             if resource := known.get((row.resource_type, row.resource_name)):
                 what = f"changing the configuration of {resource}"
-                yield resource, _verdict(row.error_code, what, row.error_message), None
+                yield resource, verdict(row.error_code, what, row.error_message), None
 
-    _checked(changes)
-    found = fan_out(
-        cluster,
-        changes,
-        _route(cluster),
-        ask,
-        read,
-        deadline,
-        "changing the configuration of",
-        unknown=[UNKNOWN_TOPIC_OR_PARTITION],
-    )
-    return {resource: _not_found(resource, error) for resource, error in found.items()}
+    return _of_each(cluster, changes, ask, read, deadline, "changing the configuration of")
 
 
-def _route(cluster: Cluster) -> ToBroker[ConfigResource]:
-    return ToBroker(cluster, lambda resource: resource.broker)
+def _of_each(
+    cluster: Cluster,
+    resources: Mapping[ConfigResource, V],
+    ask: Ask[ConfigResource, V],
+    read: Read[ConfigResource, A],
+    deadline: float,
+    what: str,
+) -> dict[ConfigResource, A | KcliError]:
+    """What the broker of each resource says; NotFoundError where there is no such resource."""
+    _check(resources)
+    route = ToBroker[ConfigResource](cluster, lambda resource: resource.broker)
+    unknown = [UNKNOWN_TOPIC_OR_PARTITION]
+    found = fan_out(cluster, resources, route, ask, read, deadline, what, unknown=unknown)
+    return {resource: _not_found(resource, outcome) for resource, outcome in found.items()}
 
 
-def _checked(resources: Collection[ConfigResource]) -> dict[ConfigResource, None]:
+def _check(resources: Collection[ConfigResource]) -> None:
     for resource in resources:
         try:
             _ = resource.broker
         except ValueError:
             raise ConfigError(f"{resource.name!r} is no broker id", why="it must be a number") from None
-    return dict.fromkeys(resources)
 
 
 def _by_wire(resources: Collection[ConfigResource]) -> dict[tuple[int, str], ConfigResource]:
     return {(int(resource.kind), resource.name): resource for resource in resources}
-
-
-def _verdict(code: int, what: str, message: str | None) -> int | KcliError:
-    return code if code == NONE else BrokerError(code, what, message=message or "")
 
 
 def _not_found(resource: ConfigResource, outcome: A) -> A | KcliError:

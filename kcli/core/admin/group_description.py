@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import Coordinators, KeyType
-from kcli.core.cluster.fanout import Items, Part, fan_out
+from kcli.core.cluster.fanout import Items, Part, fan_out, verdict
 from kcli.core.cluster.routes import ToCoordinator
 from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import GROUP_ID_NOT_FOUND, NONE, UNSUPPORTED_VERSION
-from kcli.core.errors import BrokerError, KcliError, NotFoundError, ProtocolError, UnsupportedError
+from kcli.core.errors import KcliError, NotFoundError, ProtocolError, UnsupportedError
 from kcli.core.group.consumer_protocol import PROTOCOL_TYPE, decode_assignment, decode_subscription
 from kcli.core.protocol.messages import consumer_group_describe as modern
 from kcli.core.protocol.messages import describe_groups as classic
@@ -105,10 +105,10 @@ class _Describe:
         self, answer: classic.DescribeGroupsResponse, _part: Part[str]
     ) -> Iterator[tuple[str, int | KcliError, GroupDescription]]:
         for row in answer.groups:
-            verdict: int | KcliError = row.error_code
+            outcome: int | KcliError = row.error_code
             if row.error_code == GROUP_ID_NOT_FOUND or (row.error_code == NONE and row.group_state == _DEAD):
-                verdict = _unknown(row.group_id)  # "Dead" is how versions before 6 say it
-            yield row.group_id, verdict, _classic(row, self._coordinator(row.group_id))
+                outcome = _unknown(row.group_id)  # "Dead" is how versions before 6 say it
+            yield row.group_id, outcome, _classic(row, self._coordinator(row.group_id))
 
     def ask_modern(self, broker: Broker, items: Items[str, None]) -> list[Part[str]]:
         groups = [group for group, _ in items]
@@ -123,15 +123,12 @@ class _Describe:
         self, answer: modern.ConsumerGroupDescribeResponse, _part: Part[str]
     ) -> Iterator[tuple[str, int | KcliError, GroupDescription]]:
         for row in answer.groups:
-            verdict: int | KcliError = row.error_code
+            outcome = verdict(row.error_code, f"describing group {row.group_id}", row.error_message)
             if row.error_code == GROUP_ID_NOT_FOUND:
-                verdict = _neither(row.group_id, row.error_message or "")
+                outcome = _neither(row.group_id, row.error_message or "")
             elif row.error_code == UNSUPPORTED_VERSION:  # 3.x advertises the API while it is switched off
-                verdict = _unknown(row.group_id)
-            elif row.error_code != NONE:
-                what = f"describing group {row.group_id}"
-                verdict = BrokerError(row.error_code, what, message=row.error_message or "")
-            yield row.group_id, verdict, _modern(row, self._coordinator(row.group_id))
+                outcome = _unknown(row.group_id)
+            yield row.group_id, outcome, _modern(row, self._coordinator(row.group_id))
 
     def _coordinator(self, group: str) -> int:
         node = self._coordinators.known(KeyType.GROUP, group)

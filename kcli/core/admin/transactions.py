@@ -7,11 +7,11 @@ from kcli.core.admin.committed import by_topic, too_old
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import Coordinators, KeyType
 from kcli.core.cluster.everywhere import ask_every_broker
-from kcli.core.cluster.fanout import Items, Part, by_leader, fan_out
+from kcli.core.cluster.fanout import Items, Part, by_leader, fan_out, verdict
 from kcli.core.cluster.routes import ToCoordinator
 from kcli.core.connection.plan import Broker
-from kcli.core.error_codes import NONE, TRANSACTIONAL_ID_NOT_FOUND
-from kcli.core.errors import BrokerError, ConfigError, KcliError, NotFoundError
+from kcli.core.error_codes import TRANSACTIONAL_ID_NOT_FOUND
+from kcli.core.errors import ConfigError, KcliError, NotFoundError
 from kcli.core.protocol.messages import describe_producers as producers
 from kcli.core.protocol.messages import describe_transactions as described
 from kcli.core.protocol.messages import list_transactions as listed
@@ -136,11 +136,11 @@ def describe_transactions(
     ) -> Iterator[tuple[str, int | KcliError, TransactionDescription]]:
         for row in answer.transaction_states:
             name = row.transactional_id
-            verdict: int | KcliError = row.error_code
+            outcome: int | KcliError = row.error_code
             if row.error_code == TRANSACTIONAL_ID_NOT_FOUND:
-                verdict = NotFoundError(f"transactional id {name} does not exist")
+                outcome = NotFoundError(f"transactional id {name} does not exist")
             node = coordinators.known(KeyType.TRANSACTION, name)
-            yield name, verdict, _transaction(row, -1 if node is None else node)
+            yield name, outcome, _transaction(row, -1 if node is None else node)
 
     route = ToCoordinator[str](cluster, coordinators, str, KeyType.TRANSACTION)
     what = "describing transactional id"
@@ -182,11 +182,8 @@ def _read_producers(
     for topic in answer.topics:
         for row in topic.partitions:
             where = TopicPartition(topic.name, row.partition_index)
-            verdict: int | KcliError = row.error_code
-            if row.error_code != NONE and row.error_message:
-                what = f"describing the producers of {where}"
-                verdict = BrokerError(row.error_code, what, message=row.error_message)
-            yield where, verdict, [_producer(state) for state in row.active_producers]
+            outcome = verdict(row.error_code, f"describing the producers of {where}", row.error_message)
+            yield where, outcome, [_producer(state) for state in row.active_producers]
 
 
 def _producer(row: producers.ProducerState) -> ProducerDescription:

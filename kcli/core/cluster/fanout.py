@@ -45,6 +45,11 @@ Read = Callable[[Any, Part[K]], Iterable[tuple[K, int | KcliError, A]]]
 """What the answer to a part says: key, the broker's code or a finished error, value."""
 
 
+def verdict(code: int, what: str, message: str | None) -> int | KcliError:
+    """What a row says that explains its code: the code where all is well, else the error in the broker's words."""
+    return code if code == NONE else BrokerError(code, what, message=message or "")
+
+
 @dataclass(eq=False, slots=True)
 class _Question(Generic[K]):
     """One broker's share of a round."""
@@ -198,14 +203,14 @@ class _FanOut(Generic[K, V, A]):
             self._note_all(part.keys, answer.error)
             return
         left_out = dict.fromkeys(part.keys)
-        for key, verdict, value in self._read(answer.value, part):
+        for key, outcome, value in self._read(answer.value, part):
             if key not in left_out:
                 continue  # told twice, or never asked for
             del left_out[key]
-            if isinstance(verdict, KcliError):
-                self._note(key, verdict)
-            elif verdict != NONE:
-                self._note(key, BrokerError(verdict, f"{self._what} {key}"))
+            if isinstance(outcome, KcliError):
+                self._note(key, outcome)
+            elif outcome != NONE:
+                self._note(key, BrokerError(outcome, f"{self._what} {key}"))
             else:
                 self._results[key] = value
         for key in left_out:

@@ -23,21 +23,20 @@ _CODEC, _TRANSACTIONAL, _CONTROL = 0x07, 0x10, 0x20
 
 def walk_batches(
     data: Buffer, start: int, limit: int, transactional: bool, verify: bool
-) -> tuple[int, int, int, int, int, int]:
-    """The longest run of plain batches in ``data[start:]``, ended as soon as it has ``limit`` bytes or more.
+) -> tuple[int, int, int, int]:
+    """The longest run of plain batches of one leader epoch in ``data[start:]``; it ends once it has ``limit`` bytes.
 
     ``transactional``: batches of transactions count as plain. ``verify``: checksums are compared. Returns where the run
-    ends, its batches, its records, the first batch's base offset, the offset behind the last batch, and that batch's
-    leader epoch. A run of no batches ends at ``start``, with offsets and epoch −1: what stands there is for others to
-    judge, be it a cut-off batch, another format, or damage.
+    ends, its batches, its records, and the offset behind the last batch. A run of no batches ends at ``start``, with an
+    offset of −1: what stands there is for others to judge, be it a cut-off batch, another format, or damage.
     """
     view = memoryview(data)
     refused = _CODEC | _CONTROL | (0 if transactional else _TRANSACTIONAL)
-    at, batches, records, first, then, epoch = start, 0, 0, -1, -1, -1
+    at, batches, records, then, epoch = start, 0, 0, -1, -1
     while at - start < limit and len(view) - at >= _HEADER_SIZE:
         base, length, leader_epoch, magic, crc, attributes, last, *_, count = _HEADER.unpack_from(view, at)
         end = at + _LENGTH_END + length
-        if magic != _MAGIC or attributes & refused or end > len(view):
+        if magic != _MAGIC or attributes & refused or end > len(view) or (batches and leader_epoch != epoch):
             break
         room = length + _LENGTH_END - _HEADER_SIZE
         if room < 0 or not 0 <= count <= min(room // SMALLEST_RECORD, last + 1) or last < 0:
@@ -46,12 +45,10 @@ def walk_batches(
             break
         if verify and crc32c(view[at + _CRC_START : end]) != crc:
             break
-        if not batches:
-            first = base
         at, then, epoch = end, base + last + 1, leader_epoch
         batches += 1
         records += count
-    return at, batches, records, first, then, epoch
+    return at, batches, records, then
 
 
 def decode_run(

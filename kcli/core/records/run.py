@@ -141,11 +141,8 @@ def plain_run(data: memoryview, start: int, *, transactional: bool, verify: bool
 
     One batch alone is that batch. Checksums of what is returned were compared, with ``verify``.
     """
-    end, batches, records, _, then, epoch = walk_batches(data, start, _MOST, transactional, verify)
+    end, batches, records, then = walk_batches(data, start, _MOST, transactional, verify)
     if not batches:
         return None
     raw = data[start:end]
-    if batches == 1:
-        return RecordBatch(raw)
-    run = BatchRun(raw, records, then)
-    return run if run.leader_epoch == epoch else next(run.batches())
+    return RecordBatch(raw) if batches == 1 else BatchRun(raw, records, then)

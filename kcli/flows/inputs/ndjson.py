@@ -68,13 +68,7 @@ def ndjson_reader(blocks: HeaderBlocks, encoding: Encoding | None = None) -> Par
             raise bad_json(error, line) from None
         if found.key_encoding not in _BYTES or found.value_encoding not in _BYTES:
             return read_any(line, number)
-        if found.value is msgspec.UNSET:
-            raise BadLine("it has no `value`: is it a line of `kcli consume -o ndjson`?")
-        key = data_of(found.key, found.key_encoding, "key")
-        value = data_of(found.value, found.value_encoding, "value")
-        headers = blocks.of([header_of(one) for one in found.headers]) if found.headers else blocks.none
-        check_numbers(found.timestamp, found.partition)
-        return InputRow(number, key, value, headers, found.timestamp, found.partition, line)
+        return _row(found, data_of, blocks, number, line)
 
     return parse
 
@@ -99,15 +93,26 @@ def _any_reader(blocks: HeaderBlocks, encoding: Encoding) -> ParseLine:
             found = decode(line)
         except NOT_JSON as error:
             raise bad_json(error, line) from None
-        if found.value is msgspec.UNSET:
-            raise BadLine("it has no `value`: is it a line of `kcli consume -o ndjson`?")
-        key = data(found.key, found.key_encoding, "key")
-        value = data(found.value, found.value_encoding, "value")
-        headers = blocks.of([header_of(one) for one in found.headers]) if found.headers else blocks.none
-        check_numbers(found.timestamp, found.partition)
-        return InputRow(number, key, value, headers, found.timestamp, found.partition, line)
+        return _row(found, data, blocks, number, line)
 
     return parse
+
+
+def _row(
+    found: _Line | _AnyLine,
+    data: Callable[[Any, str | None, str], bytes | None],
+    blocks: HeaderBlocks,
+    number: int,
+    line: bytes,
+) -> InputRow:
+    """``data`` makes bytes of a key or value, given its encoding and which of the two it is."""
+    if found.value is msgspec.UNSET:
+        raise BadLine("it has no `value`: is it a line of `kcli consume -o ndjson`?")
+    key = data(found.key, found.key_encoding, "key")
+    value = data(found.value, found.value_encoding, "value")
+    headers = blocks.of([header_of(one) for one in found.headers]) if found.headers else blocks.none
+    check_numbers(found.timestamp, found.partition)
+    return InputRow(number, key, value, headers, found.timestamp, found.partition, line)
 
 
 def data_of(text: str | None, encoding: str | None, what: str) -> bytes | None:

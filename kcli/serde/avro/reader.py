@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from kcli.serde.avro.logical import logical_of
-from kcli.serde.avro.schema import PRIMITIVES, AvroSchema, Node, branch_name, least_size, unwrapped
+from kcli.serde.avro.per_type import PerType
+from kcli.serde.avro.schema import AvroSchema, Node, branch_name, least_size
 from kcli.serde.json_text import check_depth
 from kcli.serde.numbers import json_float, json_float32
 
@@ -23,23 +24,18 @@ _EMPTY_ITEMS = 10_000
 _FLOAT, _DOUBLE = struct.Struct("<f"), struct.Struct("<d")
 
 
-class AvroReader:
+class AvroReader(PerType[Reader]):
     """Reads data of one schema. ``tagged``: unions and logical types as in the JSON of Avro's specification."""
 
     def __init__(self, schema: AvroSchema, *, tagged: bool = False) -> None:
-        self._named = schema.named
-        self._tagged = tagged
-        self._readers: dict[str, Reader] = {}
-        self._unfinished: set[str] = set()
-        self._recursive = False
+        super().__init__(schema, _PRIMITIVE, tagged=tagged)
         self._empty_items = 0
-        self._read = self._reader(schema.root)
 
     def read(self, data: bytes) -> Any:
         """The value; ValueError when ``data`` is not exactly one value of the schema."""
         self._empty_items = 0
         try:
-            value, end = self._read(data, 0)
+            value, end = self._root(data, 0)
         except (IndexError, struct.error):
             raise ValueError("it ends too early") from None
         except RecursionError:
@@ -50,43 +46,8 @@ class AvroReader:
             check_depth(value)
         return value
 
-    def _reader(self, node: Node) -> Reader:
-        node = unwrapped(node)
-        if isinstance(node, list):
-            return self._union(node)
-        if isinstance(node, str):
-            return _PRIMITIVE[node] if node in PRIMITIVES else self._named_type(node)
-        kind = node["type"]
-        if kind in ("record", "error"):
-            return self._record(node)
-        if kind == "array":
-            return self._array(node["items"])
-        if kind == "map":
-            return self._map(node["values"])
-        if kind == "enum":
-            return self._keep(node, _enum(node["symbols"]))
-        if kind == "fixed":
-            return self._keep(node, self._fixed(node))
-        if kind in PRIMITIVES:
-            return self._logical(node)
-        return self._named_type(kind)
-
-    def _named_type(self, name: str) -> Reader:
-        if name in self._unfinished:
-            self._recursive = True
-            readers = self._readers
-            return lambda data, pos: readers[name](data, pos)  # noqa: PLW0108 - it is not there yet
-        found = self._readers.get(name)
-        return found if found is not None else self._reader(self._named[name])
-
-    def _keep(self, node: Node, reader: Reader) -> Reader:
-        self._readers[node["name"]] = reader
-        return reader
-
     def _record(self, node: Node) -> Reader:
-        self._unfinished.add(node["name"])
-        fields = [(row["name"], self._reader(row["type"])) for row in node["fields"]]
-        self._unfinished.discard(node["name"])
+        fields = self._fields(node)
 
         def read(data: bytes, pos: int) -> tuple[Any, int]:
             value = {}
@@ -94,10 +55,10 @@ class AvroReader:
                 value[name], pos = reader(data, pos)
             return value, pos
 
-        return self._keep(node, read)
+        return read
 
     def _union(self, branches: list[Node]) -> Reader:
-        readers = [self._reader(branch) for branch in branches]
+        readers = [self._of(branch) for branch in branches]
         names = [branch_name(branch) for branch in branches]
         bare = not self._tagged and sum(name != "null" for name in names) <= 1
         count = len(readers)
@@ -112,7 +73,7 @@ class AvroReader:
         return read
 
     def _array(self, items: Node) -> Reader:
-        reader = self._reader(items)
+        reader = self._of(items)
         least = least_size(items, self._named)
 
         def read(data: bytes, pos: int) -> tuple[Any, int]:
@@ -129,7 +90,7 @@ class AvroReader:
         return read
 
     def _map(self, values: Node) -> Reader:
-        reader = self._reader(values)
+        reader = self._of(values)
 
         def read(data: bytes, pos: int) -> tuple[Any, int]:
             found: dict[str, Any] = {}
@@ -153,6 +114,15 @@ class AvroReader:
         self._empty_items += count
         if self._empty_items > _EMPTY_ITEMS:
             raise ValueError(f"more than {_EMPTY_ITEMS} array items without content")
+
+    def _enum(self, symbols: list[str]) -> Reader:
+        def read(data: bytes, pos: int) -> tuple[str, int]:
+            index, pos = _long(data, pos)
+            if not 0 <= index < len(symbols):
+                raise ValueError(f"symbol {index} of an enum of {len(symbols)}")
+            return symbols[index], pos
+
+        return read
 
     def _fixed(self, node: Node) -> Reader:
         size = int(node["size"])
@@ -182,16 +152,6 @@ class AvroReader:
             return show(value), pos
 
         return read
-
-
-def _enum(symbols: list[str]) -> Reader:
-    def read(data: bytes, pos: int) -> tuple[str, int]:
-        index, pos = _long(data, pos)
-        if not 0 <= index < len(symbols):
-            raise ValueError(f"symbol {index} of an enum of {len(symbols)}")
-        return symbols[index], pos
-
-    return read
 
 
 def _as_text(plain: Reader) -> Reader:

@@ -13,7 +13,8 @@ import struct
 from typing import TYPE_CHECKING, Any
 
 from kcli.serde.avro.logical import logical_of
-from kcli.serde.avro.schema import PRIMITIVES, AvroSchema, Node, branch_name, unwrapped
+from kcli.serde.avro.per_type import PerType
+from kcli.serde.avro.schema import AvroSchema, Node, branch_name
 from kcli.serde.numbers import NOT_FINITE
 
 if TYPE_CHECKING:
@@ -42,61 +43,23 @@ class Mismatch(ValueError):  # noqa: N818 - it is a finding: which part does not
         return f"{place}: {self.why}" if place else self.why
 
 
-class AvroWriter:
+class AvroWriter(PerType["Writer"]):
     """Writes values of one schema. ``tagged``: they are in the JSON of Avro's specification."""
 
     def __init__(self, schema: AvroSchema, *, tagged: bool = False) -> None:
-        self._named = schema.named
-        self._tagged = tagged
-        self._writers: dict[str, Writer] = {}
-        self._unfinished: set[str] = set()
-        self._write = self._writer(schema.root)
+        super().__init__(schema, _PRIMITIVE, tagged=tagged)
 
     def write(self, value: Any) -> bytes:
         """The bytes; Mismatch."""
         out = bytearray()
         try:
-            self._write(value, out)
+            self._root(value, out)
         except RecursionError:
             raise Mismatch("it is nested too deeply") from None
         return bytes(out)
 
-    def _writer(self, node: Node) -> Writer:
-        node = unwrapped(node)
-        if isinstance(node, list):
-            return self._union(node)
-        if isinstance(node, str):
-            return _PRIMITIVE[node] if node in PRIMITIVES else self._named_type(node)
-        kind = node["type"]
-        if kind in ("record", "error"):
-            return self._record(node)
-        if kind == "array":
-            return self._array(node["items"])
-        if kind == "map":
-            return self._map(node["values"])
-        if kind == "enum":
-            return self._keep(node, _enum(node))
-        if kind == "fixed":
-            return self._keep(node, self._logical(node, _fixed(int(node["size"]))))
-        if kind in PRIMITIVES:
-            return self._logical(node, _PRIMITIVE[kind])
-        return self._named_type(kind)
-
-    def _named_type(self, name: str) -> Writer:
-        if name in self._unfinished:
-            writers = self._writers
-            return lambda value, out: writers[name](value, out)  # noqa: PLW0108 - it is not there yet
-        found = self._writers.get(name)
-        return found if found is not None else self._writer(self._named[name])
-
-    def _keep(self, node: Node, writer: Writer) -> Writer:
-        self._writers[node["name"]] = writer
-        return writer
-
     def _record(self, node: Node) -> Writer:
-        self._unfinished.add(node["name"])
-        rows = [(row["name"], self._writer(row["type"])) for row in node["fields"]]
-        self._unfinished.discard(node["name"])
+        rows = self._fields(node)
         defaults = {row["name"]: self._default(row) for row in node["fields"] if "default" in row}
         known = {name for name, _writer in rows}
 
@@ -116,7 +79,7 @@ class AvroWriter:
                 except Mismatch as error:
                     raise error.inside(f".{name}") from None
 
-        return self._keep(node, write)
+        return write
 
     def _default(self, row: dict[str, Any]) -> Callable[[], bytes]:
         """The bytes of a field's default, which schemas have in the JSON of the specification; made when needed."""
@@ -124,7 +87,7 @@ class AvroWriter:
         return functools.cache(lambda: AvroWriter(schema, tagged=True).write(row["default"]))
 
     def _array(self, items: Node) -> Writer:
-        writer = self._writer(items)
+        writer = self._of(items)
 
         def write(value: Any, out: bytearray) -> None:
             if not isinstance(value, list):
@@ -141,7 +104,7 @@ class AvroWriter:
         return write
 
     def _map(self, values: Node) -> Writer:
-        writer = self._writer(values)
+        writer = self._of(values)
 
         def write(value: Any, out: bytearray) -> None:
             if not isinstance(value, dict):
@@ -158,7 +121,25 @@ class AvroWriter:
 
         return write
 
-    def _logical(self, node: Node, plain: Writer) -> Writer:
+    def _enum(self, symbols: list[str]) -> Writer:
+        index_of = {symbol: index for index, symbol in enumerate(symbols)}
+
+        def write(value: Any, out: bytearray) -> None:
+            index = index_of.get(value) if isinstance(value, str) else None
+            if index is None:
+                raise Mismatch(f"it is none of {', '.join(index_of)}")
+            _write_long(index, out)
+
+        return write
+
+    def _fixed(self, node: Node) -> Writer:
+        return self._parsed(node, _fixed(int(node["size"])))
+
+    def _logical(self, node: Node) -> Writer:
+        return self._parsed(node, _PRIMITIVE[node["type"]])
+
+    def _parsed(self, node: Node, plain: Writer) -> Writer:
+        """The writer that takes what the reader shows of the logical type, if there is one."""
         logical = None if self._tagged else logical_of(node)
         if logical is None:
             return plain
@@ -175,7 +156,7 @@ class AvroWriter:
 
     def _union(self, branches: list[Node]) -> Writer:
         names = [branch_name(branch) for branch in branches]
-        writers = [self._writer(branch) for branch in branches]
+        writers = [self._of(branch) for branch in branches]
         table = {
             name: (index, writer) for index, (name, writer) in enumerate(zip(names, writers, strict=True))
         }
@@ -244,18 +225,6 @@ def _unknown_field(record: str, value: dict[str, Any], known: set[str]) -> Misma
     near = difflib.get_close_matches(name, known, 1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     return Mismatch(f"{record} has no field {name!r}{hint}")
-
-
-def _enum(node: Node) -> Writer:
-    index_of = {symbol: index for index, symbol in enumerate(node["symbols"])}
-
-    def write(value: Any, out: bytearray) -> None:
-        index = index_of.get(value) if isinstance(value, str) else None
-        if index is None:
-            raise Mismatch(f"it is none of {', '.join(index_of)}")
-        _write_long(index, out)
-
-    return write
 
 
 def _fixed(size: int) -> Writer:

@@ -65,9 +65,8 @@ struct walk {
     int64_t at;
     int64_t batches;
     int64_t records;
-    int64_t first;
-    int64_t then; /* the offset behind the last batch */
-    int64_t epoch;
+    int64_t then;  /* the offset behind the last batch */
+    int64_t epoch; /* of the leader; all batches have it */
 };
 
 /* Is this a plain batch that may follow? ``left``: the bytes from its first one on. */
@@ -75,6 +74,8 @@ static bool
 is_plain(const struct walk *walk, const struct batch *batch, int64_t left)
 {
     if (batch->magic != MAGIC || batch->attributes & walk->refused || batch->length + LENGTH_END > left)
+        return false;
+    if (walk->batches && batch->leader_epoch != walk->epoch)
         return false;
     const int64_t room = batch->length + LENGTH_END - HEADER_SIZE;
     if (room < 0 || batch->last_delta < 0)
@@ -99,8 +100,6 @@ walk_run(struct walk *walk)
         const struct batch batch = load_batch(at);
         if (!is_plain(walk, &batch, walk->size - walk->at) || (walk->verify && !is_whole(at, &batch)))
             break;
-        if (!walk->batches)
-            walk->first = batch.base_offset;
         walk->at += batch.length + LENGTH_END;
         walk->then = batch.base_offset + batch.last_delta + 1;
         walk->epoch = batch.leader_epoch;
@@ -126,7 +125,7 @@ PyObject *
 walk_batches(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
 {
     Py_ssize_t start;
-    struct walk walk = {.first = -1, .then = -1, .epoch = -1};
+    struct walk walk = {.then = -1};
     if (!check_arguments("walk_batches", count, 5, 5) || !take_start(args[1], &start)
         || !take_limit(args[2], &walk.limit))
         return NULL;
@@ -142,8 +141,8 @@ walk_batches(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t coun
     walk.verify = verify;
     walk_releasing(&walk);
     PyBuffer_Release(&view);
-    return Py_BuildValue("(LLLLLL)", (long long)walk.at, (long long)walk.batches, (long long)walk.records,
-                         (long long)walk.first, (long long)walk.then, (long long)walk.epoch);
+    return Py_BuildValue("(LLLL)", (long long)walk.at, (long long)walk.batches, (long long)walk.records,
+                         (long long)walk.then);
 }
 
 /* --- decode_run ------------------------------------------------------------------------------------- */

@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from kcli.core.connection.state import TABLE, Event, State
-from kcli.core.state_cell import IllegalEventError, StateCell
+from tests.unit.core.state_tables import check_event
 
 EXPECTED = {
     (State.CONNECTING, Event.CONNECTED): State.HANDSHAKE,
@@ -30,12 +30,4 @@ def test_every_pair_is_judged() -> None:
 
 @pytest.mark.parametrize(("state", "event"), EXPECTED)
 def test_event_in_state(state: State, event: Event) -> None:
-    cell = StateCell(state, TABLE)
-    expected = EXPECTED[state, event]
-    if expected is None:
-        with pytest.raises(IllegalEventError):
-            cell.apply(event)
-        assert cell.state is state
-    else:
-        cell.apply(event)
-        assert cell.state is expected
+    check_event(TABLE, state, event, EXPECTED[state, event])

@@ -7,10 +7,11 @@ import pytest
 
 from kcli.core.errors import KcliError, OutcomeUnknownError
 from kcli.core.producer.batch import TABLE, BatchEvent, BatchState, Delivery, ProducerBatch, RecordFuture
-from kcli.core.state_cell import IllegalEventError, StateCell
+from kcli.core.state_cell import IllegalEventError
 from kcli.core.types import RecordMetadata
 from tests.unit.core.net.fakes import Clock
 from tests.unit.core.producer.batches import P0, open_batch, sent
+from tests.unit.core.state_tables import check_event
 
 O, Q, F, D, X, R = (  # noqa: E741 - the states, for a table that fits the eye
     BatchState.OPEN,
@@ -32,16 +33,7 @@ EXPECTED = {
 
 @pytest.mark.parametrize(("state", "event"), list(itertools.product(BatchState, BatchEvent)))
 def test_event_in_state(state: BatchState, event: BatchEvent) -> None:
-    expected = EXPECTED[event].get(state)
-    assert TABLE.get((state, event)) is expected
-    cell = StateCell(state, TABLE)
-    if expected is None:
-        with pytest.raises(IllegalEventError):
-            cell.apply(event)
-        assert cell.state is state
-    else:
-        cell.apply(event)
-        assert cell.state is expected
+    check_event(TABLE, state, event, EXPECTED[event].get(state))
 
 
 def closed(*values: bytes) -> ProducerBatch:

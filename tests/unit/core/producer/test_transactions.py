@@ -6,8 +6,9 @@ import pytest
 
 from kcli.core.errors import KcliError, TransactionAbortableError
 from kcli.core.producer.transactions import TABLE, Event, GroupOffsets, Phase, Step, Transaction
-from kcli.core.state_cell import IllegalEventError, StateCell
+from kcli.core.state_cell import StateCell
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
+from tests.unit.core.state_tables import check_event
 
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
 OFFSETS = GroupOffsets(GroupMetadata("g"), {P0: OffsetAndMetadata(5)})
@@ -22,15 +23,7 @@ def at(phase: Phase, **fields: object) -> Transaction:
 
 @pytest.mark.parametrize(("phase", "event"), list(itertools.product(Phase, Event)))
 def test_every_event_in_every_phase(phase: Phase, event: Event) -> None:
-    cell = StateCell(phase, TABLE)
-    if (phase, event) in TABLE:
-        cell.apply(event)
-        assert cell.state is TABLE[phase, event]
-    else:
-        assert not cell.allows(event)
-        with pytest.raises(IllegalEventError):
-            cell.apply(event)
-        assert cell.state is phase
+    check_event(TABLE, phase, event, TABLE.get((phase, event)))
 
 
 def test_no_phase_is_a_dead_end_but_for_those_that_begin() -> None:

@@ -1,0 +1,255 @@
+"""One run of ``kcli produce``, once its flags are understood: files, brokers, schemas, sending, the report.
+
+Not the sending itself, which is ``kcli.flows``. What only some runs need is imported where these need it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+from kcli.commands._context import Invocation, stdin_is_terminal
+from kcli.commands._produce_input import encoded_key, opened, signature, total_size
+from kcli.commands._produce_report import Files, report
+from kcli.core.cluster.cluster import TOPIC_PATIENCE
+from kcli.core.cluster.metadata import unknown_topic
+from kcli.core.errors import NotFoundError
+from kcli.core.producer.producer import Producer
+from kcli.flows.ack_tracker import AckTracker
+from kcli.flows.inputs.feed import Feed, InputFormat
+from kcli.flows.outcomes import Outcomes
+from kcli.flows.produce import CHECKPOINT_INTERVAL, ProduceResult, ProduceRun, Progress, Sending
+from kcli.flows.stop import Stop
+
+if TYPE_CHECKING:
+    from kcli.core.options import ProducerOptions
+    from kcli.flows.checkpoint import Checkpoint
+    from kcli.flows.failed_file import FailedFile
+    from kcli.flows.produce_transactions import Transactions
+
+
+class Run:
+    """One run, from the files that it keeps to its report. ``stack`` closes what it opens."""
+
+    producer: Producer
+    outcomes: Outcomes
+
+    def __init__(
+        self,
+        inv: Invocation,
+        stack: ExitStack,
+        options: ProducerOptions,
+        topic: str,
+        files: Sequence[str],
+        form: InputFormat,
+        flags: dict[str, Any],
+    ) -> None:
+        self.inv, self.stack, self.options, self.topic = inv, stack, options, topic
+        self.files, self.form, self.flags = files, form, flags
+        self.tracker = AckTracker()
+        self.checkpoint: Checkpoint | None = None
+        self.failed: FailedFile | None = None
+        self.transactions: Transactions | None = None
+
+    def run(self, prepare: Callable[[], object]) -> int:
+        """The exit status. ``prepare`` finds the schemas, as soon as the brokers are there."""
+        self._open_checkpoint()
+        self._open_failed()
+        self._open_producer()
+        prepare()
+        self.form = encoded_key(self.form)
+        self._find_beginning()
+        # Until here Ctrl-C simply ends it.
+        stop = self.stack.enter_context(Stop(unconfirmed=self._unconfirmed))
+        self._begin()
+        result = self._send(stop)
+        if stop:
+            self.producer.close(timeout=0.0)
+        return self._report(result, stop)
+
+    def dry_run(self, prepare: Callable[[], object]) -> int:
+        """Every check that needs no record: files, brokers, topic, schemas."""
+        from kcli.flows.failed_file import check_writable
+        from kcli.output.progress import counted
+
+        for name in (self.flags["failed"], self.flags["checkpoint"]):
+            if name is not None:
+                check_writable(name)
+        self._open_producer()
+        prepare()
+        count = self.producer.partitions_of(self.topic)
+        self.inv.talk.note(f"topic {self.topic} is there, with {counted(count, 'partition')}")
+        return 0
+
+    # --- what may fail before any input is read ----------------------------------------------------
+
+    def _open_checkpoint(self) -> None:
+        if self.flags["checkpoint"] is None:
+            return
+        from kcli.flows.checkpoint import Checkpoint, Identity, locked
+
+        path = self.flags["checkpoint"]
+        self.stack.enter_context(locked(path))
+        said = signature(self.form)
+        identity = Identity(self.topic, tuple(self.files), said, self.options.transactional_id)
+        self.checkpoint = Checkpoint(path, identity)
+        self.checkpoint.load()
+
+    def _open_failed(self) -> None:
+        if self.flags["failed"] is None:
+            return
+        from kcli.flows.failed_file import FailedFile
+
+        again = self.checkpoint is not None and self.checkpoint.resumes
+        several = len(self.files) > 1
+        self.failed = FailedFile(self.flags["failed"], self.form.kind, several=several, again=again)
+        self.stack.callback(self.failed.close)
+
+    def _open_producer(self) -> None:
+        self.outcomes = Outcomes(self.tracker, self.failed, self.inv.talk.warn)
+        producer = Producer(self.options, hooks=self.inv.hooks, on_delivery=self.outcomes.delivered)
+        self.producer = self.stack.enter_context(producer)
+        self._connect()
+
+    def _connect(self) -> None:
+        """First contact; an unknown topic is named with the nearest ones."""
+        producer, topic, timeout = self.producer, self.topic, self.inv.timeout
+        with self.inv.first_contact(self.options.bootstrap_servers):
+            producer.connect([], timeout)
+        try:
+            producer.connect([topic], timeout, TOPIC_PATIENCE)
+        except NotFoundError:
+            raise unknown_topic(topic, producer.known_topics(timeout)) from None
+        partition, count = self.flags["partition"], producer.partitions_of(topic)
+        if partition is not None and partition >= count:
+            raise NotFoundError(
+                f"topic {topic} has no partition {partition}", why=f"it has {count}, numbered from 0"
+            )
+
+    def _find_beginning(self) -> None:
+        if self.options.transactional_id:
+            self._begin_transactions()
+        if self.checkpoint is not None:
+            self.tracker.begin(self.checkpoint.place)
+
+    def _begin_transactions(self) -> None:
+        """Takes over the transactional id, and finds out from the group how far its last transaction got."""
+        from kcli.flows.produce_transactions import DEFAULT_EVERY, GROUP_PREFIX, Transactions
+
+        name = self.options.transactional_id
+        with self.inv.first_contact(f"the coordinator of {name}"):
+            self.producer.init_transactions(max(self.inv.timeout, self.options.request_timeout_ms / 1000))
+        every = self.flags["transaction_every"] or DEFAULT_EVERY
+        if self.checkpoint is None:
+            self.transactions = Transactions(every)
+            return
+        group = GROUP_PREFIX + name
+        if self.checkpoint.resumes:
+            self._resume(self.checkpoint, group)
+        self.transactions = Transactions(every, group=group, run=self.checkpoint.run)
+
+    def _resume(self, checkpoint: Checkpoint, group: str) -> None:
+        from kcli.core.admin.admin import Admin
+        from kcli.core.options import ClientOptions
+        from kcli.core.types import TopicPartition
+        from kcli.flows.produce_transactions import resumed_place
+
+        inv, where = self.inv, TopicPartition(self.topic, 0)
+        with Admin(inv.client_options(ClientOptions), inv.hooks, timeout=inv.timeout) as admin:
+            stored = admin.fetch_offsets({group: [where]}, require_stable=True)[group]
+        checkpoint.place = resumed_place(checkpoint, group, stored, where)
+
+    # --- from the first line to the last -------------------------------------------------------------
+
+    def _unconfirmed(self) -> str:
+        return (
+            f"{self.producer.totals.confirmed:,} records confirmed, {self.producer.outstanding:,} not known"
+        )
+
+    def _begin(self) -> None:
+        checkpoint = self.checkpoint
+        if checkpoint is not None:
+            checkpoint.save(checkpoint.place)  # one that cannot be written is told now
+            if checkpoint.resumes:
+                self.inv.talk.note(f"going on at line {checkpoint.place.unit + 1:,} ({checkpoint.path})")
+        if not self.files and stdin_is_terminal():
+            self.inv.talk.note("reading records from the keyboard, one a line; Ctrl-D ends")
+
+    def _send(self, stop: Stop) -> ProduceResult:
+        feed = self._feed(stop)
+        total = total_size(self.files)
+        with self.inv.progress("confirmed") as bar:
+
+            def show(read: int, confirmed: int, lost: int) -> None:
+                share = min(1.0, read / total) if total else None
+                bar.update(confirmed, self.producer.totals.bytes, share, failed=lost)
+
+            return self._flow(stop, show).run(feed.portions())
+
+    def _feed(self, stop: Stop) -> Feed:
+        plain = self.form.kind == "lines" and not self.form.encoding
+        ticks = self.checkpoint or self.failed or self.transactions
+        return Feed(
+            self.files,
+            opened,
+            self.form,
+            stop,
+            short=plain and self.flags["rate"] is None and self.transactions is None,
+            taps=[_tee(self.inv)] if self.flags["tee"] else (),
+            patience=CHECKPOINT_INTERVAL if ticks else None,
+            fingerprints=self.checkpoint is not None,
+            begin=self.checkpoint.place if self.checkpoint else None,
+        )
+
+    def _flow(self, stop: Stop, progress: Progress) -> ProduceRun:
+        settings: dict[str, Any] = {
+            "stop": stop,
+            "progress": progress,
+            "tracker": self.tracker,
+            "outcomes": self.outcomes,
+            "checkpoint": self.checkpoint,
+        }
+        if self.transactions is None:
+            return ProduceRun(self.producer, self._sending(), **settings)
+        from kcli.flows.produce_transactions import TransactionalRun
+
+        return TransactionalRun(self.producer, self._sending(), transactions=self.transactions, **settings)
+
+    def _sending(self) -> Sending:
+        flags, rate = self.flags, self.flags["rate"]
+        return Sending(
+            self.topic,
+            self.form.how,
+            flags["partition"],
+            by_hand=flags["partitioner"] == "manual" and flags["partition"] is None,
+            longest=self.form.longest,
+            records_per_second=rate.records if rate else None,
+            bytes_per_second=rate.bytes if rate else None,
+            stop_at_bad=flags["on_bad_input"] == "fail",
+        )
+
+    # --- what became of it ---------------------------------------------------------------------------
+
+    def _report(self, result: ProduceResult, stop: Stop) -> int:
+        files = Files(
+            self.flags["failed"],
+            self.failed.count if self.failed else 0,
+            self.flags["checkpoint"],
+            self.checkpoint.place.unit + 1 if self.checkpoint and self.checkpoint.resumes else None,
+        )
+        status = report(self.inv, self.topic, result, files, stop, self.options, self.producer.cluster_id)
+        if result.output_error is not None and not stop:
+            raise result.output_error  # the rim knows what a closed pipe and a full disk mean
+        return status
+
+
+def _tee(inv: Invocation) -> Callable[[memoryview], None]:
+    """Writes what was read to stdout, at once."""
+
+    def tap(view: memoryview) -> None:
+        if len(view):
+            inv.out.write(view)
+            inv.out.flush()
+
+    return tap

@@ -1,0 +1,28 @@
+"""``-s`` and what belongs to it, as options of commands. What they mean is in ``_serdes.py``, which is loaded for use."""
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from kcli.commands._params import SERDE, SERDES_BOTH_WAYS
+
+
+def serde_option(said: str) -> Callable[[Any], Any]:
+    """``-s``; in its help ``{names}`` are the serdes that both read and write."""
+    return click.option(
+        "-s",
+        "--serde",
+        "serdes",
+        type=SERDE,
+        multiple=True,
+        metavar="[key=|value=]SERDE",
+        help=said.format(names=", ".join(SERDES_BOTH_WAYS)),
+    )
+
+
+plaintext_secrets_option = click.option(
+    "--allow-plaintext-secrets",
+    is_flag=True,
+    help="Send name, password or token to a schema registry over plain http, too.",
+)

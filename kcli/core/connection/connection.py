@@ -145,6 +145,11 @@ class Connection:
         """Where the socket's next bytes go."""
         return self._frames.writable()
 
+    @property
+    def missing(self) -> int:
+        """Bytes that a large answer lacks: fewer are of no use to anybody. 0 when none has begun."""
+        return self._frames.missing
+
     def received(self, count: int, now: float, deadline: float) -> None:
         """``count`` bytes were written there. Any error that leaves here must close the connection."""
         for frame in self._frames.received(count):

@@ -84,6 +84,11 @@ class FrameReader:
             return memoryview(self._large)[self._large_filled : self._large_size]
         return self._view[self._filled :]
 
+    @property
+    def missing(self) -> int:
+        """Bytes that a large answer lacks; 0 when none has begun."""
+        return self._large_size - self._large_filled if self._large is not None else 0
+
     def received(self, count: int) -> list[Frame]:
         """Takes note of ``count`` new bytes; ProtocolError or ConnectError when they cannot be Kafka's."""
         if self._large is not None:

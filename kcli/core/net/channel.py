@@ -9,6 +9,7 @@ import errno
 import itertools
 import os
 import socket
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 NEVER = float("inf")
 _MAX_BUFFERS = 64
 _READS_PER_TURN = 16
+_WORTH_WAITING, _MOST_AT_ONCE = 1 << 17, 1 << 20  # bytes
+_CAN_WAIT = sys.platform == "linux"  # elsewhere it was not tried
 
 
 class Channel:
@@ -61,6 +64,7 @@ class Channel:
         self._buffers = (send_buffer, receive_buffer)
         self._addresses: list[Address] = []
         self._socket: socket.socket | None = None
+        self._least = 1  # bytes of which the selector tells
         self._refusals: list[str] = []
 
     def fileno(self) -> int:
@@ -161,9 +165,12 @@ class Channel:
             return
         for _ in range(_READS_PER_TURN):
             if not self.is_open or not self._read_once(now):
-                return
-        while self.is_open and self._decrypted_waits and self._read_once(now):
-            pass  # what the TLS layer holds already, the selector does not tell of
+                break
+        else:
+            while self.is_open and self._decrypted_waits and self._read_once(now):
+                pass  # what the TLS layer holds already, the selector does not tell of
+        if self._tls is None and _CAN_WAIT and self._socket is not None:
+            self._wait_for_many(self._socket)
 
     def flush(self, now: float) -> None:
         """Writes as much of what is queued as the socket takes."""
@@ -189,10 +196,19 @@ class Channel:
 
     # --- inside ----------------------------------------------------------------------------------
 
+    def _wait_for_many(self, sock: socket.socket) -> None:
+        """Of a large answer the selector shall tell when a megabyte is there, not with every segment (SO_RCVLOWAT)."""
+        missing = min(self.connection.missing, _MOST_AT_ONCE)
+        least = missing if missing >= _WORTH_WAITING else 1
+        if least != self._least:
+            self._least = least
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, least)
+
     def _connect_next(self) -> None:
         while self._addresses:
             address = self._addresses.pop(0)
             self._drop_socket()
+            self._least = 1
             self.attempt += 1
             try:
                 self._socket = socket.socket(address.family, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)

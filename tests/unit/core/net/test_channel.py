@@ -4,6 +4,8 @@ import errno
 import selectors
 import socket as socket_module
 import ssl
+import struct
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -41,6 +43,7 @@ class FakeSocket:
         self.room = 1 << 30
         self.closed = False
         self.hidden = b""
+        self.options: dict[int, list[int]] = {}
         self.made.append(self)
 
     def fileno(self) -> int:
@@ -49,7 +52,8 @@ class FakeSocket:
     def setblocking(self, _flag: object) -> None:
         """Never blocks."""
 
-    setsockopt = lambda self, *_: None  # noqa: E731
+    def setsockopt(self, _level: int, option: int, value: int) -> None:
+        self.options.setdefault(option, []).append(value)
 
     def connect_ex(self, target: tuple[Any, ...]) -> int:
         self.host = target[0]
@@ -311,6 +315,27 @@ def test_a_flood_does_not_keep_the_loop_for_itself(rig: Rig) -> None:
     while not future.done:
         rig.turn(READ)
     assert len(future.value.cluster_id) == 30_000
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="SO_RCVLOWAT is set on Linux only")
+def test_of_a_large_answer_the_selector_tells_when_much_of_it_is_there(rig: Rig) -> None:
+    rig.connect().ask()
+    rig.turn()
+    size, sock = 900_000, made()[0]
+    told = sock.options.setdefault(socket_module.SO_RCVLOWAT, [])
+    rig.receive(struct.pack(">i", size) + bytes(99_996))
+    assert told == [size + 4 - 100_000], "fewer bytes are of no use"
+    rig.receive(bytes(600_000))
+    assert told[1:] == [size + 4 - 700_000], "the rest, never more: it would not be told of"
+    rig.receive(bytes(100_000))
+    assert told[2:] == [1], "little is missing"
+
+
+def test_small_answers_leave_the_socket_as_it_is(rig: Rig) -> None:
+    rig.connect().ask()
+    rig.turn()
+    rig.receive(metadata(1, "c" * 30_000))
+    assert socket_module.SO_RCVLOWAT not in made()[0].options
 
 
 def test_closing_twice_keeps_the_first_reason(rig: Rig) -> None:

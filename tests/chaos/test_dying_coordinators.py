@@ -1,5 +1,7 @@
 """Real coordinators that are killed: what was asked of them is answered by their heirs, the rest by whom it was asked."""
 
+import time
+
 import pytest
 
 from kcli.core import Admin, GroupDescription, OffsetAndMetadata, TopicPartition
@@ -9,6 +11,17 @@ from tests.kafka import Kafka
 pytestmark = pytest.mark.integration
 
 GROUPS = 60
+
+
+def assert_committed_soon(admin: Admin, wanted: dict[str, dict[TopicPartition, OffsetAndMetadata]]) -> None:
+    """A new coordinator answers at first from what its log held below the high watermark that it had as a follower:
+    the last commits may be missing for a moment (KAFKA-15910), but no other ones may be there.
+    """
+    deadline = time.monotonic() + 10
+    while (found := admin.fetch_offsets(dict.fromkeys(wanted))) != wanted and time.monotonic() < deadline:
+        assert {name: rows for name, rows in found.items() if rows}.items() <= wanted.items()
+        time.sleep(0.1)
+    assert found == wanted
 
 
 @pytest.mark.timeout(200)
@@ -28,7 +41,7 @@ def test_groups_of_a_broker_that_dies_are_told_by_the_others(kafka3: Kafka, end:
         assert len(set(homes.values())) > 1, "nobody else has anything to answer"
         end(victim)  # type: ignore[operator]
         try:
-            assert admin.fetch_offsets(dict.fromkeys(names)) == wanted
+            assert_committed_soon(admin, wanted)
             listing = admin.list_groups()
             assert not listing.is_partial
             assert set(names) <= {row.group_id for row in listing.groups}
@@ -41,5 +54,5 @@ def test_groups_of_a_broker_that_dies_are_told_by_the_others(kafka3: Kafka, end:
             assert {error for rows in outcome.values() for error in rows.values()} == {None}
         finally:
             victim.start()
-        assert admin.fetch_offsets(dict.fromkeys(names)) == new
+        assert_committed_soon(admin, new)
         assert set(admin.delete_groups(names).values()) == {None}

@@ -63,13 +63,14 @@ def resolver(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     asked: list[str] = []
     plain = socket.getaddrinfo
 
-    def getaddrinfo(host: str, *arguments: object, **named: object) -> object:
+    def getaddrinfo(name: bytes, *arguments: object, **named: object) -> object:
+        host = name.decode()
         asked.append(host)
         if host.endswith(".invalid"):
             raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
         if host.endswith(".slow"):
             threading.Event().wait(60)
-        return plain(host, *arguments, **named)  # type: ignore[arg-type]
+        return plain(name, *arguments, **named)  # type: ignore[arg-type]
 
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
     return asked

@@ -1,6 +1,5 @@
 """Host names to socket addresses. A lookup can block for seconds, so it runs on the loop's worker thread."""
 
-import ipaddress
 import socket
 from dataclasses import dataclass
 from typing import Any
@@ -18,17 +17,21 @@ class Address:
 
 def is_literal(host: str) -> bool:
     """Whether ``host`` is an IP address and needs no lookup."""
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
+    for family in (socket.AF_INET, socket.AF_INET6):
+        try:
+            socket.inet_pton(family, host.partition("%")[0])
+        except (OSError, ValueError):
+            continue
+        return True
+    return False
 
 
 def lookup(host: str, port: int) -> list[Address]:
     """All addresses of ``host`` in the order of the system's preference; ConnectError when there is none."""
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        # As bytes: a str would load the tables of international names, which costs more than all lookups.
+        name = host.encode("ascii") if host.isascii() else host
+        found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise ConnectError(
             f"cannot resolve {host}",

@@ -16,7 +16,7 @@ from tests.proxy.proxy import Proxy
 
 pytestmark = pytest.mark.integration
 
-SWALLOWED = int(os.environ.get("KCLI_CHAOS_SWALLOWED", "150"))
+SWALLOWED = int(os.environ.get("KCLI_CHAOS_SWALLOWED", "100"))
 PARTITIONS = 12
 SHARE = 0.2  # of all answers
 

@@ -18,7 +18,7 @@ from tests.kafka import Kafka
 
 pytestmark = pytest.mark.integration
 
-SECONDS = float(os.environ.get("KCLI_CHAOS_CHURN", "20"))
+SECONDS = float(os.environ.get("KCLI_CHAOS_CHURN", "10"))
 MEMBERS, PARTITIONS = 8, 12
 EVERY = 2.0
 SESSION_MS = 2_000

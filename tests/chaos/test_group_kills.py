@@ -21,7 +21,7 @@ from tests.kafka import Kafka
 
 pytestmark = pytest.mark.integration
 
-KILLS = int(os.environ.get("KCLI_CHAOS_KILLS", "3"))
+KILLS = int(os.environ.get("KCLI_CHAOS_KILLS", "2"))
 MEMBERS, PARTITIONS = 4, 6
 SESSION_MS = 10_000
 """Far more than the heirs need: no member is lost."""

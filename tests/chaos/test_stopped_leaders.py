@@ -13,7 +13,7 @@ from tests.kafka import Kafka
 
 pytestmark = pytest.mark.integration
 
-STOPS = int(os.environ.get("KCLI_CHAOS_STOPS", "8"))
+STOPS = int(os.environ.get("KCLI_CHAOS_STOPS", "5"))
 PARTITIONS = 3
 
 

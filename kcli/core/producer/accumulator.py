@@ -244,7 +244,7 @@ class Accumulator:
             with self._lock:
                 queue.popleft()
                 self._used -= parked.size
-                self._changed.notify_all()
+                self._let_in()
 
     def ready(self, now: float) -> tuple[list[TopicPartition], float]:
         """Partitions whose first batch may be sent now, and when the next one will be. None is held any more."""
@@ -319,7 +319,7 @@ class Accumulator:
         with self._lock:
             self._used -= batch.size
             self._unsettled.discard(batch)
-            self._changed.notify_all()
+            self._let_in()
 
     def expired(self, now: float) -> tuple[list[ProducerBatch], list[Parked], float]:
         """Takes out what is past its delivery timeout; and when the next look is due."""
@@ -344,7 +344,7 @@ class Accumulator:
                 else:
                     wake = min(wake, waiting[0].deadline)
             if parked:
-                self._changed.notify_all()
+                self._let_in()
         return batches, parked, wake
 
     def take_topic(self, topic: str) -> tuple[list[ProducerBatch], list[Parked]]:
@@ -357,7 +357,7 @@ class Accumulator:
                 queue.batches.clear()
             parked = list(self._parked.pop(topic, ()))
             self._used -= sum(one.size for one in parked)
-            self._changed.notify_all()
+            self._let_in()
             return batches, parked
 
     def take_all(self) -> tuple[list[ProducerBatch], list[Parked]]:
@@ -368,7 +368,7 @@ class Accumulator:
             self._queues.clear()
             self._parked.clear()
             self._used -= sum(one.size for one in parked)
-            self._changed.notify_all()
+            self._let_in()
             return batches, parked
 
     def queued(self) -> Iterable[ProducerBatch]:
@@ -418,6 +418,11 @@ class Accumulator:
 
     def _room(self, topic: str) -> int:
         return self._rooms.get(topic, self._batch_size)
+
+    def _let_in(self) -> None:
+        """Wakes who waits for memory, if it is worth it."""
+        if self._waiters and self._has_room():
+            self._changed.notify_all()
 
     def _has_room(self) -> bool:
         return self._used < self._roomy or self._closed is not None or self._interrupted

@@ -1,0 +1,170 @@
+"""From the stdin of a producing command to the stdout of a consuming one: kcli beside kcat, at 1,000 lines a second.
+
+A line says when it was written. One real broker, one partition, everything on this machine; the pairs take turns.
+``KCLI_BENCH_ROUNDS`` (5) and ``KCLI_BENCH_SECONDS`` (10, of each pair and round) choose.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from shutil import which
+from typing import IO
+
+from benchmarks._measure import FailedRunError, environment, machine
+from kcli.sandbox.sandbox import Sandbox
+from kcli.sandbox.settings import Settings
+
+ROUNDS = int(os.environ.get("KCLI_BENCH_ROUNDS", "5"))
+SECONDS = float(os.environ.get("KCLI_BENCH_SECONDS", "10"))
+RATE = 1_000
+TARGET_MS = 1.0
+_WARM_UP = 2.0  # seconds whose lines do not count
+_PATIENCE = 20.0  # seconds for the first line to come through, and for the last one
+
+Pair = Callable[[str, str], tuple[Sequence[str], Sequence[str]]]
+"""The command lines that produce to and consume from a topic, given the bootstrap servers."""
+
+
+def _kcli(bootstrap: str, topic: str) -> tuple[Sequence[str], Sequence[str]]:
+    own = [sys.executable, "-m", "kcli", "-b", bootstrap]
+    return [*own, "produce", topic, "-q"], [*own, "consume", topic, "-q"]
+
+
+def _kcat(bootstrap: str, topic: str) -> tuple[Sequence[str], Sequence[str]]:
+    own = ["kcat", "-b", bootstrap, "-t", topic]
+    return [*own, "-P"], [*own, "-C", "-q", "-u"]
+
+
+def _kcat_at_once(bootstrap: str, topic: str) -> tuple[Sequence[str], Sequence[str]]:
+    producer, consumer = _kcat(bootstrap, topic)
+    return [*producer, "-X", "linger.ms=0"], consumer
+
+
+PAIRS: dict[str, Pair] = {"kcli": _kcli, "kcat": _kcat, "kcat, linger.ms=0": _kcat_at_once}
+
+
+def main() -> None:
+    """Starts a broker, runs the rounds, prints the delays."""
+    print(f"machine: {machine()}", flush=True)
+    pairs = {name: pair for name, pair in PAIRS.items() if not name.startswith("kcat") or which("kcat")}
+    found: dict[str, list[list[float]]] = {name: [] for name in pairs}
+    sandbox = Sandbox(f"latency-{os.getpid()}")
+    status = sandbox.up(Settings(port=0, ephemeral=True, die_with_parent=True))
+    try:
+        for number in range(ROUNDS):
+            for place, (name, pair) in enumerate(pairs.items()):
+                topic = f"latency-{number}-{place}"
+                _create(status.bootstrap, topic)
+                found[name].append(delays(*pair(status.bootstrap, topic)))
+    finally:
+        sandbox.down(delete=True)
+    for name, rounds in found.items():
+        print(_report(name, rounds))
+    p50 = statistics.median(statistics.median(one) for one in found["kcli"])
+    print(f"target: p50 of {TARGET_MS:g} ms, is {p50:.2f} ms: {'met' if p50 <= TARGET_MS else 'MISSED'}")
+
+
+def delays(producing: Sequence[str], consuming: Sequence[str]) -> list[float]:
+    """Milliseconds from the write of each line to its arrival, of those written after the warm-up."""
+    with _running(consuming, stdin=subprocess.DEVNULL) as consumer, _running(producing) as producer:
+        assert consumer.stdout is not None
+        arrivals = _Arrivals(consumer.stdout)
+        assert producer.stdin is not None
+        _wait_until_connected(producer.stdin, arrivals)
+        begin = time.perf_counter()
+        count = int(RATE * (_WARM_UP + SECONDS))
+        for number in range(count):
+            left = begin + number / RATE - time.perf_counter()
+            if left > 0:
+                time.sleep(left)
+            counts = number >= RATE * _WARM_UP
+            producer.stdin.write(b"%d %d\n" % (counts, time.perf_counter_ns()))
+        producer.stdin.close()
+        arrivals.wait_for(int(RATE * SECONDS))
+        return arrivals.delays
+
+
+class _Arrivals:
+    """Reads lines in a thread of its own and notes their delays."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self.seen = 0
+        self.delays: list[float] = []
+        self._stream = stream
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def wait_for(self, count: int) -> None:
+        """FailedRunError when so many did not come in time."""
+        deadline = time.monotonic() + _PATIENCE
+        while len(self.delays) < count:
+            if time.monotonic() > deadline:
+                raise FailedRunError(f"{len(self.delays)} of {count} lines came through")
+            time.sleep(0.05)
+
+    def _read(self) -> None:
+        rest, descriptor = b"", self._stream.fileno()
+        while data := os.read(descriptor, 1 << 16):
+            now = time.perf_counter_ns()
+            *lines, rest = (rest + data).split(b"\n")
+            for line in lines:
+                self.seen += 1
+                counts, at = line.split()
+                if counts == b"1":
+                    self.delays.append((now - int(at)) / 1e6)
+
+
+def _wait_until_connected(stdin: IO[bytes], arrivals: _Arrivals) -> None:
+    """Both ends are there when a line has come through: a consumer that begins at the end misses the first ones.
+
+    Many at a time: kcat reads its input in blocks, and sends nothing before one is full.
+    """
+    deadline = time.monotonic() + _PATIENCE
+    while not arrivals.seen:
+        if time.monotonic() > deadline:
+            raise FailedRunError("no line came through")
+        stdin.write(b"0 0\n" * 2_000)
+        time.sleep(0.2)
+
+
+@contextmanager
+def _running(argv: Sequence[str], stdin: int = subprocess.PIPE) -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen(argv, stdin=stdin, stdout=subprocess.PIPE, bufsize=0, env=environment()) as process:
+        try:
+            yield process
+        finally:
+            process.terminate()
+
+
+def _create(bootstrap: str, topic: str) -> None:
+    argv = [
+        sys.executable,
+        "-m",
+        "kcli",
+        "-b",
+        bootstrap,
+        "topics",
+        "create",
+        topic,
+        "--partitions",
+        "1",
+        "-q",
+    ]
+    subprocess.run(argv, check=True, env=environment())
+
+
+def _report(name: str, rounds: list[list[float]]) -> str:
+    def median_of(share: float) -> float:
+        return statistics.median(sorted(one)[int(share * (len(one) - 1))] for one in rounds)
+
+    return f"{name:20} p50 {median_of(0.5):7.2f} ms   p99 {median_of(0.99):7.2f} ms   ({len(rounds)} rounds)"
+
+
+if __name__ == "__main__":
+    main()

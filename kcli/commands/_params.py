@@ -106,12 +106,12 @@ def parse_partitions(text: str) -> tuple[int, ...]:
     return tuple(found)
 
 
-def parse_header(text: str) -> tuple[str, bytes | None]:
-    """``n=v``; ``n=`` is empty, ``n`` is null."""
+def parse_header(text: str) -> tuple[str | bytes, bytes | None]:
+    """``n=v``; ``n=`` is empty, ``n`` is null. A name that is not UTF-8 stays bytes."""
     name, sign, value = text.partition("=")
     if not name:
         raise ValueError(f"{text!r} has no name: n=v, n= for an empty value, n for a null one")
-    return name, raw_bytes(value) if sign else None
+    return name if is_text(name) else raw_bytes(name), raw_bytes(value) if sign else None
 
 
 def parse_codec(text: str) -> Codec:
@@ -179,6 +179,11 @@ def raw_bytes(text: str) -> bytes:
 
 def _offset(text: str) -> Any:
     from kcli.core.positions import parse_offset
+
+def is_text(word: str) -> bool:
+    """Whether the shell handed over UTF-8."""
+    return not any("\ud800" <= char <= "\udfff" for char in word)
+
 
     return parse_offset(text, wall_ms())
 

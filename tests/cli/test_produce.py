@@ -426,6 +426,24 @@ def test_c17_input_without_end_into_a_cluster_that_takes_nothing_stays_small_and
     line = f'yes {"x" * 999} | head -c 50000000 | "$PYTHON" -c "{MEASURE}" "$PYTHON" -m kcli produce one'
     env = environment(cluster.bootstrap, PYTHON=sys.executable)
     held = cluster.hold(ProduceRequest)
+def test_c12_bytes_are_kept_in_any_locale(
+    cluster: FakeCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: str
+) -> None:
+    """C12: of the input, of -k, -K and -H, of the names of files; what is said is UTF-8, or escaped."""
+    monkeypatch.chdir(tmp_path)
+    Path("漢").write_bytes("ключ→".encode() + b"\xff\n")
+    Path(os.fsdecode(b"\xe9")).write_bytes(b"\xe9\n")
+    flags = "-H $'\\xe9=\\xff' -H ш=ш -p 0"
+    done = shell(f"{setting} kcli produce one 漢 -K → {flags} -b {cluster.bootstrap}")
+    assert done.returncode == 0, done.stderr
+    done = shell(f"{setting} kcli produce one $'\\xe9' -k $'\\xe9' {flags} -o ndjson -b {cluster.bootstrap}")
+    assert done.returncode == 0, done.stderr
+    assert [record[:2] for record in records(cluster)] == [("ключ".encode(), b"\xff"), (b"\xe9", b"\xe9")]
+    assert [record[2] for record in records(cluster)] == [((b"\xe9", b"\xff"), ("ш", "ш".encode()))] * 2
+    done = shell(f"{setting} kcli produce one нет $'\\xe9' -b {cluster.bootstrap}")
+    assert done.returncode == 2
+    told = "нет".encode().decode("ascii", "surrogateescape").encode("ascii", "backslashreplace").decode()
+    assert said(done)[0].removeprefix("kcli: produce: cannot read ") in ("нет", told)
     with subprocess.Popen(["bash", "-c", line], env=env, stderr=subprocess.PIPE) as process:
         held.wait(1, PATIENCE)
         time.sleep(2)  # everything that fits into the memory has come in

@@ -64,6 +64,7 @@ def test_headers_tell_empty_from_null() -> None:
     assert params.parse_header("n") == ("n", None)
     assert params.parse_header("n=a=b") == ("n", b"a=b")
     assert params.parse_header("n=\udcff") == ("n", b"\xff")
+    assert params.parse_header("\udce9=é") == (b"\xe9", "é".encode())
     with pytest.raises(ValueError, match="no name"):
         params.parse_header("=v")
 

@@ -87,7 +87,10 @@ def parse_rate(text: str) -> Rate:
     if re.fullmatch(r"[0-9]+(\.[0-9]+)?", amount):
         rate = Rate(records=float(amount))
     else:
-        rate = Rate(bytes=float(parse_size(amount)))
+        try:
+            rate = Rate(bytes=float(parse_size(amount)))
+        except ValueError:
+            raise ValueError(f"{text!r} is not a rate: 1000 (records a second), 10MB/s") from None
     if not (rate.records or rate.bytes):
         raise ValueError("a rate must be more than 0")
     return rate

@@ -42,8 +42,8 @@ def test_rates() -> None:
     assert params.parse_rate("1000") == params.Rate(records=1000)
     assert params.parse_rate("1000/s") == params.Rate(records=1000)
     assert params.parse_rate("10MB/s") == params.Rate(bytes=10**7)
-    for text in ("0", "0MB", "fast"):
-        with pytest.raises(ValueError, match=r"rate|size"):
+    for text in ("0", "0MB", "fast", "-1"):
+        with pytest.raises(ValueError, match="rate"):
             params.parse_rate(text)
 
 

@@ -156,20 +156,20 @@ def parse_delimiter(text: str) -> bytes:
     return out + raw_bytes(text[at:])
 
 
-def check_topic_name(name: str) -> None:
-    """A usage error for a name that no topic can have."""
+def check_topic_name(name: str, command: str) -> None:
+    """A usage error of ``command`` for a name that no topic can have."""
     from kcli.commands._exit import usage
     from kcli.core.topic_names import is_topic_name
 
     if name.startswith("^"):
         raise usage(
-            f"kcli: {name!r} is not the name of a topic",
-            why="it looks like a pattern; this version takes names only",
-            do="name the topics one by one: `kcli topics list --match GLOB` shows them",
+            f"kcli {command}: {name!r} is not the name of a topic",
+            why="it looks like a pattern, and what it matches may be several",
+            do="name one topic: `kcli topics list --match GLOB` shows them",
         )
     if not is_topic_name(name):
         raise usage(
-            f"kcli: {name!r} is not the name of a topic",
+            f"kcli {command}: {name!r} is not the name of a topic",
             why="names have 1 to 249 letters, digits, dots, underscores and dashes",
             do="`kcli topics list` shows what there is",
         )
@@ -180,13 +180,13 @@ def raw_bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def _offset(text: str) -> Any:
-    from kcli.core.positions import parse_offset
-
 def is_text(word: str) -> bool:
     """Whether the shell handed over UTF-8."""
     return not any("\ud800" <= char <= "\udfff" for char in word)
 
+
+def _offset(text: str) -> Any:
+    from kcli.core.positions import parse_offset
 
     return parse_offset(text, wall_ms())
 

@@ -25,7 +25,7 @@ class Topics:
         self.names = [name for name in dict.fromkeys(given) if not name.startswith("^")]
         self.patterns = [_pattern(name) for name in dict.fromkeys(given) if name.startswith("^")]
         for name in self.names:
-            check_topic_name(name)
+            check_topic_name(name, "consume")
 
     @property
     def several(self) -> bool:

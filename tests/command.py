@@ -8,6 +8,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 KCLI = [sys.executable, "-m", "kcli"]
+MEASURE = (
+    "import resource,subprocess,sys;c=subprocess.run(sys.argv[1:]).returncode;"
+    "sys.stderr.write('RSS %d\\n' % resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss);sys.exit(c)"
+)
+"""For ``python -c``: runs what its arguments say, then writes ``RSS`` and the most memory it had, in KB, to stderr."""
 
 
 def environment(bootstrap: str = "", **more: str) -> dict[str, str]:

@@ -19,6 +19,7 @@ from kcli.core.errors import KcliError
 SIGNALS = frozenset((129, 130, 143))
 _BEFORE_PARTLY = (5, 4, 7, 3, 2)
 _AFTER_PARTLY = (8, 1)
+_NO_THREAD = "can't start new thread"  # a RuntimeError: there is no memory for its stack
 _DISK = frozenset((errno.ENOSPC, errno.EIO, errno.EFBIG, errno.EDQUOT, errno.EBADF, errno.EROFS))
 
 
@@ -132,6 +133,13 @@ def describe(error: BaseException) -> tuple[int, str, str, str]:
         return (2, *_describe_usage(error))
     if isinstance(error, OSError) and error.filename is not None:
         return 1, f"{os.fsdecode(error.filename)}: {error.strerror}", "", ""
+    if isinstance(error, MemoryError) or str(error) == _NO_THREAD:
+        return (
+            1,
+            "there is no memory left",
+            "the system gives no more, or a limit is reached (ulimit -v, a container's)",
+            "raise the limit; `ulimit -a` shows it",
+        )
     return (
         1,
         f"internal error: {type(error).__name__}: {error}",

@@ -87,7 +87,10 @@ def parse_rate(text: str) -> Rate:
     if re.fullmatch(r"[0-9]+(\.[0-9]+)?", amount):
         rate = Rate(records=float(amount))
     else:
-        rate = Rate(bytes=float(parse_size(amount)))
+        try:
+            rate = Rate(bytes=float(parse_size(amount)))
+        except ValueError:
+            raise ValueError(f"{text!r} is not a rate: 1000 (records a second), 10MB/s") from None
     if not (rate.records or rate.bytes):
         raise ValueError("a rate must be more than 0")
     return rate
@@ -106,12 +109,12 @@ def parse_partitions(text: str) -> tuple[int, ...]:
     return tuple(found)
 
 
-def parse_header(text: str) -> tuple[str, bytes | None]:
-    """``n=v``; ``n=`` is empty, ``n`` is null."""
+def parse_header(text: str) -> tuple[str | bytes, bytes | None]:
+    """``n=v``; ``n=`` is empty, ``n`` is null. A name that is not UTF-8 stays bytes."""
     name, sign, value = text.partition("=")
     if not name:
         raise ValueError(f"{text!r} has no name: n=v, n= for an empty value, n for a null one")
-    return name, raw_bytes(value) if sign else None
+    return name if is_text(name) else raw_bytes(name), raw_bytes(value) if sign else None
 
 
 def parse_codec(text: str) -> Codec:
@@ -153,20 +156,20 @@ def parse_delimiter(text: str) -> bytes:
     return out + raw_bytes(text[at:])
 
 
-def check_topic_name(name: str) -> None:
-    """A usage error for a name that no topic can have."""
+def check_topic_name(name: str, command: str) -> None:
+    """A usage error of ``command`` for a name that no topic can have."""
     from kcli.commands._exit import usage
     from kcli.core.topic_names import is_topic_name
 
     if name.startswith("^"):
         raise usage(
-            f"kcli: {name!r} is not the name of a topic",
-            why="it looks like a pattern; this version takes names only",
-            do="name the topics one by one: `kcli topics list --match GLOB` shows them",
+            f"kcli {command}: {name!r} is not the name of a topic",
+            why="it looks like a pattern, and what it matches may be several",
+            do="name one topic: `kcli topics list --match GLOB` shows them",
         )
     if not is_topic_name(name):
         raise usage(
-            f"kcli: {name!r} is not the name of a topic",
+            f"kcli {command}: {name!r} is not the name of a topic",
             why="names have 1 to 249 letters, digits, dots, underscores and dashes",
             do="`kcli topics list` shows what there is",
         )
@@ -175,6 +178,11 @@ def check_topic_name(name: str) -> None:
 def raw_bytes(text: str) -> bytes:
     """The bytes that the shell handed over, whatever they were."""
     return text.encode("utf-8", "surrogateescape")
+
+
+def is_text(word: str) -> bool:
+    """Whether the shell handed over UTF-8."""
+    return not any("\ud800" <= char <= "\udfff" for char in word)
 
 
 def _offset(text: str) -> Any:

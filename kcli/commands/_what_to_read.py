@@ -25,7 +25,7 @@ class Topics:
         self.names = [name for name in dict.fromkeys(given) if not name.startswith("^")]
         self.patterns = [_pattern(name) for name in dict.fromkeys(given) if name.startswith("^")]
         for name in self.names:
-            check_topic_name(name)
+            check_topic_name(name, "consume")
 
     @property
     def several(self) -> bool:
@@ -97,6 +97,8 @@ def asked_range(flags: dict[str, Any]) -> "RangeSpec":
                 do="use one",
             )
         stop = OffsetSpec("timestamp", flags["until"])
+    if start is not None and stop is not None and start.kind == stop.kind == "timestamp":
+        _check_order(start.value, stop.value)
     for end in (start, stop):
         if end is not None and end.kind == "stored" and (flags["group"] is None or end is stop):
             raise usage(
@@ -105,6 +107,15 @@ def asked_range(flags: dict[str, Any]) -> "RangeSpec":
                 do="give -g GROUP, or another --offset",
             )
     return RangeSpec(start or OffsetSpec("earliest"), stop)
+
+
+def _check_order(since: int, until: int) -> None:
+    if until < since:
+        raise usage(
+            "kcli consume: --until lies before the start",
+            why="nothing lies between them: 3h is three hours ago, +3h in three hours",
+            do="exchange the two times",
+        )
 
 
 def say_times(inv: Invocation, asked: "RangeSpec") -> None:

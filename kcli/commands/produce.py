@@ -169,7 +169,7 @@ def produce(inv: Invocation, /, topic: str, files: tuple[str, ...], **flags: Any
     from kcli.commands._produce_input import check_inputs, encoded, input_format
     from kcli.core.options import ProducerOptions
 
-    check_topic_name(topic)
+    check_topic_name(topic, "produce")
     _check_flags(inv, flags)
     patient = None if "max_block_ms" in inv.resolved.values else FOR_EVER_MS
     options = inv.client_options(ProducerOptions, max_block_ms=patient, **_own_options(flags))

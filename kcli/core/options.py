@@ -445,4 +445,21 @@ def _taken(field: dataclasses.Field[Any], value: Any) -> Any:
 def build(options: type[O], values: Mapping[str, Any]) -> O:
     """``options`` from those of ``values`` that it has; keys of other clients are left out."""
     names = {field.name for field in dataclasses.fields(options)}
-    return options(**{name: value for name, value in values.items() if name in names})
+    found = {name: value for name, value in values.items() if name in names}
+    for name, value in found.items():
+        _check_text(name, value)
+    return options(**found)
+
+
+def _check_text(name: str, value: Any) -> None:
+    """What goes to brokers is UTF-8; only the name of a file may be other bytes (PEP 383)."""
+    if not isinstance(value, str) or name.endswith("_location"):
+        return
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ConfigError(
+            f"{key_of(name)}={value!r} is not a legal value",
+            why="it is not UTF-8, as all names are that brokers are told",
+            do="write it in a terminal whose characters are UTF-8",
+        ) from None

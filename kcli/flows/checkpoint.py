@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -57,6 +58,12 @@ class Checkpoint:
     def load(self) -> None:
         """Reads what an earlier run left, if anything; ConfigError when it is of something else."""
         try:
+            if not stat.S_ISREG(os.stat(self.path).st_mode):
+                raise ConfigError(
+                    f"{self.path} is no checkpoint",
+                    why="it is no regular file, and would be replaced by one",
+                    do="name another file",
+                )
             data = Path(self.path).read_bytes()
         except FileNotFoundError:
             return

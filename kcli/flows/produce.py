@@ -211,7 +211,11 @@ class ProduceRun:
                 chunk.records = [row for row in chunk.records if row.line < bad.line]
                 chunk.units, chunk.numbers = unit - chunk.start.unit, None
                 break
-            self._outcomes.bad_input(chunk, unit, bad)
+            try:
+                self._outcomes.bad_input(chunk, unit, bad)
+            except KcliError:  # it cannot be written down: what was read here is not sent
+                self._lines += chunk.units
+                raise
         self._lines += chunk.units
         try:
             self._send_rows(chunk)

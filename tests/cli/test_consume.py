@@ -20,7 +20,7 @@ from kcli.core.protocol.messages.join_group import JoinGroupRequest
 from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
 from kcli.core.types import Record
 from tests.batches import batch_of
-from tests.command import environment, kcli, ok, shell, start
+from tests.command import MEASURE, environment, kcli, ok, shell, start
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import RawClient
 from tests.fake.raw_transaction import RawTransaction
@@ -617,6 +617,12 @@ def test_a_silent_cluster_is_3() -> None:
         (("t", "--grep", "v:("), "regular expression"),
         (("t", "--where", "a ="), "JMESPath"),
         (("t", "--offset", ":9", "--until", "1h"), "both say where to stop"),
+        (("t", "--since", "1h", "--until", "2h"), "--until lies before the start"),
+        (("t", "--offset", "@1h", "--until", "2h"), "--until lies before the start"),
+        (("t", "--where", "lenght(value)"), "no function lenght()"),
+        (("t u",), "kcli: consume: 't u' is not the name of a topic"),
+        (("t", "-g", "\udce9"), "group.id='\\udce9' is not a legal value"),
+        (("t", "--client-id", "\udce9"), "client.id='\\udce9' is not a legal value"),
         (("t", "--on-corrupt", "ignore"), "--on-corrupt"),
         (("t", "-o", "beginning"), "--from-beginning"),
     ],
@@ -636,6 +642,24 @@ def test_c12_any_locale_prints_utf8(cluster: FakeCluster) -> None:
             done = shell(f"{setting} kcli consume wide -e -o {kind} -b {cluster.bootstrap}")
             assert (done.returncode, done.stderr) == (0, b""), (setting, kind)
             assert kind == "hex" or "漢字 שלום 😀".encode() in done.stdout.replace(b"\\u05", b"")
+
+
+@pytest.mark.parametrize("arguments", ["", "-o ndjson", "--merge", "--tail 5", "-g small"])
+def test_c17_reading_much_for_a_slow_reader_stays_small(cluster: FakeCluster, arguments: str) -> None:
+    """C17: 60 MB, in three partitions, whatever the way to read; the reader takes nothing for a while."""
+    cluster.create_topic("much", 3)
+    for batch in range(60):
+        put(cluster, "much", batch % 3, *[(None, b"%d" % batch * 500) for _ in range(1000)])
+    line = f'"$PYTHON" -c "{MEASURE}" "$PYTHON" -m kcli consume much -e -q {arguments} | (sleep 1; wc -l)'
+    env = environment(cluster.bootstrap, PYTHON=sys.executable)
+    done = subprocess.run(["bash", "-c", line], env=env, capture_output=True, timeout=120, check=True)
+    assert int(done.stdout) == (5 if "tail" in arguments else 60_000)
+    assert int(done.stderr.split(b"RSS ")[1].split()[0]) < 128_000
+
+
+def test_c17_a_tenth_of_a_gigabyte_of_addresses_is_enough(cluster: FakeCluster) -> None:
+    done = shell(f"ulimit -v 100000; kcli consume t -e -b {cluster.bootstrap} | wc -l")
+    assert (done.stdout.split(), done.stderr) == ([b"60"], b"")
 
 
 def test_a_report_can_be_had_as_json(cluster: FakeCluster) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from kcli.core.protocol.messages.produce import ProduceRequest
-from tests.command import environment, kcli, ok, shell, start
+from tests.command import MEASURE, environment, kcli, ok, shell, start
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fault.producing import PATIENCE
@@ -211,6 +211,9 @@ def test_1_for_an_unknown_topic_and_for_nothing_confirmed(cluster: FakeCluster) 
         (["--transaction-every", "5"], "--transaction-every without --transactional-id"),
         (["--transactional-id", "x", "--acks", "1"], "transactional.id needs acks=all"),
         (["nowhere.txt"], "cannot read nowhere.txt"),
+        (["--transactional-id", "\udce9"], "transactional.id='\\udce9' is not a legal value"),
+        (["--rate", "fast"], "--rate is not legal"),
+        (["--checkpoint", "/dev/zero"], "/dev/zero is no checkpoint"),
     ],
 )
 def test_2_for_what_makes_no_sense(cluster: FakeCluster, arguments: list[str], what: str) -> None:
@@ -218,6 +221,11 @@ def test_2_for_what_makes_no_sense(cluster: FakeCluster, arguments: list[str], w
     assert done.returncode == 2
     assert what in done.stderr.decode().splitlines()[0]
     assert values(cluster) == []
+
+
+def test_2_for_a_pattern_where_one_topic_is_meant(cluster: FakeCluster) -> None:
+    done = produce(cluster, "^one", stdin=b"a\n")
+    assert (done.returncode, said(done)[0]) == (2, "kcli: produce: '^one' is not the name of a topic")
 
 
 def test_3_for_a_cluster_that_goes_silent(cluster: FakeCluster) -> None:
@@ -262,6 +270,7 @@ def test_c14_a_failed_file_on_a_full_disk_ends_it_with_counts(cluster: FakeClust
     assert done.returncode in (1, 6)
     assert b"cannot write /dev/full" in done.stderr
     assert b"no space left on device" in done.stderr
+    assert b"3 lines read, 3 failed, 0 not known" in done.stderr
 
 
 def test_141_when_the_reader_of_the_copy_leaves(cluster: FakeCluster) -> None:
@@ -413,10 +422,28 @@ def test_c4_a_run_that_is_suspended_goes_on(cluster: FakeCluster) -> None:
     assert values(cluster) == [b"a", b"b"]
 
 
-MEASURE = (
-    "import resource,subprocess,sys;c=subprocess.run(sys.argv[1:]).returncode;"
-    "sys.stderr.write('RSS %d\\n' % resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss);sys.exit(c)"
+@pytest.mark.parametrize(
+    "setting",
+    ["LC_ALL=C", "LC_ALL=xx_YY", "PYTHONIOENCODING=ascii", "PYTHONUTF8=0 LC_ALL=C PYTHONIOENCODING=latin-1"],
 )
+def test_c12_bytes_are_kept_in_any_locale(
+    cluster: FakeCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: str
+) -> None:
+    """C12: of the input, of -k, -K and -H, of the names of files; what is said is UTF-8, or escaped."""
+    monkeypatch.chdir(tmp_path)
+    Path("漢").write_bytes("ключ→".encode() + b"\xff\n")
+    Path(os.fsdecode(b"\xe9")).write_bytes(b"\xe9\n")
+    flags = "-H $'\\xe9=\\xff' -H ш=ш -p 0"
+    done = shell(f"{setting} kcli produce one 漢 -K → {flags} -b {cluster.bootstrap}")
+    assert done.returncode == 0, done.stderr
+    done = shell(f"{setting} kcli produce one $'\\xe9' -k $'\\xe9' {flags} -o ndjson -b {cluster.bootstrap}")
+    assert done.returncode == 0, done.stderr
+    assert [record[:2] for record in records(cluster)] == [("ключ".encode(), b"\xff"), (b"\xe9", b"\xe9")]
+    assert [record[2] for record in records(cluster)] == [((b"\xe9", b"\xff"), ("ш", "ш".encode()))] * 2
+    done = shell(f"{setting} kcli produce one нет $'\\xe9' -b {cluster.bootstrap}")
+    assert done.returncode == 2
+    told = "нет".encode().decode("ascii", "surrogateescape").encode("ascii", "backslashreplace").decode()
+    assert said(done)[0].removeprefix("kcli: produce: cannot read ") in ("нет", told)
 
 
 def test_c17_input_without_end_into_a_cluster_that_takes_nothing_stays_small_and_resumes(

@@ -335,6 +335,42 @@ def test_compacted_topics_end(kafka: Kafka) -> None:
     assert consume(kafka, topic, "--tail", "2") == ["298", "299"]
 
 
+def test_what_brokers_keep_in_their_own_topics_is_readable(kafka: Kafka, numbers: str) -> None:
+    """Of this very broker: a group's commits, and the states of a transaction in their order."""
+    group = f"{numbers}-internal"
+    consume(kafka, numbers, "-g", group, "-n", "7")
+    mine = ("-e", "-o", "ndjson", "--where", f"key.data.group == '{group}' && key.name == 'OffsetCommit'")
+    rows = [json.loads(line) for line in consume(kafka, "__consumer_offsets", *mine)]
+    assert {row["key"]["data"]["topic"] for row in rows} == {numbers}
+    last = {row["key"]["data"]["partition"]: row["value"]["data"]["offset"] for row in rows}
+    assert sum(last.values()) == 7
+    assert {row["value_encoding"] for row in rows} == {"consumer_offsets"}
+
+    name = kafka.unused_name("internal")
+    ok(
+        kcli(
+            "produce",
+            kafka.topic("internal"),
+            "--transactional-id",
+            name,
+            stdin=b"a\n",
+            bootstrap=kafka.bootstrap,
+        )
+    )
+    states = (
+        "-e",
+        "-s",
+        "transaction_state",
+        "-o",
+        "json",
+        "--where",
+        f"key.data.transactional_id == '{name}'",
+    )
+    document = json.loads("\n".join(consume(kafka, "__transaction_state", *states)))
+    seen = [row["value"]["data"]["transaction_status"] for row in document["items"]]
+    assert seen == ["Empty", "Ongoing", "PrepareCommit", "CompleteCommit"]
+
+
 def test_bytes_of_records_cannot_reach_a_terminal(kafka: Kafka) -> None:
     """C13: escapes are made visible, in values too, unless --raw asks for them."""
     topic = kafka.topic("hostile")

@@ -34,13 +34,11 @@ class Where:
         import msgspec
 
         try:
-            self._search = jmespath.compile(expression).search
+            compiled = jmespath.compile(expression)
         except jmespath.exceptions.JMESPathError as error:
-            raise ConfigError(
-                f"--where {expression!r} is not a JMESPath expression",
-                why=" ".join(str(error).split()),
-                do="as in --where 'value.status == `500` && key'; see jmespath.org",
-            ) from None
+            raise _no_expression(expression, " ".join(str(error).split())) from None
+        _check_functions(expression, compiled.parsed)
+        self._search = compiled.search
         self._wrong_type = jmespath.exceptions.JMESPathError
         self._parse = msgspec.json.decode
         self._key, self._value = key, value
@@ -82,6 +80,27 @@ class Where:
             except DecodeError:
                 pass
         return _text(fields.key(index))
+
+
+def _no_expression(expression: str, why: str) -> ConfigError:
+    return ConfigError(
+        f"--where {expression!r} is not a JMESPath expression",
+        why=why,
+        do="as in --where 'value.status == `500` && key'; see jmespath.org",
+    )
+
+
+def _check_functions(expression: str, node: Any) -> None:
+    """The library looks for functions when it first calls them: one that is not there would fail for every record."""
+    from jmespath.functions import Functions
+
+    if not isinstance(node, dict):
+        return
+    name = node["value"] if node["type"] == "function_expression" else None
+    if name is not None and name not in Functions.FUNCTION_TABLE:
+        raise _no_expression(expression, f"there is no function {name}()")
+    for child in node["children"]:
+        _check_functions(expression, child)
 
 
 def _document(fields: BatchFields, index: int, key: Any, value: Any) -> dict[str, Any]:

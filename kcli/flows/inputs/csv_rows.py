@@ -103,11 +103,8 @@ class CsvParser:
             encoding = field(f"{name}_encoding")
             return None if place is None else self._data(fields[place], encoding, name)
 
-        timestamp, partition = (
-            _number(field("timestamp"), "timestamp"),
-            _number(field("partition"), "partition"),
-        )
-        check_numbers(timestamp, partition)
+        partition = _number(field("partition"), "partition")
+        timestamp = check_numbers(_number(field("timestamp"), "timestamp"), partition)
         headers = field("headers")
         return InputRow(
             line,

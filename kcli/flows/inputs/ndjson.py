@@ -21,6 +21,7 @@ from kcli.flows.inputs.lines import ParseLine
 
 _BYTE = re.compile(r" ?\(byte (\d+)\)")
 _INT64 = 1 << 63
+_BOM = b"\xef\xbb\xbf"
 NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What decoding raises: for ``bad_json``."""
 
@@ -65,6 +66,8 @@ def ndjson_reader(blocks: HeaderBlocks, encoding: Encoding | None = None) -> Par
         except msgspec.ValidationError:
             return read_any(line, number)
         except NOT_JSON as error:
+            if _begins_with_mark(line):
+                return parse(line[len(_BOM) :], number)
             raise bad_json(error, line) from None
         if found.key_encoding not in _BYTES or found.value_encoding not in _BYTES:
             return read_any(line, number)
@@ -92,6 +95,8 @@ def _any_reader(blocks: HeaderBlocks, encoding: Encoding) -> ParseLine:
         try:
             found = decode(line)
         except NOT_JSON as error:
+            if _begins_with_mark(line):
+                return parse(line[len(_BOM) :], number)
             raise bad_json(error, line) from None
         return _row(found, data, blocks, number, line)
 
@@ -111,8 +116,8 @@ def _row(
     key = data(found.key, found.key_encoding, "key")
     value = data(found.value, found.value_encoding, "value")
     headers = blocks.of([header_of(one) for one in found.headers]) if found.headers else blocks.none
-    check_numbers(found.timestamp, found.partition)
-    return InputRow(number, key, value, headers, found.timestamp, found.partition, line)
+    timestamp = check_numbers(found.timestamp, found.partition)
+    return InputRow(number, key, value, headers, timestamp, found.partition, line)
 
 
 def data_of(text: str | None, encoding: str | None, what: str) -> bytes | None:
@@ -126,12 +131,20 @@ def data_of(text: str | None, encoding: str | None, what: str) -> bytes | None:
     return base64_bytes(text, what)
 
 
-def check_numbers(timestamp: int | None, partition: int | None) -> None:
-    """Refuses what no record can have."""
-    if timestamp is not None and not -_INT64 <= timestamp < _INT64:
-        raise BadLine(f"the timestamp {timestamp} is not an int64 in ms")
+def check_numbers(timestamp: int | None, partition: int | None) -> int | None:
+    """Refuses what no record can have; the timestamp, None for Kafka's −1 as well."""
+    if timestamp == -1:
+        timestamp = None
+    if timestamp is not None and not 0 <= timestamp < _INT64:
+        raise BadLine(f"the timestamp {timestamp} is not an int64 in ms since 1970")
     if partition is not None and not 0 <= partition < 1 << 31:
         raise BadLine(f"there is no partition {partition}")
+    return timestamp
+
+
+def _begins_with_mark(line: bytes) -> bool:
+    """Whether there is one byte order mark, as some editors write in front of a file."""
+    return line.startswith(_BOM) and not line.startswith(_BOM, len(_BOM))
 
 
 def bad_json(error: Exception, line: bytes) -> BadLine:

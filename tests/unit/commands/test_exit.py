@@ -72,6 +72,13 @@ def test_quiet_ends(error: BaseException, status: int, capsys: pytest.CaptureFix
     assert settled(error, GlobalValues(), capsys) == (status, "")
 
 
+@pytest.mark.parametrize("error", [MemoryError(), RuntimeError("can't start new thread")])
+def test_c17_too_little_memory_is_no_defect(error: BaseException, capsys: pytest.CaptureFixture[str]) -> None:
+    status, text = settled(error, GlobalValues(), capsys)
+    assert status == 1
+    assert text.startswith("kcli: there is no memory left\n  why: the system gives no more")
+
+
 def test_an_unexpected_os_error_on_a_named_file_is_not_internal(capsys: pytest.CaptureFixture[str]) -> None:
     error = PermissionError(13, "Permission denied", "/x/y")
     assert settled(error, GlobalValues(), capsys) == (1, "kcli: /x/y: Permission denied\n")

@@ -58,6 +58,14 @@ def test_a_file_that_is_no_checkpoint_is_refused_and_kept(tmp_path: Path, text: 
     assert path.read_text() == text
 
 
+def test_what_is_no_regular_file_is_neither_read_nor_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (str(tmp_path / "pipe"), "/dev/zero", str(tmp_path)):
+        with pytest.raises(ConfigError, match="is no checkpoint") as caught:
+            Checkpoint(path, IDENTITY).load()
+        assert caught.value.exit_code == 2
+
+
 def test_c14_one_that_cannot_be_written_is_told_and_the_old_one_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

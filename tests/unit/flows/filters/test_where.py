@@ -66,7 +66,9 @@ def test_a_type_that_does_not_fit_is_counted() -> None:
     assert (found, where.failed, where.not_json) == ([True, False], 1, 0)
 
 
-@pytest.mark.parametrize("expression", ["", "value.", "a ==", "nofunction(value)[", "'"])
+@pytest.mark.parametrize(
+    "expression", ["", "value.", "a ==", "nofunction(value)[", "'", "a && sort_by(b, &lenght(c))"]
+)
 def test_what_is_no_expression_is_a_usage_error(expression: str) -> None:
     with pytest.raises(ConfigError, match="not a JMESPath"):
         Where(expression)

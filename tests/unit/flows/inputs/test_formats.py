@@ -82,6 +82,9 @@ def test_ndjson() -> None:
         row(4, None, None),
         row(5, None, b""),
     ]
+    assert read(form("ndjson"), b'\xef\xbb\xbf{"value":"a","timestamp":-1}\n') == [
+        row(1, None, b"a")
+    ]  # -1: none
 
 
 @pytest.mark.parametrize(
@@ -100,7 +103,9 @@ def test_ndjson() -> None:
         (b'{"value":"a","headers":[["a"]]}', 0, "a header of 1 elements is not [name, value], with encodings behind it"),
         (b'{"value":"a","headers":[[null,""]]}', 0, "a header of 2 elements is not [name, value], with encodings behind it"),  # noqa: E501
         (b'{"value":"a","partition":-1}', 0, "there is no partition -1"),
-        (b'{"value":"a","timestamp":9223372036854775808}', 0, "the timestamp 9223372036854775808 is not an int64 in ms"),
+        (b'{"value":"a","timestamp":9223372036854775808}', 0, "the timestamp 9223372036854775808 is not an int64 in ms since 1970"),  # noqa: E501
+        (b'{"value":"a","timestamp":-2}', 0, "the timestamp -2 is not an int64 in ms since 1970"),
+        (b"\xef\xbb\xbf" * 5 + b"{}", 1, "JSON is malformed: invalid character"),
     ],
 )  # fmt: skip
 def test_c8_a_bad_line_of_ndjson_says_where_and_why(line: bytes, column: int, reason: str) -> None:
@@ -170,6 +175,10 @@ def test_csv() -> None:
         ("bad", 5, 0, "it has 1 fields, the header line names 2"),
         ("bad", 6, 4, "a quote stands inside a field, or something behind a closing quote"),
         ("bad", 7, 0, "a quote is opened and never closed"),
+    ]
+    assert read(form("csv"), b"timestamp,value\n-1,a\n-2,b\n") == [
+        row(2, None, b"a"),
+        ("bad", 3, 0, "the timestamp -2 is not an int64 in ms since 1970"),
     ]
     for header in (b"a,b\n", b"key,key\n", b"partition\n", b'"x"y\n'):
         with pytest.raises(InputError, match="header line"):

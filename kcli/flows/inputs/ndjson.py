@@ -1,7 +1,8 @@
 """``-i ndjson``: one JSON object a line, the form that ``consume -o ndjson`` writes; restores it exactly.
 
-Read are ``key``, ``value``, ``headers``, ``timestamp`` and ``partition``; other keys are passed over. What is not
-text is base64 and says so (``output/record_json.py``); what ``consume -s`` has decoded names its serde (``encoding.py``).
+Read are ``key``, ``value``, ``headers``, ``timestamp`` and ``partition``; other keys are passed over, but a marker of a
+transaction (``control``) is refused. What is not text is base64 and says so (``output/record_json.py``); what
+``consume -s`` has decoded names its serde (``encoding.py``).
 ``value`` must be there, so that JSON of another shape is not taken for a record with a null value.
 """
 
@@ -34,6 +35,7 @@ class _Line(msgspec.Struct):
     partition: int | None = None
     key_encoding: str | None = None
     value_encoding: str | None = None
+    control: Any = None
 
 
 class _AnyLine(msgspec.Struct):
@@ -46,6 +48,7 @@ class _AnyLine(msgspec.Struct):
     partition: int | None = None
     key_encoding: str | None = None
     value_encoding: str | None = None
+    control: Any = None
 
 
 _BYTES = (None, "base64")
@@ -111,6 +114,10 @@ def _row(
     line: bytes,
 ) -> InputRow:
     """``data`` makes bytes of a key or value, given its encoding and which of the two it is."""
+    if isinstance(found.control, str):
+        raise BadLine(
+            f"it is a transaction's marker ({found.control}), not a record: read without --print-control"
+        )
     if found.value is msgspec.UNSET:
         raise BadLine("it has no `value`: is it a line of `kcli consume -o ndjson`?")
     key = data(found.key, found.key_encoding, "key")

@@ -97,6 +97,7 @@ def test_ndjson() -> None:
         (b'{"value":1}', 0, "the value is no string: give -s value=json, or another serde that writes it"),
         (b'{"value":"a","headers":1}', 0, "expected `array | null`, got `int` - at `$.headers`"),
         (b'{"key":"a"}', 0, "it has no `value`: is it a line of `kcli consume -o ndjson`?"),
+        (b'{"value":null,"control":"COMMIT"}', 0, "it is a transaction's marker (COMMIT), not a record: read without --print-control"),  # noqa: E501
         (b'{"value":"ab","value_encoding":"base64"}', 0, "the value is not base64: incorrect padding"),
         (b'{"value":"a","value_encoding":"avro"}', 0, "the value is encoded as 'avro': give -s value=avro"),
         (b'{"value":"a","value_encoding":"utf7"}', 0, "the value is encoded as 'utf7': no serde has this name"),

@@ -35,6 +35,14 @@ class WithGlobals(click.Command):
                 param.add_to_parser(parser, ctx)
         return attach_values(parser)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Click's; an error of its parser, which knows no context, gets the command's."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx
+            raise
+
     def get_help(self, ctx: click.Context) -> str:
         """Kcli's own layout."""
         from kcli.commands._help import help_text

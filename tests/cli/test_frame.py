@@ -133,6 +133,7 @@ def lines_of(done: subprocess.CompletedProcess[str]) -> tuple[str, str, str]:
             "did you mean --match?",
         ),
         (["topics", "list", "--matc", "x"], "there is no option --matc", "did you mean --match?"),
+        (["produce", "t", "--checkpoint"], "produce: option '--checkpoint' requires", "kcli produce --help"),
         (["topics", "create"], "no TOPIC… given", "kcli topics create --help"),
         (["topics", "create", "a", "--partitions", "x"], "--partitions is not legal", "--help"),
         (["topics", "list", "--timeout", "soon"], "--timeout is not legal", "--help"),

@@ -6,6 +6,7 @@ import os
 import platform
 import statistics
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -123,6 +124,12 @@ def environment() -> dict[str, str]:
     """
     left_out = ("KCLI_BENCH_", "PYTHONDONTWRITEBYTECODE")
     return {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
+
+
+def create_topic(bootstrap: str, topic: str, partitions: int) -> None:
+    """Makes a topic with kcli itself. Raises CalledProcessError."""
+    argv = [sys.executable, "-m", "kcli", "-b", bootstrap, "topics", "create", topic]
+    subprocess.run([*argv, "--partitions", str(partitions), "-q"], check=True, env=environment())
 
 
 def machine() -> str:

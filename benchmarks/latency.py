@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from shutil import which
 from typing import IO
 
-from benchmarks._measure import FailedRunError, environment, machine
+from benchmarks._measure import FailedRunError, create_topic, environment, machine
 from kcli.sandbox.sandbox import Sandbox
 from kcli.sandbox.settings import Settings
 
@@ -61,7 +61,7 @@ def main() -> None:
         for number in range(ROUNDS):
             for place, (name, pair) in enumerate(pairs.items()):
                 topic = f"latency-{number}-{place}"
-                _create(status.bootstrap, topic)
+                create_topic(status.bootstrap, topic, 1)
                 found[name].append(delays(*pair(status.bootstrap, topic)))
     finally:
         sandbox.down(delete=True)
@@ -140,23 +140,6 @@ def _running(argv: Sequence[str], stdin: int = subprocess.PIPE) -> Iterator[subp
             yield process
         finally:
             process.terminate()
-
-
-def _create(bootstrap: str, topic: str) -> None:
-    argv = [
-        sys.executable,
-        "-m",
-        "kcli",
-        "-b",
-        bootstrap,
-        "topics",
-        "create",
-        topic,
-        "--partitions",
-        "1",
-        "-q",
-    ]
-    subprocess.run(argv, check=True, env=environment())
 
 
 def _report(name: str, rounds: list[list[float]]) -> str:

@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 
+from benchmarks._measure import create_topic
 from kcli.sandbox.sandbox import Sandbox
 from kcli.sandbox.settings import Settings
 
@@ -31,9 +32,7 @@ def main() -> None:
         environment = {**os.environ, "KCLI_BOOTSTRAP_SERVER": status.bootstrap}
         kcli = f"{shlex.quote(sys.executable)} -m kcli"
         measured = f"{shlex.quote(sys.executable)} -c {shlex.quote(_MEASURE)} {kcli}"
-        subprocess.run(
-            f"{kcli} topics create {TOPIC} --partitions 3 -q", shell=True, check=True, env=environment
-        )
+        create_topic(status.bootstrap, TOPIC, 3)
         lines = f"yes {'x' * 99} | head -c {BYTES}"
         for name, command in (
             ("produce", f"{lines} | {measured} produce {TOPIC} -q"),

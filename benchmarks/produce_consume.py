@@ -19,7 +19,7 @@ from pathlib import Path
 
 from benchmarks import _contenders as tools
 from benchmarks import _kafka_tools as kafka
-from benchmarks._measure import Contest, FailedRunError, Run, environment, machine, version_of
+from benchmarks._measure import Contest, FailedRunError, Run, create_topic, environment, machine, version_of
 from kcli.sandbox.sandbox import Sandbox
 from kcli.sandbox.settings import Settings
 
@@ -200,14 +200,14 @@ class Bench:
         if self._sink:
             self._kcli("topics", "delete", self._sink, "--yes")
         self._sink = f"sink-{int(self._sink[5:] or 0) + 1}" if self._sink else "sink-1"
-        self._kcli("topics", "create", self._sink, "--partitions", str(PARTITIONS))
+        create_topic(self._bootstrap, self._sink, PARTITIONS)
         return self._sink
 
     def _topic(self, name: str, width: int, count: int, codec: str, by: str) -> str:
         """A topic with ``count`` lines. ``by`` "16": in batches of at most 16 KB."""
         marker = self._folder / f"{name}.topic"
         if not marker.exists():
-            self._kcli("topics", "create", name, "--partitions", str(PARTITIONS))
+            create_topic(self._bootstrap, name, PARTITIONS)
             flags = ("-X", "batch.size=16384") if by == "16" else ()
             lines = self._lines(width)
             with subprocess.Popen(["head", "-n", str(count), str(lines)], stdout=subprocess.PIPE) as head:

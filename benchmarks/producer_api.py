@@ -10,6 +10,7 @@ import statistics
 import subprocess
 import sys
 
+from benchmarks._measure import create_topic
 from kcli.sandbox.sandbox import Sandbox
 from kcli.sandbox.settings import Settings
 
@@ -72,7 +73,7 @@ def main() -> None:
     sandbox = Sandbox(f"bench-{os.getpid()}")
     status = sandbox.up(Settings(port=0, ephemeral=True, die_with_parent=True))
     try:
-        _create_topic(status.bootstrap)
+        create_topic(status.bootstrap, TOPIC, 3)
         seconds: dict[str, list[float]] = {name: [] for name in CONTENDERS}
         for _ in range(ROUNDS):
             for name, code in CONTENDERS.items():
@@ -81,23 +82,6 @@ def main() -> None:
         _print(seconds)
     finally:
         sandbox.down(delete=True)
-
-
-def _create_topic(bootstrap: str) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "kcli",
-        "-b",
-        bootstrap,
-        "topics",
-        "create",
-        TOPIC,
-        "--partitions",
-        "3",
-        "-q",
-    ]
-    subprocess.run(command, check=True)
 
 
 def _cpu(contender: tuple[str, str, str], bootstrap: str, records: int) -> float:

@@ -69,9 +69,7 @@ def ndjson_reader(blocks: HeaderBlocks, encoding: Encoding | None = None) -> Par
         except msgspec.ValidationError:
             return read_any(line, number)
         except NOT_JSON as error:
-            if _begins_with_mark(line):
-                return parse(line[len(_BOM) :], number)
-            raise bad_json(error, line) from None
+            return _behind_mark(parse, line, number, error)
         if found.key_encoding not in _BYTES or found.value_encoding not in _BYTES:
             return read_any(line, number)
         return _row(found, data_of, blocks, number, line)
@@ -98,12 +96,17 @@ def _any_reader(blocks: HeaderBlocks, encoding: Encoding) -> ParseLine:
         try:
             found = decode(line)
         except NOT_JSON as error:
-            if _begins_with_mark(line):
-                return parse(line[len(_BOM) :], number)
-            raise bad_json(error, line) from None
+            return _behind_mark(parse, line, number, error)
         return _row(found, data, blocks, number, line)
 
     return parse
+
+
+def _behind_mark(parse: ParseLine, line: bytes, number: int, error: Exception) -> InputRow | None:
+    """Reads on behind one byte order mark, as some editors write in front of a file; without one the line is wrong."""
+    if not line.startswith(_BOM) or line.startswith(_BOM, len(_BOM)):
+        raise bad_json(error, line) from None
+    return parse(line[len(_BOM) :], number)
 
 
 def _row(
@@ -147,11 +150,6 @@ def check_numbers(timestamp: int | None, partition: int | None) -> int | None:
     if partition is not None and not 0 <= partition < 1 << 31:
         raise BadLine(f"there is no partition {partition}")
     return timestamp
-
-
-def _begins_with_mark(line: bytes) -> bool:
-    """Whether there is one byte order mark, as some editors write in front of a file."""
-    return line.startswith(_BOM) and not line.startswith(_BOM, len(_BOM))
 
 
 def bad_json(error: Exception, line: bytes) -> BadLine:

@@ -150,6 +150,7 @@ class Accumulator:
         with self._lock:
             if self._shut:
                 raise ClosedError("the producer is closed")
+            before = self._used
             queue = self._queues.setdefault(where, PartitionQueue())
             taken = self._fill(queue.open, fill) if queue.open is not None else 0
             begun = taken == 0
@@ -163,7 +164,7 @@ class Accumulator:
                 queue.batches.append(batch)
                 self._unsettled.add(batch)
             queue.placed += taken
-            self._news = self._news or (begun and where not in self._held) or self._full_at_last()
+            self._news = self._news or (begun and where not in self._held) or self._fills_up(before)
             return taken
 
     def append_sealed(
@@ -397,9 +398,9 @@ class Accumulator:
         batch.size = size
         return taken
 
-    def _full_at_last(self) -> bool:
-        """Whether the memory is used up, which makes batches due that are not full."""
-        if self._used < self._memory:
+    def _fills_up(self, before: int) -> bool:
+        """Whether the memory is used up since there were ``before`` bytes, which makes batches due that are not full."""
+        if not before < self._memory <= self._used:
             return False
         return any(queue.batches and where not in self._held for where, queue in self._queues.items())
 

@@ -219,7 +219,8 @@ class Sender:
             if not batches:
                 return
             self._send(leader, batches)
-        self._accumulator.hold(partitions)
+        if partitions:
+            self._accumulator.hold(partitions)
 
     def _drain(
         self, leader: Node, partitions: list[TopicPartition], now: float

@@ -122,7 +122,8 @@ class ProduceRun:
             except KcliError as error:
                 self._input_error = self._input_error or error
         self._last_look(finished)
-        confirmed, unknown, first_error = self._counts()
+        confirmed = self._sure()
+        unknown, first_error = self._unsure()
         outcomes = self._outcomes
         return ProduceResult(
             self._lines,
@@ -144,10 +145,10 @@ class ProduceRun:
         """Records that are confirmed so far."""
         return self._producer.totals.confirmed
 
-    def _counts(self) -> tuple[int, int, KcliError | None]:
-        """Records that are confirmed, those of which nothing is known, and the first that failed."""
+    def _unsure(self) -> tuple[int, KcliError | None]:
+        """Records of which nothing is known, and what the first failed of."""
         error = self._outcomes.first_error or self._producer.totals.first_error
-        return self._sure(), self._producer.outstanding, error
+        return self._producer.outstanding, error
 
     def _reading(self, portions: Iterable[Portion]) -> None:
         try:

@@ -101,8 +101,8 @@ class TransactionalRun(ProduceRun):
     def _sure(self) -> int:
         return self._confirmed
 
-    def _counts(self) -> tuple[int, int, KcliError | None]:
-        return self._confirmed, self._unknown, self._outcomes.first_error
+    def _unsure(self) -> tuple[int, KcliError | None]:
+        return self._unknown, self._outcomes.first_error
 
     def _send_rows(self, chunk: RowChunk) -> None:
         for first, last in self._paced(chunk.records):

@@ -11,6 +11,7 @@ from kcli.core.records._pure_encode import (
     encode_record,
     encode_rows,
 )
+from kcli.core.records._pure_find import find_in_records
 from kcli.core.records._pure_headers import decode_headers, encode_headers
 from kcli.core.records._pure_partition import murmur2, partition_keys
 from kcli.core.records._pure_render import render_records
@@ -31,6 +32,7 @@ __all__ = [
     "encode_rows",
     "encode_slices",
     "encode_text",
+    "find_in_records",
     "group_slices",
     "index_text",
     "murmur2",

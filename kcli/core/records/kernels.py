@@ -49,6 +49,7 @@ encode_record = _chosen.encode_record
 encode_rows = _chosen.encode_rows
 encode_slices = _chosen.encode_slices
 encode_text = _chosen.encode_text
+find_in_records = _chosen.find_in_records
 group_slices = _chosen.group_slices
 index_text = _chosen.index_text
 murmur2 = _chosen.murmur2

@@ -3,7 +3,7 @@
 from functools import cached_property
 
 from kcli.core.consumer.fetched import FetchedBatch
-from kcli.core.records.kernels import Columns, decode_headers
+from kcli.core.records.kernels import Columns, decode_headers, find_in_records
 from kcli.core.types import Header, TopicPartition
 
 Ranges = tuple[list[int], list[int]]
@@ -32,6 +32,12 @@ class BatchFields:
         """How many records it has, wanted or not."""
         return self.batch.count
 
+    def holding(self, needle: bytes, *, in_key: bool) -> tuple[bytes, bytes] | None:
+        """See ``find_in_records``; None for old formats, which may hold records in one another."""
+        if self.batch.magic != 2:
+            return None
+        return find_in_records(self.batch.payload(), self.batch.count, in_key, needle)
+
     @property
     def keys(self) -> Ranges:
         """Where the keys are."""
@@ -41,11 +47,6 @@ class BatchFields:
     def values(self) -> Ranges:
         """Where the values are."""
         return self.columns.value_starts, self.columns.value_ends
-
-    @property
-    def record_ends(self) -> list[int] | None:
-        """Where each record ends, in order; None for old formats, which may hold records in one another."""
-        return self.columns.header_ends if self.batch.magic == 2 else None
 
     def key(self, index: int) -> bytes | None:
         """The key of one record."""

@@ -6,31 +6,32 @@ their text is looked at, as it would be printed.
 """
 
 import re
-from bisect import bisect_right
 from dataclasses import dataclass
+from importlib import import_module
+from struct import Struct
 from typing import TYPE_CHECKING
 
-from kcli.flows.filters.batch_fields import BatchFields, Ranges
+from kcli.flows.filters.batch_fields import BatchFields
 from kcli.flows.filters.selection import Mask, both
 
 if TYPE_CHECKING:
     from kcli.flows.filters.decoded import DecodedField
 
 _FLIPPED = bytes([1, 0]) + bytes(254)
-_SPECIAL = frozenset(b".^$*+?{}[]\\|()")
 # With these a match in a part need not be one in the whole: anchors, borders of words, looking around.
 _LOOKS_AROUND = re.compile(rb"[\^$]|\\[AZbB]|\(\?")
+_RANGE = Struct("=qq")
 
 
 @dataclass(frozen=True, slots=True)
 class Grep:
-    """``field`` is k, v, h or t; ``header`` the name for h. ``literal``: the pattern stands for its own bytes."""
+    """``field`` is k, v, h or t; ``header`` the name for h. ``needle``: bytes that stand in all that matches."""
 
     field: str
     header: bytes
     pattern: re.Pattern[bytes]
     negated: bool
-    literal: bool
+    needle: bytes
     decoded: "DecodedField | None" = None
 
     def keep(self, fields: BatchFields, mask: Mask) -> bool:
@@ -38,41 +39,57 @@ class Grep:
         if self.field == "t":
             found = self.pattern.search(fields.where.topic.encode()) is not None
             return found is not self.negated
-        if self.decoded is None and self._is_nowhere(fields):
-            if self.negated:
-                return True
-            mask[:] = bytes(len(mask))
-            return False
         hits = self._hits(fields, mask)
         return both(mask, hits.translate(_FLIPPED) if self.negated else hits)
-
-    def _is_nowhere(self, fields: BatchFields) -> bool:
-        """Whether no record can match, as one look at all bytes of the batch tells."""
-        if self.literal:
-            return self.pattern.pattern not in fields.data
-        if _LOOKS_AROUND.search(self.pattern.pattern):
-            return False
-        return self.pattern.search(fields.data) is None
 
     def _hits(self, fields: BatchFields, mask: Mask) -> Mask:
         if self.field == "h":
             return self._header_hits(fields, mask)
         if self.decoded is not None:
             return self._decoded_hits(self.decoded, fields, mask)
-        ranges, ends = fields.keys if self.field == "k" else fields.values, fields.record_ends
-        if self.literal and self.pattern.pattern and ends is not None:
-            return _literal_hits(fields.data, self.pattern.pattern, ranges, ends)
+        if not self.needle and self._is_nowhere(fields):
+            return Mask(len(mask))
+        in_key = self.field == "k"
+        holding = fields.holding(self.needle, in_key=in_key)
+        if holding is not None:
+            found, ranges = holding
+            return (
+                Mask(found)
+                if self.pattern.pattern == self.needle
+                else self._among(fields, mask, found, ranges)
+            )
         search, data = self.pattern.search, fields.data
         return Mask(
             wanted and start >= 0 and search(data[start:end]) is not None
-            for wanted, start, end in zip(mask, *ranges, strict=True)
+            for wanted, start, end in zip(mask, *(fields.keys if in_key else fields.values), strict=True)
         )
+
+    def _is_nowhere(self, fields: BatchFields) -> bool:
+        """Whether no record can match, as one look at all bytes of the batch tells."""
+        return not self._looks_around and self.pattern.search(fields.data) is None
+
+    @property
+    def _looks_around(self) -> bool:
+        return _LOOKS_AROUND.search(self.pattern.pattern) is not None
+
+    def _among(self, fields: BatchFields, mask: Mask, found: bytes, ranges: bytes) -> Mask:
+        """Of those that hold the needle, the ones that match."""
+        hits, index, data, search = Mask(found), -1, fields.data, self.pattern.search
+        in_part = self._looks_around
+        for start, end in _RANGE.iter_unpack(ranges):
+            index = found.index(1, index + 1)
+            if mask[index]:
+                match = search(data[start:end]) if in_part else search(data, start, end)
+                hits[index] = match is not None
+        return hits
 
     def _decoded_hits(self, decoded: "DecodedField", fields: BatchFields, mask: Mask) -> Mask:
         texts = (decoded.text(fields, index) if wanted else None for index, wanted in enumerate(mask))
         return Mask(text is not None and self.pattern.search(text) is not None for text in texts)
 
     def _header_hits(self, fields: BatchFields, mask: Mask) -> Mask:
+        if self.needle not in fields.data:
+            return Mask(len(mask))
         counts = fields.columns.header_counts
         return Mask(
             wanted and counts[index] > 0 and self._in_headers(fields, index)
@@ -112,20 +129,22 @@ def parse_grep(text: str, key: "DecodedField | None" = None, value: "DecodedFiel
         pattern = re.compile(raw, re.DOTALL)
     except re.error as error:
         raise ValueError(f"{rest!r} is not a regular expression: {error}") from None
-    literal = not _SPECIAL & set(raw)
     decoded = {"k": key, "v": value}.get(field)
-    return Grep(field, header.encode("utf-8", "surrogateescape"), pattern, negated, literal, decoded)
+    return Grep(field, header.encode("utf-8", "surrogateescape"), pattern, negated, _needle(pattern), decoded)
 
 
-def _literal_hits(data: bytes, needle: bytes, ranges: Ranges, ends: list[int]) -> Mask:
-    """Goes from one place of the bytes to the next: a batch without them costs next to nothing."""
-    starts, stops = ranges
-    hits, at = Mask(len(ends)), data.find(needle)
-    while at >= 0:
-        index = bisect_right(ends, at)
-        if 0 <= starts[index] <= at and at + len(needle) <= stops[index]:
-            hits[index] = 1
-            at = data.find(needle, ends[index])
+def _needle(pattern: re.Pattern[bytes]) -> bytes:
+    """The longest run of bytes that stands in all that matches; none where Python does not show how it reads patterns."""
+    if pattern.flags & re.IGNORECASE:
+        return b""
+    try:
+        parsed = import_module("re._parser").parse(pattern.pattern, pattern.flags)
+    except ImportError:
+        return b""
+    runs = [bytearray()]
+    for operation, argument in parsed:
+        if str(operation) == "LITERAL":
+            runs[-1].append(argument)
         else:
-            at = data.find(needle, at + 1)
-    return hits
+            runs.append(bytearray())
+    return bytes(max(runs, key=len))

@@ -18,6 +18,7 @@ PyObject *encode_record(PyObject *module, PyObject *const *args, Py_ssize_t coun
 PyObject *encode_rows(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *encode_slices(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *encode_text(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *find_in_records(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *group_slices(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *index_text(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *murmur2(PyObject *module, PyObject *key);

@@ -23,6 +23,7 @@ static PyMethodDef methods[] = {
     {"encode_rows", FROM_ARRAY(encode_rows), NULL},
     {"encode_slices", FROM_ARRAY(encode_slices), NULL},
     {"encode_text", FROM_ARRAY(encode_text), NULL},
+    {"find_in_records", FROM_ARRAY(find_in_records), NULL},
     {"group_slices", FROM_ARRAY(group_slices), NULL},
     {"index_text", FROM_ARRAY(index_text), NULL},
     {"murmur2", murmur2, METH_O, NULL},

@@ -92,6 +92,7 @@ def test_what_is_no_filter_is_said(text: str, said: str) -> None:
 
 DATA = st.none() | st.text("ab", max_size=4).map(str.encode)
 PATTERNS = ["a", "ab", "aba", "^a", "b$", "a|bb", "a.b", r"\Aab\Z", r"\bab\b", "(?=b)b", "b*", "", "[ab]{3}"]
+PATTERNS += ["(?i)AB", "ab|aba", "b(?:ab)+a", "a{2}b", "(?x) a b", "[a]b", r"a\x62", "(?i:B)a", "ba?"]
 
 
 @given(
@@ -108,6 +109,25 @@ def test_the_quick_ways_find_what_the_plain_one_does(
     ]
     assert matching(f"{field}:{pattern}", rows=rows) == plain
     assert matching(f"!{field}:{pattern}", rows=rows) == [n for n in range(len(rows)) if n not in plain]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "needle"),
+    [
+        ("error", b"error"),
+        ("", b""),
+        (r"no\.such", b"no.such"),
+        ("^id=[0-9]+ error$", b" error"),
+        ("time.?out after", b"out after"),
+        ("error|warning", b""),
+        ("(?i)error", b""),
+        ("(?i:error) at", b" at"),
+        ("[0-9]{5}", b""),
+        ("é", "é".encode()),
+    ],
+)
+def test_what_stands_in_all_that_matches_is_looked_for_first(pattern: str, needle: bytes) -> None:
+    assert parse_grep(f"v:{pattern}").needle == needle
 
 
 def test_what_was_looked_at_is_counted() -> None:

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.records.batch import CRC_START, HEADER, LENGTH_END, RecordBatch
 from kcli.core.records.crc32c import crc32c
+from kcli.core.records.run import plain_run
+from kcli.core.records.view import BatchView
 from kcli.core.types import Record, TopicPartition
 from tests.parity.plain import header_block, record
 
@@ -31,8 +33,16 @@ def batch_of(
     return RecordBatch(memoryview(bytes(raw)))
 
 
-def fetched_of(records: Sequence[Record], **how: int) -> FetchedBatch:
-    """The same, all of it asked for."""
-    batch = batch_of(records, **how)
+def run_of(records: Sequence[Record]) -> BatchView:
+    """A batch for each record, joined as consumers that want them joined get them; two records at least."""
+    raw = b"".join(bytes(batch_of([record]).raw) for record in records)
+    run = plain_run(memoryview(raw), 0, transactional=False, verify=True)
+    assert run is not None
+    return run
+
+
+def fetched_of(records: Sequence[Record], batch: BatchView | None = None, **how: int) -> FetchedBatch:
+    """The same, all of it asked for; ``batch`` when they stand in another one."""
+    batch = batch_of(records, **how) if batch is None else batch
     where = TopicPartition(records[0].topic, records[0].partition)
     return FetchedBatch(where, batch, batch.base_offset, batch.next_offset, batch.next_offset)

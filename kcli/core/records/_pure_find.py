@@ -1,8 +1,7 @@
 """Searching kernel in Python: which records have some bytes in their key or value. The specification of the C twin."""
 
-from array import array
-
 from kcli.core.records._pure_decode import decode_columns
+from kcli.core.records.column_search import find_in_columns
 from kcli.core.records.varint import Buffer
 
 
@@ -12,13 +11,4 @@ def find_in_records(payload: Buffer, count: int, in_key: bool, needle: bytes) ->
     The second are pairs of native int64, for those with a 1 only. A null holds nothing, not even the empty needle.
     All ``count`` records are checked as in :func:`decode_columns`.
     """
-    columns = decode_columns(payload, count)
-    starts, ends = (
-        (columns.key_starts, columns.key_ends) if in_key else (columns.value_starts, columns.value_ends)
-    )
-    data, found, ranges = bytes(payload), bytearray(count), array("q")
-    for index, (start, end) in enumerate(zip(starts, ends, strict=True)):
-        if start >= 0 and data.find(needle, start, end) >= 0:
-            found[index] = 1
-            ranges.extend((start, end))
-    return bytes(found), ranges.tobytes()
+    return find_in_columns(bytes(payload), decode_columns(payload, count), in_key, needle)

@@ -12,7 +12,7 @@ from kcli.core.errors import CorruptRecordsError
 from kcli.core.records.codec import Codec, codec_name
 from kcli.core.records.compression import DEFAULT_LIMIT, decompress
 from kcli.core.records.crc32c import crc32c
-from kcli.core.records.kernels import Columns, decode_columns, decode_values
+from kcli.core.records.kernels import Columns, decode_columns, decode_values, find_in_records
 from kcli.core.records.shapes import SMALLEST_RECORD
 from kcli.core.records.varint import INT64_MAX, Buffer
 from kcli.core.records.view import BatchView
@@ -117,6 +117,14 @@ class RecordBatch(BatchView):
         payload = self.payload(limit)
         try:
             return decode_values(payload, self.count, first, last, delimiter, null)
+        except CorruptRecordsError as error:
+            raise self._about(error) from error
+
+    def holding(self, needle: bytes, *, in_key: bool) -> tuple[bytes, bytes]:
+        """See BatchView; straight through the kernel, without columns."""
+        payload = self.payload()
+        try:
+            return find_in_records(payload, self.count, in_key, needle)
         except CorruptRecordsError as error:
             raise self._about(error) from error
 

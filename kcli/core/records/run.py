@@ -4,6 +4,7 @@ Small batches (16 KB is Java's default) are many, and their records are few: wha
 cost more than the records themselves.
 """
 
+from array import array
 from collections.abc import Iterator, Sequence
 
 from kcli.core.errors import CorruptRecordsError
@@ -112,6 +113,17 @@ class BatchRun(BatchView):
             last = max(last, reached)
             index += batch.count
         return b"".join(pieces), written, last
+
+    def holding(self, needle: bytes, *, in_key: bool) -> tuple[bytes, bytes]:
+        """See BatchView."""
+        found: list[bytes] = []
+        places, at = array("q"), HEADER_SIZE
+        for batch in self.batches():
+            own, ranges = batch.holding(needle, in_key=in_key)
+            found.append(own)
+            places.extend([place + at for place in memoryview(ranges).cast("q")])
+            at += batch.size
+        return b"".join(found), places.tobytes()
 
     def records(self, topic: str = "", partition: int = -1, limit: int | None = None) -> Iterator[Record]:
         """See BatchView."""

@@ -9,6 +9,7 @@ from operator import lt
 from typing import NoReturn
 
 from kcli.core.errors import CorruptRecordsError
+from kcli.core.records.column_search import find_in_columns
 from kcli.core.records.kernels import Columns, decode_headers, render_records
 from kcli.core.records.render_ops import Facts, Program
 from kcli.core.records.varint import INT64_MAX, INT64_MIN, Buffer
@@ -154,6 +155,13 @@ class BatchView(ABC):
         count = len(pieces)
         pieces.append(b"")
         return (delimiter.join(pieces), count) if count else (b"", 0)
+
+    def holding(self, needle: bytes, *, in_key: bool) -> tuple[bytes, bytes]:
+        """Which records have ``needle`` in their key or value, and where in :meth:`payload` that key or value stands.
+
+        As ``find_in_records``: a byte for each record, and pairs of native int64 for those that have it.
+        """
+        return find_in_columns(bytes(self.payload()), self.columns(), in_key, needle)
 
     @property
     def facts(self) -> Facts:

@@ -1,13 +1,17 @@
 """A batch as the filters see it: bytes and columns, each computed when the first filter asks for it."""
 
+from collections.abc import Iterator
 from functools import cached_property
+from struct import Struct
 
 from kcli.core.consumer.fetched import FetchedBatch
-from kcli.core.records.kernels import Columns, decode_headers, find_in_records
+from kcli.core.records.kernels import Columns, decode_headers
 from kcli.core.types import Header, TopicPartition
 
 Ranges = tuple[list[int], list[int]]
 """Where each record's bytes start and end; −1 for a null."""
+
+_RANGE = Struct("=qq")
 
 
 class BatchFields:
@@ -32,11 +36,13 @@ class BatchFields:
         """How many records it has, wanted or not."""
         return self.batch.count
 
-    def holding(self, needle: bytes, *, in_key: bool) -> tuple[bytes, bytes] | None:
-        """See ``find_in_records``; None for old formats, which may hold records in one another."""
-        if self.batch.magic != 2:
-            return None
-        return find_in_records(self.batch.payload(), self.batch.count, in_key, needle)
+    def holding(self, needle: bytes, *, in_key: bool) -> Iterator[tuple[int, int, int]]:
+        """The records that have ``needle`` in their key or value: index, and where in ``data`` that key or value is."""
+        found, ranges = self.batch.holding(needle, in_key=in_key)
+        index = -1
+        for start, end in _RANGE.iter_unpack(ranges):
+            index = found.index(1, index + 1)
+            yield index, start, end
 
     @property
     def keys(self) -> Ranges:

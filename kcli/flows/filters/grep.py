@@ -6,9 +6,9 @@ their text is looked at, as it would be printed.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
-from struct import Struct
 from typing import TYPE_CHECKING
 
 from kcli.flows.filters.batch_fields import BatchFields
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 _FLIPPED = bytes([1, 0]) + bytes(254)
 # With these a match in a part need not be one in the whole: anchors, borders of words, looking around.
 _LOOKS_AROUND = re.compile(rb"[\^$]|\\[AZbB]|\(\?")
-_RANGE = Struct("=qq")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +49,9 @@ class Grep:
         if not self.needle and self._is_nowhere(fields):
             return Mask(len(mask))
         in_key = self.field == "k"
-        holding = fields.holding(self.needle, in_key=in_key)
-        if holding is not None:
-            found, ranges = holding
-            return (
-                Mask(found)
-                if self.pattern.pattern == self.needle
-                else self._among(fields, mask, found, ranges)
-            )
-        search, data = self.pattern.search, fields.data
-        return Mask(
-            wanted and start >= 0 and search(data[start:end]) is not None
-            for wanted, start, end in zip(mask, *(fields.keys if in_key else fields.values), strict=True)
-        )
+        if self.pattern.pattern == self.needle:
+            return Mask(fields.batch.holding(self.needle, in_key=in_key)[0])
+        return self._among(fields.holding(self.needle, in_key=in_key), fields.data, mask)
 
     def _is_nowhere(self, fields: BatchFields) -> bool:
         """Whether no record can match, as one look at all bytes of the batch tells."""
@@ -72,12 +61,10 @@ class Grep:
     def _looks_around(self) -> bool:
         return _LOOKS_AROUND.search(self.pattern.pattern) is not None
 
-    def _among(self, fields: BatchFields, mask: Mask, found: bytes, ranges: bytes) -> Mask:
-        """Of those that hold the needle, the ones that match."""
-        hits, index, data, search = Mask(found), -1, fields.data, self.pattern.search
-        in_part = self._looks_around
-        for start, end in _RANGE.iter_unpack(ranges):
-            index = found.index(1, index + 1)
+    def _among(self, holding: Iterator[tuple[int, int, int]], data: bytes, mask: Mask) -> Mask:
+        """Of the records that hold the needle, the ones that match."""
+        hits, search, in_part = Mask(len(mask)), self.pattern.search, self._looks_around
+        for index, start, end in holding:
             if mask[index]:
                 match = search(data[start:end]) if in_part else search(data, start, end)
                 hits[index] = match is not None

@@ -20,19 +20,13 @@ class KeyFilter:
     def keep(self, fields: BatchFields, mask: Mask) -> bool:
         """See Filter."""
         key = self.key
-        if key is not None and key not in fields.data:
-            mask[:] = bytes(len(mask))
-            return False
         if key is None:
             return both(mask, Mask(start < 0 for start in fields.keys[0]))
-        data, size = fields.data, len(key)
-        return both(
-            mask,
-            Mask(
-                start >= 0 and end - start == size and data[start:end] == key
-                for start, end in zip(*fields.keys, strict=True)
-            ),
-        )
+        hits, size = Mask(len(mask)), len(key)
+        if key in fields.data:
+            for index, start, end in fields.holding(key, in_key=True):
+                hits[index] = end - start == size
+        return both(mask, hits)
 
 
 def owner(key: bytes, partitions: int) -> int:

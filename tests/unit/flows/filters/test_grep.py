@@ -1,15 +1,19 @@
 """``--grep``: which records match, negated or not, and that the quick ways find what the plain one does."""
 
 import re
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kcli.core.consumer.fetched import FetchedBatch
+from kcli.core.records.batch import split_batches
 from kcli.core.types import Record
 from kcli.flows.filters.grep import parse_grep
 from kcli.flows.filters.selection import Selection
-from tests.batches import fetched_of
+from tests.batches import fetched_of, run_of
+from tests.unit.records.samples import kafka_python_batch
 
 ROWS = [
     Record("orders", 0, 0, 1000, 0, b"k1", b"error: disk", (("trace", b"abc"),)),
@@ -21,8 +25,16 @@ ROWS = [
 
 
 def matching(*texts: str, rows: list[Record] = ROWS) -> list[int]:
-    """The offsets that all of these filters want."""
-    selected = Selection([parse_grep(text) for text in texts]).select(fetched_of(rows))
+    """The offsets that all of these filters want, which are the same when each record has a batch of its own."""
+    together = wanted_of(texts, rows, fetched_of(rows))
+    if len(rows) > 1:
+        assert wanted_of(texts, rows, fetched_of(rows, run_of(rows))) == together
+    return together
+
+
+def wanted_of(texts: Sequence[str], rows: list[Record], fetched: FetchedBatch) -> list[int]:
+    """The offsets that the filters want of a batch with these rows."""
+    selected = Selection([parse_grep(text) for text in texts]).select(fetched)
     return (
         [] if selected is None else [row.offset for row, wanted in zip(rows, selected, strict=True) if wanted]
     )
@@ -90,6 +102,7 @@ def test_what_is_no_filter_is_said(text: str, said: str) -> None:
         parse_grep(text)
 
 
+OLD = [(b"k1", b"error"), (None, b"fine"), (b"error", None), (b"k", b"an error here"), (b"", b"")]
 DATA = st.none() | st.text("ab", max_size=4).map(str.encode)
 PATTERNS = ["a", "ab", "aba", "^a", "b$", "a|bb", "a.b", r"\Aab\Z", r"\bab\b", "(?=b)b", "b*", "", "[ab]{3}"]
 PATTERNS += ["(?i)AB", "ab|aba", "b(?:ab)+a", "a{2}b", "(?x) a b", "[a]b", r"a\x62", "(?i:B)a", "ba?"]
@@ -109,6 +122,19 @@ def test_the_quick_ways_find_what_the_plain_one_does(
     ]
     assert matching(f"{field}:{pattern}", rows=rows) == plain
     assert matching(f"!{field}:{pattern}", rows=rows) == [n for n in range(len(rows)) if n not in plain]
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize("codec", [0, 1])
+def test_formats_before_magic_2_are_searched_like_it(magic: int, codec: int) -> None:
+    rows = [Record("t", 0, n, 1000, 0, key, value) for n, (key, value) in enumerate(OLD)]
+    raw = kafka_python_batch([(r.timestamp, r.key, r.value, ()) for r in rows], codec, magic)
+    for batch in split_batches(memoryview(raw)):
+        some = rows[batch.base_offset : batch.next_offset]
+        for text in ("v:error", "k:error", "v:err.r$", "!v:error", "!k:k", "v:", "!v:"):
+            assert wanted_of([text], some, fetched_of(some, batch)) == wanted_of(
+                [text], some, fetched_of(some)
+            )
 
 
 @pytest.mark.parametrize(

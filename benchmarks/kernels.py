@@ -122,7 +122,7 @@ def text_calls(kernels: ModuleType, shape: Shape) -> dict[str, Callable[[], obje
     found: dict[str, Callable[[], object]] = {
         "encode_text, 1 MB": partial(fill_text, kernels, region, 1_000_000),
         "encode_text, 16 KB": partial(fill_text, kernels, region, JAVA_BATCH),
-        "find_in_records": partial(kernels.find_in_records, payload, RECORDS, False, b"7f"),
+        "find_in_records": partial(kernels.find_in_records, payload, RECORDS, False, b"7f", 0),
         "render_records, -f": partial(render, FORMAT, *rest),
         "render_records, ndjson": partial(render, NDJSON, *rest),
     }

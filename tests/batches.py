@@ -8,6 +8,7 @@ from kcli.core.records.crc32c import crc32c
 from kcli.core.records.run import plain_run
 from kcli.core.records.view import BatchView
 from kcli.core.types import Record, TopicPartition
+from kcli.flows.filters.selection import Selection
 from tests.parity.plain import header_block, record
 
 
@@ -46,3 +47,11 @@ def fetched_of(records: Sequence[Record], batch: BatchView | None = None, **how:
     batch = batch_of(records, **how) if batch is None else batch
     where = TopicPartition(records[0].topic, records[0].partition)
     return FetchedBatch(where, batch, batch.base_offset, batch.next_offset, batch.next_offset)
+
+
+def wanted_by(selection: Selection, fetched: FetchedBatch) -> list[int]:
+    """The indices of the records that all filters of the selection want."""
+    mask = selection.select(fetched)
+    if mask is None:
+        return []
+    return [index for index in range(fetched.batch.count) if not mask or mask[index]]

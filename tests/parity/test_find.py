@@ -27,36 +27,36 @@ def test_what_is_found_is_there_and_nothing_is_missed(
     some = seeded.choice([field for field in fields if field] or [b"x"])
     at = seeded.randrange(len(some))
     for needle in (*NEEDLES, some[at : at + seeded.randrange(1, 5)], some):
-        found, ranges = kernels.find_in_records(payload, len(rows), in_key, needle)
+        found, ranges = kernels.find_in_records(payload, len(rows), in_key, needle, 7)
         assert list(found) == [field is not None and needle in field for field in fields]
         places = array("q", ranges)
-        cut = [payload[start:end] for start, end in zip(places[::2], places[1::2], strict=True)]
+        cut = [payload[start - 7 : end - 7] for start, end in zip(places[::2], places[1::2], strict=True)]
         assert cut == [field for field, hit in zip(fields, found, strict=True) if hit]
 
 
 def test_bytes_that_reach_over_the_border_of_a_field_are_not_in_it(kernels: ModuleType) -> None:
     payload = plain.record(b"ab", b"cd", b"\0", 0, 0) + plain.record(None, b"ab", b"\0", 1, 0)
-    assert kernels.find_in_records(payload, 2, True, b"b\x04c")[0] == b"\0\0"
-    assert kernels.find_in_records(payload, 2, False, b"\x04cd")[0] == b"\0\0"
-    assert kernels.find_in_records(payload, 2, False, b"cd\0")[0] == b"\0\0"
-    assert kernels.find_in_records(payload, 2, False, b"ab")[0] == b"\0\1"
+    assert kernels.find_in_records(payload, 2, True, b"b\x04c", 0)[0] == b"\0\0"
+    assert kernels.find_in_records(payload, 2, False, b"\x04cd", 0)[0] == b"\0\0"
+    assert kernels.find_in_records(payload, 2, False, b"cd\0", 0)[0] == b"\0\0"
+    assert kernels.find_in_records(payload, 2, False, b"ab", 0)[0] == b"\0\1"
 
 
 @pytest.mark.parametrize("bad", MALFORMED.values(), ids=MALFORMED.keys())
 def test_malformed_records_are_refused(kernels: ModuleType, bad: bytes) -> None:
     with pytest.raises(CorruptRecordsError, match=r"byte \d+"):
-        kernels.find_in_records(plain.record(None, b"abc", b"\0", 0, 0) + bad, 2, False, b"b")
+        kernels.find_in_records(plain.record(None, b"abc", b"\0", 0, 0) + bad, 2, False, b"b", 0)
 
 
 @pytest.mark.parametrize("count", [-1, 2, 1000, (1 << 31) - 1])
 def test_a_count_that_is_not_that_of_the_records_is_refused(kernels: ModuleType, count: int) -> None:
     with pytest.raises(CorruptRecordsError):
-        kernels.find_in_records(GOOD, count, False, b"")
+        kernels.find_in_records(GOOD, count, False, b"", 0)
 
 
 def test_a_needle_is_needed(kernels: ModuleType) -> None:
     with pytest.raises(TypeError):
-        kernels.find_in_records(GOOD, 1, False, None)
+        kernels.find_in_records(GOOD, 1, False, None, 0)
 
 
 def test_searching_mutated_payloads(twins: Twins) -> None:
@@ -64,6 +64,6 @@ def test_searching_mutated_payloads(twins: Twins) -> None:
     for payload, count in mutations("find", TRIALS):
         data, needle = memory.hold(payload), seeded.choice(NEEDLES)
         accepted += (
-            assert_same(twins, "find_in_records", data, count, seeded.random() < 0.5, needle) is not None
+            assert_same(twins, "find_in_records", data, count, seeded.random() < 0.5, needle, 0) is not None
         )
     assert TRIALS // 50 < accepted < TRIALS // 2

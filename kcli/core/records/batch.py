@@ -120,11 +120,11 @@ class RecordBatch(BatchView):
         except CorruptRecordsError as error:
             raise self._about(error) from error
 
-    def holding(self, needle: bytes, *, in_key: bool) -> tuple[bytes, bytes]:
+    def holding(self, needle: bytes, *, in_key: bool, at: int = 0) -> tuple[bytes, bytes]:
         """See BatchView; straight through the kernel, without columns."""
         payload = self.payload()
         try:
-            return find_in_records(payload, self.count, in_key, needle)
+            return find_in_records(payload, self.count, in_key, needle, at)
         except CorruptRecordsError as error:
             raise self._about(error) from error
 

@@ -5,7 +5,9 @@ from array import array
 from kcli.core.records.shapes import Columns
 
 
-def find_in_columns(data: bytes, columns: Columns, in_key: bool, needle: bytes) -> tuple[bytes, bytes]:
+def find_in_columns(
+    data: bytes, columns: Columns, in_key: bool, needle: bytes, at: int
+) -> tuple[bytes, bytes]:
     """What ``find_in_records`` gives, of the records that have these ``columns`` in ``data``."""
     starts, ends = (
         (columns.key_starts, columns.key_ends) if in_key else (columns.value_starts, columns.value_ends)
@@ -14,5 +16,5 @@ def find_in_columns(data: bytes, columns: Columns, in_key: bool, needle: bytes) 
     for index, (start, end) in enumerate(zip(starts, ends, strict=True)):
         if start >= 0 and data.find(needle, start, end) >= 0:
             found[index] = 1
-            ranges.extend((start, end))
+            ranges.extend((at + start, at + end))
     return bytes(found), ranges.tobytes()

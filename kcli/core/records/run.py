@@ -4,7 +4,6 @@ Small batches (16 KB is Java's default) are many, and their records are few: wha
 cost more than the records themselves.
 """
 
-from array import array
 from collections.abc import Iterator, Sequence
 
 from kcli.core.errors import CorruptRecordsError
@@ -114,16 +113,14 @@ class BatchRun(BatchView):
             index += batch.count
         return b"".join(pieces), written, last
 
-    def holding(self, needle: bytes, *, in_key: bool) -> tuple[bytes, bytes]:
+    def holding(self, needle: bytes, *, in_key: bool, at: int = 0) -> tuple[bytes, bytes]:
         """See BatchView."""
-        found: list[bytes] = []
-        places, at = array("q"), HEADER_SIZE
+        found: list[tuple[bytes, bytes]] = []
         for batch in self.batches():
-            own, ranges = batch.holding(needle, in_key=in_key)
-            found.append(own)
-            places.extend([place + at for place in memoryview(ranges).cast("q")])
+            found.append(batch.holding(needle, in_key=in_key, at=at + HEADER_SIZE))
             at += batch.size
-        return b"".join(found), places.tobytes()
+        masks, ranges = zip(*found, strict=True)
+        return b"".join(masks), b"".join(ranges)
 
     def records(self, topic: str = "", partition: int = -1, limit: int | None = None) -> Iterator[Record]:
         """See BatchView."""

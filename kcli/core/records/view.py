@@ -156,12 +156,13 @@ class BatchView(ABC):
         pieces.append(b"")
         return (delimiter.join(pieces), count) if count else (b"", 0)
 
-    def holding(self, needle: bytes, *, in_key: bool) -> tuple[bytes, bytes]:
-        """Which records have ``needle`` in their key or value, and where in :meth:`payload` that key or value stands.
+    def holding(self, needle: bytes, *, in_key: bool, at: int = 0) -> tuple[bytes, bytes]:
+        """Which records have ``needle`` in their key or value, and where that key or value stands.
 
-        As ``find_in_records``: a byte for each record, and pairs of native int64 for those that have it.
+        As ``find_in_records``: a byte for each record, and pairs of native int64 for those that have it, which count
+        from ``at`` bytes in front of :meth:`payload`.
         """
-        return find_in_columns(bytes(self.payload()), self.columns(), in_key, needle)
+        return find_in_columns(bytes(self.payload()), self.columns(), in_key, needle, at)
 
     @property
     def facts(self) -> Facts:

@@ -37,7 +37,9 @@ class Selection:
         fields, mask = BatchFields(fetched), Mask(b"\1") * batch.count
         if fetched.first > batch.base_offset or fetched.stop <= batch.last_offset:
             both(mask, Mask(fetched.first <= fields.offset(n) < fetched.stop for n in range(batch.count)))
-        return mask if all(one.keep(fields, mask) for one in self._filters) else None
+        if not all(one.keep(fields, mask) for one in self._filters):
+            return None
+        return mask if 0 in mask else b""
 
 
 def both(mask: Mask, hits: Mask) -> bool:

@@ -14,6 +14,7 @@ struct range {
 struct search {
     struct span needle;
     bool in_key;
+    int64_t at; /* what the places count from is so far in front of the payload */
     int64_t next; /* the first needle at or behind the last place where one was looked for */
     uint8_t *mask;
     struct scratch scratch;
@@ -47,7 +48,7 @@ find_all(struct search *search, struct reader *reader, int64_t count)
         const struct range field = search->in_key ? key : value;
         search->mask[index] = holds(search, reader, field);
         if (search->mask[index])
-            search->ranges[search->hits++] = field;
+            search->ranges[search->hits++] = (struct range){search->at + field.start, search->at + field.end};
     }
     return check_end(reader);
 }
@@ -91,13 +92,14 @@ find(struct search *search, struct reader *reader, int64_t count)
     return result;
 }
 
-/* find_in_records(payload, count, in_key, needle) */
+/* find_in_records(payload, count, in_key, needle, at) */
 PyObject *
 find_in_records(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
 {
     struct search search = {0};
     int64_t records;
-    if (!check_arguments("find_in_records", count, 4, 4) || !take_int64(args[1], &records))
+    if (!check_arguments("find_in_records", count, 5, 5) || !take_int64(args[1], &records) ||
+        !take_int64(args[4], &search.at))
         return NULL;
     const int in_key = PyObject_IsTrue(args[2]);
     if (in_key < 0)

@@ -9,7 +9,7 @@ from kcli.commands._exit import Refused
 from kcli.commands._what_to_read import selection
 from kcli.core.types import Record
 from kcli.serde import open_serdes, parse_serdes
-from tests.batches import fetched_of
+from tests.batches import fetched_of, wanted_by
 
 ROWS = [
     Record("t", 0, 0, 0, 0, b"\0\1", b'{"n":1}'),
@@ -22,8 +22,7 @@ ROWS = [
 def chosen(serdes: tuple[str, ...], *, first: int = 0, **flags: Any) -> tuple[list[int], Any]:
     flags = {"key": None, "grep": (), "where": None, "null_marker": None} | flags
     found, where = selection(flags, open_serdes(parse_serdes(serdes)))
-    mask = found.select(replace(fetched_of(ROWS), first=first))
-    return [index for index, wanted in enumerate(mask or b"") if wanted], where
+    return wanted_by(found, replace(fetched_of(ROWS), first=first)), where
 
 
 def test_where_sees_keys_and_values_of_the_serdes() -> None:

@@ -12,7 +12,7 @@ from kcli.core.records.batch import split_batches
 from kcli.core.types import Record
 from kcli.flows.filters.grep import parse_grep
 from kcli.flows.filters.selection import Selection
-from tests.batches import fetched_of, run_of
+from tests.batches import fetched_of, run_of, wanted_by
 from tests.unit.records.samples import kafka_python_batch
 
 ROWS = [
@@ -34,10 +34,9 @@ def matching(*texts: str, rows: list[Record] = ROWS) -> list[int]:
 
 def wanted_of(texts: Sequence[str], rows: list[Record], fetched: FetchedBatch) -> list[int]:
     """The offsets that the filters want of a batch with these rows."""
-    selected = Selection([parse_grep(text) for text in texts]).select(fetched)
-    return (
-        [] if selected is None else [row.offset for row, wanted in zip(rows, selected, strict=True) if wanted]
-    )
+    return [
+        rows[index].offset for index in wanted_by(Selection([parse_grep(text) for text in texts]), fetched)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -165,23 +164,3 @@ def test_what_was_looked_at_is_counted() -> None:
 def test_markers_of_transactions_are_not_filtered() -> None:
     marker = fetched_of([Record("t", 0, 5, 0, 0, b"\0\0\0\1", bytes(6))], flags=0x30)
     assert Selection([parse_grep("v:error")]).select(marker) == b""
-
-
-@pytest.mark.parametrize("text", ["v:v1", "v:v[1]", "k:k1", "!v:v[02]"])
-@pytest.mark.parametrize("magic", [0, 1])
-@pytest.mark.parametrize("codec", [0, 1])
-def test_old_formats(text: str, magic: int, codec: int) -> None:
-    from kcli.core.consumer.fetched import FetchedBatch
-    from kcli.core.records.batch import split_batches
-    from kcli.core.types import TopicPartition
-    from tests.unit.records.samples import kafka_python_batch
-
-    rows = [(1000 + i, b"k%d" % i, b"v%d" % i, ()) for i in range(3)]
-    found = []
-    for batch in split_batches(kafka_python_batch(rows, codec, magic)):  # type: ignore[arg-type]
-        one = FetchedBatch(
-            TopicPartition("t", 0), batch, batch.base_offset, batch.next_offset, batch.next_offset
-        )
-        mask = Selection([parse_grep(text)]).select(one)
-        found += [batch.base_offset + n for n, wanted in enumerate(mask or b"") if wanted]
-    assert found == [1]

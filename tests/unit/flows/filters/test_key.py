@@ -6,7 +6,7 @@ from kcli.core.producer.partitioner import partitioner
 from kcli.core.types import Record
 from kcli.flows.filters.key import KeyFilter, owner
 from kcli.flows.filters.selection import Selection
-from tests.batches import fetched_of
+from tests.batches import fetched_of, wanted_by
 
 ROWS = [
     Record("t", 0, n, 0, 0, key, value)
@@ -20,8 +20,7 @@ ROWS = [
     ("key", "offsets"), [(b"a", [0, 5]), (b"aa", [2]), (b"", [4]), (None, [3]), (b"c", []), (b"\xff", [])]
 )
 def test_exactly_that_key(key: bytes | None, offsets: list[int]) -> None:
-    mask = Selection([KeyFilter(key)]).select(fetched_of(ROWS))
-    assert [n for n, wanted in enumerate(mask or b"") if wanted] == offsets
+    assert wanted_by(Selection([KeyFilter(key)]), fetched_of(ROWS)) == offsets
 
 
 @pytest.mark.parametrize("partitions", [1, 2, 3, 7, 100])

@@ -8,7 +8,7 @@ from kcli.core.errors import ConfigError
 from kcli.core.types import Header, Record
 from kcli.flows.filters.selection import Selection
 from kcli.flows.filters.where import Where
-from tests.batches import fetched_of
+from tests.batches import fetched_of, wanted_by
 
 VALUE = {"n": 3, "name": "ü", "list": [1, 2], "empty": [], "zero": 0, "no": False, "nil": None, "text": ""}
 HEADERS: tuple[Header, ...] = (("a", b"1"), ("a", b"2"), ("nul", None), (b"\xff", b"\xfe"))
@@ -17,8 +17,8 @@ ROW = Record("orders", 3, 42, 1_700_000_000_123, 0, b"k1", json.dumps(VALUE).enc
 
 def wanted(expression: str, *rows: Record) -> tuple[list[bool], Where]:
     where = Where(expression)
-    mask = Selection([where]).select(fetched_of(rows or [ROW]))
-    return [bool(one) for one in mask or bytes(len(rows or [ROW]))], where
+    chosen = wanted_by(Selection([where]), fetched_of(rows or [ROW]))
+    return [index in chosen for index in range(len(rows) or 1)], where
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,15 @@ def _errors(inv: Invocation, topic: str, result: ProduceResult) -> None:
         inv.failed(result.input_error)
 
 
+def plan(inv: Invocation, topic: str, partitions: int, cluster: str | None) -> None:
+    """The document of a dry run that found everything in order."""
+    from kcli.output.tables import Column
+
+    columns = [Column("topic"), Column("partitions")]
+    with inv.out.rows("ProducePlan", "ProducePlan", columns, cluster=cluster) as rows:
+        rows.add({"topic": topic, "partitions": partitions})
+
+
 def _document(
     inv: Invocation,
     topic: str,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.commands._context import Invocation, stdin_is_terminal
 from kcli.commands._produce_input import encoded_key, opened, signature, total_size
-from kcli.commands._produce_report import Files, report
+from kcli.commands._produce_report import Files, plan, report
 from kcli.core.cluster.cluster import TOPIC_PATIENCE
 from kcli.core.cluster.metadata import unknown_topic
 from kcli.core.errors import NotFoundError
@@ -76,10 +76,14 @@ class Run:
         for name in (self.flags["failed"], self.flags["checkpoint"]):
             if name is not None:
                 check_writable(name)
+        if self.flags["checkpoint"] is not None:
+            self._load_checkpoint()
         self._open_producer()
         prepare()
         count = self.producer.partitions_of(self.topic)
         self.inv.talk.note(f"topic {self.topic} is there, with {counted(count, 'partition')}")
+        if self.inv.out.kind in ("json", "ndjson"):
+            plan(self.inv, self.topic, count, self.producer.cluster_id)
         return 0
 
     # --- what may fail before any input is read ----------------------------------------------------
@@ -87,13 +91,17 @@ class Run:
     def _open_checkpoint(self) -> None:
         if self.flags["checkpoint"] is None:
             return
-        from kcli.flows.checkpoint import Checkpoint, Identity, locked
+        from kcli.flows.checkpoint import locked
 
-        path = self.flags["checkpoint"]
-        self.stack.enter_context(locked(path))
+        self.stack.enter_context(locked(self.flags["checkpoint"]))
+        self._load_checkpoint()
+
+    def _load_checkpoint(self) -> None:
+        from kcli.flows.checkpoint import Checkpoint, Identity
+
         said = signature(self.form)
         identity = Identity(self.topic, tuple(self.files), said, self.options.transactional_id)
-        self.checkpoint = Checkpoint(path, identity)
+        self.checkpoint = Checkpoint(self.flags["checkpoint"], identity)
         self.checkpoint.load()
 
     def _open_failed(self) -> None:

@@ -411,13 +411,26 @@ class _Run:
         )
         group = self.flags["group"]
         committed = self.consumer.committed(places, self.inv.timeout) if group is not None else {}
-        for where, span in spans.items():
-            known = committed.get(where)
-            start = span.start if known is None else known.offset
-            end = "without end" if span.stop is None else f"to {span.stop}"
-            self.inv.out.text(f"{where}: from {start} {end}\n")
-        self.inv.out.flush()
+        starts = {where: known.offset for where in spans if (known := committed.get(where)) is not None}
+        self._show({where: (starts.get(where, span.start), span.stop) for where, span in spans.items()})
         return 0
+
+    def _show(self, plan: "dict[TopicPartition, tuple[int, int | None]]") -> None:
+        """Where reading would begin and stop, in lines or as the documents of the other commands."""
+        out = self.inv.out
+        if out.kind in ("json", "ndjson"):
+            from kcli.output.tables import Column
+
+            columns = [Column(key) for key in ("topic", "partition", "from_offset", "to_offset")]
+            cluster = self.consumer.cluster.view.cluster_id
+            with out.rows("ConsumePlan", "ConsumePlan", columns, cluster=cluster) as rows:
+                for where, (start, stop) in plan.items():
+                    values = (where.topic, where.partition, start, stop)
+                    rows.add(dict(zip([column.key for column in columns], values, strict=True)))
+            return
+        for where, (start, stop) in plan.items():
+            out.text(f"{where}: from {start} {'without end' if stop is None else f'to {stop}'}\n")
+        out.flush()
 
     # --- reading -------------------------------------------------------------------------------------
 

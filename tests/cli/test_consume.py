@@ -311,6 +311,15 @@ def test_a_dry_run_joins_nothing(cluster: FakeCluster) -> None:
     assert len(cluster.seen(JoinGroupRequest)) == joins
 
 
+def test_the_plan_of_a_dry_run_as_a_document(cluster: FakeCluster) -> None:
+    plan = json.loads("".join(lines(cluster, "t", "-e", "--dry-run", "-o", "json")))
+    assert plan["kind"] == "ConsumePlan"
+    wanted = {"topic": "t", "from_offset": 0, "to_offset": 20}
+    assert plan["items"] == [{**wanted, "partition": partition} for partition in range(3)]
+    first, *_ = lines(cluster, "t", "--dry-run", "-o", "ndjson")
+    assert json.loads(first) == {**wanted, "kind": "ConsumePlan", "partition": 0, "to_offset": None}
+
+
 def test_members_share_partitions_and_hand_over_exactly(cluster: FakeCluster) -> None:
     """Two members; one leaves by a signal: every record is written once."""
     for _ in range(10):

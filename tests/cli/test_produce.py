@@ -264,6 +264,21 @@ def test_c14_files_that_cannot_be_written_end_it_at_the_start(cluster: FakeClust
     assert values(cluster) == []
 
 
+def test_a_dry_run_finds_a_checkpoint_that_is_none(cluster: FakeCluster, tmp_path: Path) -> None:
+    (tmp_path / "other").write_text("hello")
+    for path in ("/dev/null", str(tmp_path / "other")):
+        done = produce(cluster, "one", "--checkpoint", path, "--dry-run")
+        assert done.returncode == 2
+        assert f"{path} is no checkpoint" in said(done)[0]
+    assert (tmp_path / "other").read_text() == "hello"
+
+
+def test_the_plan_of_a_dry_run_as_a_document(cluster: FakeCluster) -> None:
+    plan = json.loads(ok(produce(cluster, "one", "--dry-run", "-o", "json")))
+    assert plan["kind"] == "ProducePlan"
+    assert plan["items"] == [{"topic": "one", "partitions": 1}]
+
+
 def test_c14_a_failed_file_on_a_full_disk_ends_it_with_counts(cluster: FakeCluster) -> None:
     data = b'{"value":"a"}\nx\n{"value":"b"}\n'
     done = produce(cluster, "one", "-i", "ndjson", "--failed", "/dev/full", stdin=data)

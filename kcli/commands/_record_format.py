@@ -26,9 +26,10 @@ def record_formatter(
     from kcli.output import records
 
     null = b"" if flags["null_marker"] is None else raw_bytes(flags["null_marker"])
+    kind = "kcat" if flags["kcat"] else inv.values.output or "value"
+    _refuse_what_means_nothing(flags, kind)
     if flags["template"] is not None:
         return _template(flags["template"], null, decoders)
-    kind = "kcat" if flags["kcat"] else inv.values.output or "value"
     if kind == "ndjson":
         return records.NdjsonFormatter(decoders)
     if kind == "json":
@@ -47,7 +48,26 @@ def record_formatter(
         return records.TableFormatter(
             headers=inv.out.headers, topics=topics, width=inv.out.width, decoders=decoders
         )
-    return records.ValueFormatter(flags["delimiter"], null, decoders)
+    return records.ValueFormatter(flags["delimiter"] or b"\n", null, decoders)
+
+
+def _refuse_what_means_nothing(flags: dict[str, Any], kind: str) -> None:
+    """A flag that the format takes no notice of is a usage error; --key knows the null marker in all of them."""
+    templated = flags["template"] is not None
+    meant = {
+        "-D": flags["delimiter"] is None or (kind == "value" and not templated),
+        "--null-marker": flags["null_marker"] is None
+        or flags["key"] is not None
+        or templated
+        or kind in ("value", "csv"),
+    }
+    for flag, means in meant.items():
+        if not means:
+            raise usage(
+                f"kcli consume: {flag} with {'-f' if templated else f'-o {kind}'}",
+                why="that format has its own way to say it",
+                do=f"leave {flag} out",
+            )
 
 
 def _template(text: str, null: bytes, decoders: "Decoders | None") -> "Formatter":

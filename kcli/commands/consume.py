@@ -100,7 +100,6 @@ if TYPE_CHECKING:
     "-D",
     "--delimiter",
     type=DELIMITER,
-    default="\\n",
     metavar="DELIM",
     help=r"What follows each value with -o value.  [default: \n]",
 )

@@ -456,15 +456,15 @@ def test_c4_a_suspended_member_commits_nothing_as_a_zombie(cluster: FakeCluster)
         assert committed(cluster) == {0: 21, 1: 20, 2: 20}
         one.send_signal(signal.SIGCONT)
         put(cluster, "t", 1, (None, b"after it"))
-        line = one.stdout.readline()
-        if (
-            line == b"0 20\n"
-        ):  # its answer had come while it was stopped: written twice, but not committed here
-            line = one.stdout.readline()
-        assert line == b"1 20\n"
+        # What it fetched before it knew that it is no member is written, not committed, and read once more.
+        cluster.wait_until(lambda: committed(cluster) == {0: 21, 1: 21, 2: 20})
         one.send_signal(signal.SIGINT)
         out, _ = one.communicate(timeout=30)
-    assert (one.returncode, out) == (130, b"")
+    assert one.returncode == 130
+    written = out.decode().splitlines()
+    assert set(written) in ({"1 20"}, {"0 20", "1 20"})
+    assert written.count("0 20") <= 1
+    assert written.count("1 20") <= 2
     assert committed(cluster) == {0: 21, 1: 21, 2: 20}
 
 
@@ -629,6 +629,9 @@ def test_a_silent_cluster_is_3() -> None:
         (("t", "--since", "1h", "--until", "2h"), "--until lies before the start"),
         (("t", "--offset", "@1h", "--until", "2h"), "--until lies before the start"),
         (("t", "--where", "lenght(value)"), "no function lenght()"),
+        (("t", "-o", "ndjson", "-D", ","), "-D with -o ndjson"),
+        (("t", "-f", "%s", "-D", ","), "-D with -f"),
+        (("t", "-J", "--null-marker", "N"), "--null-marker with -o kcat"),
         (("t u",), "kcli: consume: 't u' is not the name of a topic"),
         (("t", "-g", "\udce9"), "group.id='\\udce9' is not a legal value"),
         (("t", "--client-id", "\udce9"), "client.id='\\udce9' is not a legal value"),

@@ -146,8 +146,9 @@ def _columns(raw: bytes) -> dict[str, int]:
         fields = fields_of(raw.removeprefix(b"\xef\xbb\xbf").removesuffix(b"\r"))
     except BadLine as bad:
         raise InputError("line 1 of the input is no header line", why=bad.reason) from None
-    names = [name.strip().lower().decode("utf-8", "replace") for _, name in fields]
-    unknown = [name for name in names if name not in KNOWN]
+    given = [name.strip().decode("utf-8", "replace") for _, name in fields]
+    names = [name.lower() for name in given]
+    unknown = [name for name in given if name.lower() not in KNOWN]
     if unknown or len(set(names)) < len(names) or not _USED & set(names):
         shown = raw[:80].decode("utf-8", "backslashreplace")
         raise InputError(

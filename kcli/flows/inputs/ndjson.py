@@ -21,6 +21,7 @@ from kcli.flows.inputs.item import BadLine, InputRow
 from kcli.flows.inputs.lines import ParseLine
 
 _BYTE = re.compile(r" ?\(byte (\d+)\)")
+_HALF_A_PAIR = re.compile(rb"(?<!\\)(?:\\\\)*\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])")
 _INT64 = 1 << 63
 _BOM = b"\xef\xbb\xbf"
 NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -159,6 +160,8 @@ def bad_json(error: Exception, line: bytes) -> BadLine:
     if isinstance(error, RecursionError):
         return BadLine("the JSON is nested too deeply")
     text = str(error)
+    if "truncated" in text and (half := _HALF_A_PAIR.search(line)):
+        return BadLine("JSON is malformed: half of a UTF-16 surrogate pair", half.end() - 5)
     if "truncated" in text:
         return BadLine("the JSON is cut off", len(line) + 1)
     found = _BYTE.search(text)
@@ -170,7 +173,9 @@ def bad_json(error: Exception, line: bytes) -> BadLine:
 
 def header_of(parts: Sequence[Any]) -> Header:
     """``[name, value]``, a third element the value's encoding, a fourth the name's."""
-    if not 2 <= len(parts) <= 4 or parts[0] is None:
+    if parts and parts[0] is None:
+        raise BadLine("a header has null for its name")
+    if not 2 <= len(parts) <= 4:
         raise BadLine(f"a header of {len(parts)} elements is not [name, value], with encodings behind it")
     encodings = [*parts[2:], None, None]
     value = data_of(parts[1], encodings[0], "value of a header")

@@ -102,7 +102,10 @@ def test_ndjson() -> None:
         (b'{"value":"a","value_encoding":"avro"}', 0, "the value is encoded as 'avro': give -s value=avro"),
         (b'{"value":"a","value_encoding":"utf7"}', 0, "the value is encoded as 'utf7': no serde has this name"),
         (b'{"value":"a","headers":[["a"]]}', 0, "a header of 1 elements is not [name, value], with encodings behind it"),
-        (b'{"value":"a","headers":[[null,""]]}', 0, "a header of 2 elements is not [name, value], with encodings behind it"),  # noqa: E501
+        (b'{"value":"a","headers":[[null,""]]}', 0, "a header has null for its name"),
+        (b'{"value":"\\ud800"}', 11, "JSON is malformed: half of a UTF-16 surrogate pair"),
+        (b'{"value":"x\\uDBFFx"}', 12, "JSON is malformed: half of a UTF-16 surrogate pair"),
+        (b'{"value":"\\\\ud800', 18, "the JSON is cut off"),
         (b'{"value":"a","partition":-1}', 0, "there is no partition -1"),
         (b'{"value":"a","timestamp":9223372036854775808}', 0, "the timestamp 9223372036854775808 is not an int64 in ms since 1970"),  # noqa: E501
         (b'{"value":"a","timestamp":-2}', 0, "the timestamp -2 is not an int64 in ms since 1970"),

@@ -414,7 +414,7 @@ class _Run:
         self._show({where: (starts.get(where, span.start), span.stop) for where, span in spans.items()})
         return 0
 
-    def _show(self, plan: "dict[TopicPartition, tuple[int, int | None]]") -> None:
+    def _show(self, plan: "dict[TopicPartition, tuple[int | None, int | None]]") -> None:
         """Where reading would begin and stop, in lines or as the documents of the other commands."""
         out = self.inv.out
         if out.kind in ("json", "ndjson"):

@@ -263,6 +263,7 @@ class ProduceRun:
                 self._producer.push()
                 self._wait(delay)
             if self._stop:
+                self._lines -= len(rows) - start  # nobody tried to send them
                 raise ClosedError("stopped")
             yield start, stop
             start = stop

@@ -412,6 +412,19 @@ def test_a_transactional_id_of_another_checkpoint_is_refused(cluster: FakeCluste
 # --- pace and memory ----------------------------------------------------------------------------------------------------
 
 
+def test_what_waited_for_its_turn_when_it_ended_did_not_fail(cluster: FakeCluster) -> None:
+    with start("produce", "one", "--rate", "10", bootstrap=cluster.bootstrap) as process:
+        assert process.stdin is not None
+        process.stdin.write(b"x\n" * 100)
+        process.stdin.flush()
+        cluster.wait_until(lambda: len(values(cluster)) >= 2)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    sent = len(values(cluster))
+    assert f"{sent} lines read, 0 failed, 0 not known".encode() in errors
+
+
 def test_a_rate_is_kept(cluster: FakeCluster) -> None:
     began = time.monotonic()
     ok(produce(cluster, "one", "--rate", "100", stdin=b"x\n" * 110))

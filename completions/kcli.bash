@@ -5,7 +5,7 @@ _kcli_command() {
         "kcli")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
-            children="produce consume topics sandbox demo help" ;;
+            children="produce consume topics groups sandbox demo help" ;;
         "kcli produce")
             names="-k --key -K --key-delimiter -H --header -p --partition -D --delimiter -Z --empty-is-null --null-marker -i --input -f --format -s --serde -z --compression --acks --partitioner --transactional-id --transaction-every --idempotent --no-idempotent --rate --failed --checkpoint --on-bad-input --tee --allow-auto-topic-creation --allow-plaintext-secrets -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-k --key -K --key-delimiter -H --header -p --partition -D --delimiter --null-marker -i --input -f --format -s --serde -z --compression --acks --partitioner --transactional-id --transaction-every --rate --failed --checkpoint --on-bad-input -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
@@ -37,6 +37,14 @@ _kcli_command() {
         "kcli topics delete")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children="" ;;
+        "kcli groups")
+            names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children="list" ;;
+        "kcli groups list")
+            names="--state --type --match --topic --sort -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--state --type --match --topic --sort -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
             children="" ;;
         "kcli sandbox")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -123,6 +131,15 @@ _kcli_value() {
         "kcli topics delete -o" | "kcli topics delete --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli topics delete --color") reply="auto always never" ;;
         "kcli topics delete --progress") reply="auto none bar json" ;;
+        "kcli groups -F" | "kcli groups --command-config") files=1 ;;
+        "kcli groups -o" | "kcli groups --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli groups --color") reply="auto always never" ;;
+        "kcli groups --progress") reply="auto none bar json" ;;
+        "kcli groups list --sort") reply="group type state coordinator" ;;
+        "kcli groups list -F" | "kcli groups list --command-config") files=1 ;;
+        "kcli groups list -o" | "kcli groups list --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli groups list --color") reply="auto always never" ;;
+        "kcli groups list --progress") reply="auto none bar json" ;;
         "kcli sandbox -F" | "kcli sandbox --command-config") files=1 ;;
         "kcli sandbox -o" | "kcli sandbox --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli sandbox --color") reply="auto always never" ;;

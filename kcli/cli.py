@@ -11,12 +11,13 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "produce": ("kcli.commands.produce:produce", "send lines or records to a topic"),
     "consume": ("kcli.commands.consume:consume", "read records of topics"),
     "topics": ("kcli.commands.topics:topics", "list, describe, create and delete topics"),
+    "groups": ("kcli.commands.groups:groups", "list, describe and change groups and their offsets"),
     "sandbox": ("kcli.commands.sandbox:sandbox", "run a real Apache Kafka on this machine"),
     "demo": ("kcli.commands.demo:demo", "a round trip of a million records on a throw-away sandbox"),
     "help": ("kcli.commands.help:help_command", "help on a command, on client options, on exit codes"),
 }
 
-ALIASES = {"topic": "topics"}
+ALIASES = {"topic": "topics", "group": "groups"}
 """Singular nouns, hidden."""
 
 

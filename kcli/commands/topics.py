@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
+from kcli.commands._cluster import connect, open_admin, unique, without_errors
 from kcli.commands._command import group
 from kcli.commands._context import Invocation, pass_invocation
 from kcli.commands._params import OFFSET
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable
 
     from kcli.commands import _topic_rows as view
     from kcli.core.admin.admin import Admin
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from kcli.core.positions import OffsetSpec
     from kcli.core.types import TopicPartition
 
-K = TypeVar("K")
-T = TypeVar("T")
 EARLIEST, LATEST = -2, -1
 TOPIC_ALREADY_EXISTS = 36
 
@@ -52,8 +51,8 @@ def list_topics(inv: Invocation, match: str | None, internal: bool) -> int:
     """
     from kcli.commands import _topic_rows as view
 
-    with _admin(inv) as admin:
-        cluster = _connect(inv, admin)
+    with open_admin(inv) as admin:
+        cluster = connect(inv, admin)
         found = [topic for topic in admin.list_topics() if _wanted(topic, match, internal)]
     _tell_partial(inv, found)
     with inv.out.rows("TopicList", "Topic", view.LIST, cluster=cluster, warnings=inv.talk.warnings) as rows:
@@ -82,13 +81,13 @@ def describe_topics(inv: Invocation, names: tuple[str, ...]) -> int:
     """
     from kcli.commands import _topic_rows as view
 
-    names = _unique(names)
-    with _admin(inv) as admin:
-        cluster = _connect(inv, admin)
-        found = _without_errors(inv, admin.describe_topics(names))
+    names = unique(names)
+    with open_admin(inv) as admin:
+        cluster = connect(inv, admin)
+        found = without_errors(inv, admin.describe_topics(names))
         _tell_partial(inv, found.values())
         ends = _ends(admin, found.values(), _warning(inv))
-        configs = _without_errors(inv, admin.describe_topic_configs(list(found)) if found else {})
+        configs = without_errors(inv, admin.describe_topic_configs(list(found)) if found else {})
     view.print_descriptions(inv, cluster, found, ends, configs)
     return inv.finish(done=bool(found))
 
@@ -117,11 +116,11 @@ def topic_offsets(inv: Invocation, names: tuple[str, ...], when: OffsetSpec | No
     from kcli.commands import _topic_rows as view
 
     query = _query(when)
-    names = _unique(names)
-    with _admin(inv) as admin:
-        cluster = _connect(inv, admin)
+    names = unique(names)
+    with open_admin(inv) as admin:
+        cluster = connect(inv, admin)
         if names:
-            found = _without_errors(inv, admin.describe_topics(names))
+            found = without_errors(inv, admin.describe_topics(names))
         else:
             found = {topic.name: topic for topic in admin.list_topics() if not topic.internal}
         if query is None:
@@ -130,7 +129,7 @@ def topic_offsets(inv: Invocation, names: tuple[str, ...], when: OffsetSpec | No
             done = any(end is not None for _start, end in ends.values())
         else:
             wanted = dict.fromkeys(_places(found.values()), query)
-            rows_to_add = view.time_rows(_without_errors(inv, admin.list_offsets(wanted)))
+            rows_to_add = view.time_rows(without_errors(inv, admin.list_offsets(wanted)))
             done = bool(rows_to_add)
     columns = view.ENDS if query is None else view.TIMES
     with inv.out.rows(
@@ -175,10 +174,10 @@ def create_topics(
     from kcli.core.types import TopicSpec
 
     settings = _config_pairs(configs)
-    specs = [TopicSpec(name, partitions or -1, replication_factor or -1, settings) for name in _unique(names)]
+    specs = [TopicSpec(name, partitions or -1, replication_factor or -1, settings) for name in unique(names)]
     done = False
-    with _admin(inv) as admin:
-        _connect(inv, admin)
+    with open_admin(inv) as admin:
+        connect(inv, admin)
         for name, error in admin.create_topics(specs, validate_only=inv.dry_run).items():
             if error is None:
                 inv.talk.note(f"{'could create' if inv.dry_run else 'created'} topic {name}")
@@ -207,11 +206,11 @@ def delete_topics(inv: Invocation, names: tuple[str, ...]) -> int:
     There is no way back, so each name has to be typed, or --yes or --confirm NAME be given. All questions
     come before the first topic is deleted.
     """
-    names = _unique(names)
+    names = unique(names)
     done = False
-    with _admin(inv) as admin:
-        _connect(inv, admin)
-        found = _without_errors(inv, admin.describe_topics(names))
+    with open_admin(inv) as admin:
+        connect(inv, admin)
+        found = without_errors(inv, admin.describe_topics(names))
         ends = _ends(admin, found.values(), _warning(inv))
         agreed = [name for name, topic in found.items() if _agreed(inv, topic, ends)]
         for name, error in (admin.delete_topics(agreed) if agreed else {}).items():
@@ -237,40 +236,10 @@ def _agreed(inv: Invocation, topic: TopicInfo, ends: view.Ends) -> bool:
     return inv.confirm(view.deletion_plan(topic, ends), f"Delete topic {topic.name}?", name=topic.name)
 
 
-def _admin(inv: Invocation) -> Admin:
-    from kcli.core.admin.admin import Admin
-    from kcli.core.options import ClientOptions
-
-    return Admin(inv.client_options(ClientOptions), inv.hooks, timeout=inv.timeout)
-
-
-def _connect(inv: Invocation, admin: Admin) -> str:
-    """First contact, with a word when it takes long; the cluster's id."""
-    with inv.first_contact(inv.resolved.values["bootstrap_servers"]):
-        return admin.cluster_id()
-
-
 def _wanted(topic: TopicInfo, match: str | None, internal: bool) -> bool:
     from fnmatch import fnmatchcase
 
     return (internal or not topic.internal) and (match is None or fnmatchcase(topic.name, match))
-
-
-def _unique(names: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(names))
-
-
-def _without_errors(inv: Invocation, found: Mapping[K, T | KcliError]) -> dict[K, T]:
-    """What was found; the rest is reported and counts for the exit code."""
-    from kcli.core.errors import KcliError
-
-    good: dict[K, T] = {}
-    for key, value in found.items():
-        if isinstance(value, KcliError):
-            inv.failed(value)
-        else:
-            good[key] = value
-    return good
 
 
 def _tell_partial(inv: Invocation, found: Iterable[TopicInfo]) -> None:

@@ -81,8 +81,8 @@ class StandIn:
 @pytest.fixture
 def admin(monkeypatch: pytest.MonkeyPatch) -> StandIn:
     stand_in = StandIn()
-    monkeypatch.setattr(module, "_admin", lambda _inv: stand_in)
-    monkeypatch.setattr(module, "_connect", lambda _inv, found: found.cluster_id())
+    monkeypatch.setattr(module, "open_admin", lambda _inv: stand_in)
+    monkeypatch.setattr(module, "connect", lambda _inv, found: found.cluster_id())
     return stand_in
 
 

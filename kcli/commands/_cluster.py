@@ -1,0 +1,46 @@
+"""What commands about a cluster's things share: the admin client, the first contact, answers with errors among them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from kcli.commands._context import Invocation
+    from kcli.core.admin.admin import Admin
+    from kcli.core.errors import KcliError
+
+K = TypeVar("K")
+T = TypeVar("T")
+
+
+def open_admin(inv: Invocation) -> Admin:
+    """The admin client of this run; a context manager."""
+    from kcli.core.admin.admin import Admin
+    from kcli.core.options import ClientOptions
+
+    return Admin(inv.client_options(ClientOptions), inv.hooks, timeout=inv.timeout)
+
+
+def connect(inv: Invocation, admin: Admin) -> str:
+    """First contact, with a word when it takes long; the cluster's id."""
+    with inv.first_contact(inv.resolved.values["bootstrap_servers"]):
+        return admin.cluster_id()
+
+
+def unique(names: Sequence[str]) -> tuple[str, ...]:
+    """The names without repeats, in order."""
+    return tuple(dict.fromkeys(names))
+
+
+def without_errors(inv: Invocation, found: Mapping[K, T | KcliError]) -> dict[K, T]:
+    """What was found; the rest is reported and counts for the exit code."""
+    from kcli.core.errors import KcliError
+
+    good: dict[K, T] = {}
+    for key, value in found.items():
+        if isinstance(value, KcliError):
+            inv.failed(value)
+        else:
+            good[key] = value
+    return good

@@ -1,0 +1,19 @@
+"""``kcli groups``: a table of its verbs, each a module that is imported when it runs."""
+
+import click
+
+from kcli.commands._command import LazyGroup
+
+VERBS: dict[str, tuple[str, str]] = {
+    "list": ("kcli.commands.groups.listing:list_groups", "list groups of all kinds"),
+}
+
+
+@click.group(
+    "groups",
+    cls=LazyGroup,
+    table=VERBS,
+    examples=(("kcli groups list", "all groups of the cluster"),),
+)
+def groups() -> None:
+    """List, describe and change groups, and the offsets that they have committed."""

@@ -1,0 +1,118 @@
+"""``kcli groups list``: the groups of all brokers, narrowed down."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kcli.commands._cluster import connect, open_admin
+from kcli.commands._command import command
+from kcli.commands._context import Invocation, pass_invocation
+from kcli.output.tables import Column
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kcli.core.admin.admin import Admin
+    from kcli.core.admin.groups import ListedGroup
+
+COLUMNS = (
+    Column("group"),
+    Column("type"),
+    Column("state"),
+    Column("protocol_type"),
+    Column("coordinator", "id"),
+)
+SORTS = ("group", "type", "state", "coordinator")
+
+
+@command(
+    "list",
+    examples=(
+        ("kcli groups list", "all groups"),
+        ("kcli groups list --state stable,empty --match 'bill*'", "by state and shell pattern"),
+        ("kcli groups list --topic orders -o name", "those that read a topic, one name a line"),
+    ),
+)
+@click.option("--state", "states", metavar="STATE[,…]", help="only groups in these states, as stable,empty")
+@click.option("--type", "types", metavar="TYPE[,…]", help="only classic, consumer, share or streams groups")
+@click.option("--match", metavar="GLOB", help="only names that match this shell pattern")
+@click.option(
+    "--topic", metavar="TOPIC", help="only groups with offsets of this topic, or members that want it"
+)
+@click.option("--sort", type=click.Choice(SORTS), default="group", help="by what  [default: group]")
+@pass_invocation
+def list_groups(
+    inv: Invocation, states: str | None, types: str | None, match: str | None, topic: str | None, sort: str
+) -> int:
+    """List groups.
+
+    All kinds: classic, consumer (KIP-848), share and streams groups. A group that has only committed offsets has no
+    protocol type.
+    """
+    with open_admin(inv) as admin:
+        cluster = connect(inv, admin)
+        found = _listed(inv, admin, _words(states), _words(types), match)
+        if topic is not None:
+            found = _reading(inv, admin, found, topic)
+    rows = [_row(one) for one in found]
+    with inv.out.rows("GroupList", "Group", COLUMNS, cluster=cluster, warnings=inv.talk.warnings) as printed:
+        for row in sorted(rows, key=lambda row: (row[sort], row["group"])):
+            printed.add(row)
+    return inv.finish(done=True)
+
+
+def _words(text: str | None) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()] if text is not None else []
+
+
+def _listed(
+    inv: Invocation, admin: Admin, states: Sequence[str], types: Sequence[str], match: str | None
+) -> list[ListedGroup]:
+    """What all brokers tell; one that does not is a failure, and the others' groups are shown."""
+    from fnmatch import fnmatchcase
+
+    listing = admin.list_groups(states=states, types=types)
+    for error in listing.errors.values():
+        inv.failed(error)
+    return [row for row in listing.groups if match is None or fnmatchcase(row.group_id, match)]
+
+
+def _reading(inv: Invocation, admin: Admin, found: Sequence[ListedGroup], topic: str) -> list[ListedGroup]:
+    """Those that have committed offsets of ``topic``, or of whose members one subscribes to it or is to read it."""
+    from kcli.core.errors import KcliError
+
+    names = [row.group_id for row in found]
+    committed = admin.fetch_offsets(dict.fromkeys(names)) if names else {}
+    with_offsets = {
+        name
+        for name, offsets in committed.items()
+        if not isinstance(offsets, KcliError) and any(where.topic == topic for where in offsets)
+    }
+    asked = [row.group_id for row in found if row.group_id not in with_offsets and row.state != "Empty"]
+    described = admin.describe_groups(asked) if asked else {}
+    with_members = {
+        name
+        for name, group in described.items()
+        if not isinstance(group, KcliError)
+        for member in group.members
+        if topic in member.subscription
+        or any(where.topic == topic for where in (*(member.assignment or ()), *(member.target or ())))
+    }
+    for name in names:
+        error = committed.get(name)
+        if isinstance(error, KcliError) and name not in with_members:
+            inv.talk.warn(f"whether group {name} reads {topic} is not known: {error}")
+    return [row for row in found if row.group_id in with_offsets | with_members]
+
+
+def _row(group: ListedGroup) -> dict[str, Any]:
+    """``classic`` is what brokers before 3.8, which do not tell a group's type, have."""
+    return {
+        "group": group.group_id,
+        "type": group.type or "classic",
+        "state": group.state,
+        "protocol_type": group.protocol_type,
+        "coordinator": group.coordinator,
+    }

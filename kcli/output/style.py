@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from kcli.output.progress import duration_text
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column, Row, Rows, flat
 
@@ -65,4 +66,6 @@ def render(
 def _cell(column: Column, value: Any) -> str:
     if column.kind == "number" and isinstance(value, int | float) and not isinstance(value, bool):
         return f"{value:,}"
+    if column.kind == "duration" and isinstance(value, int | float):
+        return duration_text(value)
     return flat(column, value, "-")

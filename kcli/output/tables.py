@@ -19,8 +19,8 @@ Row = Mapping[str, Any]
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column. ``kind``: ``text``, ``number`` (grouped in a table, right-aligned), ``id`` (right-aligned, never
-    grouped), ``time`` (ms since the epoch, shown as RFC 3339). ``wide`` ones appear with ``-o wide`` and in the
-    formats for programs, not in table and plain."""
+    grouped), ``time`` (ms since the epoch, shown as RFC 3339), ``duration`` (seconds; in a table ``3 min 20 s``).
+    ``wide`` ones appear with ``-o wide`` and in the formats for programs, not in table and plain."""
 
     key: str
     kind: str = "text"
@@ -34,7 +34,7 @@ class Column:
     @property
     def right(self) -> bool:
         """Whether cells stand at the right edge."""
-        return self.kind in ("number", "id")
+        return self.kind in ("number", "id", "duration")
 
 
 class Rows:

@@ -6,6 +6,7 @@ from kcli.commands._command import LazyGroup
 
 VERBS: dict[str, tuple[str, str]] = {
     "list": ("kcli.commands.groups.listing:list_groups", "list groups of all kinds"),
+    "lag": ("kcli.commands.groups.lag:lag", "show how far groups are behind, in records and in time"),
 }
 
 
@@ -13,7 +14,10 @@ VERBS: dict[str, tuple[str, str]] = {
     "groups",
     cls=LazyGroup,
     table=VERBS,
-    examples=(("kcli groups list", "all groups of the cluster"),),
+    examples=(
+        ("kcli groups list", "all groups of the cluster"),
+        ("kcli groups lag billing", "how far a group is behind, by partition"),
+    ),
 )
 def groups() -> None:
     """List, describe and change groups, and the offsets that they have committed."""

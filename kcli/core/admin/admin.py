@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kcli.core.admin.commits import Stored
     from kcli.core.admin.committed import Committed
     from kcli.core.admin.configs import ConfigChange, ConfigEntry, ConfigResource
+    from kcli.core.admin.first_records import FirstRecord
     from kcli.core.admin.group_description import GroupDescription
     from kcli.core.admin.groups import GroupListing
     from kcli.core.admin.members import GroupMember
@@ -153,6 +154,18 @@ class Admin:
         from kcli.core.cluster.offsets import list_offsets
 
         return list_offsets(self.cluster, wanted, self._start(), committed_only=committed_only)
+
+    def first_records(
+        self, wanted: Mapping[TopicPartition, int], *, committed_only: bool = True
+    ) -> dict[TopicPartition, FirstRecord | KcliError | None]:
+        """The first record that a reader gets who begins at each offset, and when it was written; None for no record.
+
+        With ``committed_only`` none of open and aborted transactions (KIP-98).
+        """
+        check_numbers(wanted, "offset")
+        from kcli.core.admin import first_records
+
+        return first_records.first_records(self.cluster, wanted, self._start(), committed_only=committed_only)
 
     # --- configurations ------------------------------------------------------------------------------
 

@@ -1,0 +1,72 @@
+"""Where the rows of ``kcli groups lag`` go: one list, or one after the other while it watches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from kcli.commands.groups._lag_rows import KINDS, columns
+from kcli.output.tables import Column, time_text
+
+if TYPE_CHECKING:
+    from kcli.commands._context import Invocation
+    from kcli.output.tables import Rows
+
+_HOME_AND_CLEAR = "\x1b[H\x1b[J"
+
+
+class LagOutput:
+    """A context manager: a document that is open is completed whatever ends the watch."""
+
+    def __init__(self, inv: Invocation, by: str, cluster: str, *, watched: bool) -> None:
+        self._inv, self._out, self._cluster, self._watched = inv, inv.out, cluster, watched
+        self._kind = KINDS[by]
+        self._columns = columns(by, watched=watched)
+        self._stack = ExitStack()
+        self._open: Rows | None = None
+
+    def __enter__(self) -> LagOutput:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.__exit__(kind, error, trace)
+
+    def show(self, at_ms: int, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Prints a sample."""
+        form = self._out.list_kind()
+        if form == "openmetrics":
+            from kcli.commands.groups._openmetrics import openmetrics
+
+            for line in openmetrics(rows):
+                self._out.text(line)
+        elif self._watched and form in ("table", "wide", "plain"):
+            self._again(at_ms, rows)
+        else:
+            if self._open is None:
+                self._open = self._stack.enter_context(self._rows())
+            for row in rows:
+                self._open.add({**row, "at": time_text(at_ms)} if self._watched else row)
+        self._out.flush()
+
+    def _again(self, at_ms: int, rows: Iterable[Mapping[str, Any]]) -> None:
+        """For people: on a terminal in the place of the sample before, else below it."""
+        self._out.text(_HOME_AND_CLEAR if self._out.isatty else "")
+        self._out.text(f"{time_text(at_ms)}\n")
+        with self._rows() as printed:
+            for row in rows:
+                printed.add(row)
+        self._out.text("" if self._out.isatty else "\n")
+
+    def _rows(self) -> Rows:
+        at = (Column("at"),) if self._watched and self._out.list_kind() in ("tsv", "csv") else ()
+        return self._out.rows(
+            "GroupLagList",
+            self._kind,
+            (*at, *self._columns),
+            cluster=self._cluster,
+            warnings=self._inv.talk.warnings,
+        )

@@ -1,0 +1,164 @@
+"""What ``kcli groups lag`` prints: columns and rows, by group, topic, partition or member. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kcli.core.errors import KcliError
+from kcli.flows.lag.summary import Summary, added_up, summary
+from kcli.output.progress import duration_text
+from kcli.output.tables import Column
+
+if TYPE_CHECKING:
+    from kcli.flows.lag.look import LagLook
+    from kcli.flows.lag.partition_lag import PartitionLag
+    from kcli.flows.lag.verdicts import Trend
+
+Row = dict[str, Any]
+
+_LAG = (
+    Column("lag_records", "number"),
+    Column("lag_seconds", "duration"),
+    Column("lag_method", wide=True),
+    Column("retention_margin_seconds", "duration", wide=True),
+    Column("lost_records", "number", wide=True),
+)
+_MEMBER = (Column("member_id", wide=True), Column("client_id"), Column("host", wide=True))
+_SAID = (Column("verdict"), Column("note"))
+_TREND = (
+    Column("consumed_per_second", "number"),
+    Column("produced_per_second", "number"),
+    Column("net_per_second", "number"),
+    Column("eta_seconds", "duration"),
+)
+_PARTITIONS = Column("partitions", "number")
+
+COLUMNS: dict[str, tuple[Column, ...]] = {
+    "group": (Column("group"), Column("state"), _PARTITIONS, *_LAG, *_SAID),
+    "topic": (Column("group"), Column("topic"), _PARTITIONS, *_LAG, *_SAID),
+    "partition": (
+        Column("group"), Column("topic"), Column("partition", "id"), Column("committed", "number"),
+        Column("end", "number"), Column("log_start", "number", wide=True), *_LAG, *_MEMBER, *_SAID,
+    ),
+    "member": (Column("group"), *_MEMBER, _PARTITIONS, *_LAG, *_SAID),
+}  # fmt: skip
+KINDS = {"group": "GroupLag", "topic": "TopicLag", "partition": "PartitionLag", "member": "MemberLag"}
+
+
+class LagTooLargeError(KcliError):
+    """A limit that the user gave is exceeded."""
+
+    exit_code = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """The verdict on a group, and its trend while it is watched."""
+
+    verdict: str | None
+    trend: Trend | None = None
+
+
+def columns(by: str, *, watched: bool) -> tuple[Column, ...]:
+    """Rates are known of groups that are watched."""
+    if not watched or by != "group":
+        return COLUMNS[by]
+    place = COLUMNS[by].index(_SAID[0])
+    return (*COLUMNS[by][:place], *_TREND, *COLUMNS[by][place:])
+
+
+def lag_rows(seen: LagLook, said: dict[str, Said], by: str, *, only_lagging: bool) -> Iterator[Row]:
+    """The rows of a look."""
+    for one in seen.sample.groups:
+        for row in _rows_of(one.group, one.state, seen.rows[one.group], said[one.group], by):
+            if not only_lagging or row["lag_records"] or row["lost_records"]:
+                yield row
+
+
+def breaches(seen: LagLook, most: int | None, longest: float | None) -> list[KcliError]:
+    """What is more than it may be: a group's sum in records, the worst of its partitions in seconds."""
+    found: list[KcliError] = []
+    for one in seen.sample.groups:
+        whole = summary(seen.rows[one.group])
+        if most is not None and whole.lag is not None and whole.lag > most:
+            found.append(
+                LagTooLargeError(
+                    f"group {one.group} is {whole.lag:,} records behind",
+                    why=f"at most {most:,} are allowed (--max-lag)",
+                )
+            )
+        if longest is not None and whole.seconds is not None and whole.seconds > longest:
+            found.append(
+                LagTooLargeError(
+                    f"group {one.group} is {duration_text(whole.seconds)} behind",
+                    why=f"at most {duration_text(longest)} are allowed (--max-lag-time)",
+                )
+            )
+    return found
+
+
+def _rows_of(group: str, state: str, rows: list[PartitionLag], said: Said, by: str) -> Iterable[Row]:
+    if by == "partition":
+        return (_partition(row, said) for row in rows)
+    if by == "topic":
+        found = added_up(rows, lambda row: row.where.topic)
+        return ({"group": group, "topic": topic, **_sum(one, said)} for topic, one in found.items())
+    if by == "member":
+        members = added_up(rows, lambda row: row.member)
+        return ({"group": group, **_member(member), **_sum(one, said)} for member, one in members.items())
+    return [{"group": group, "state": state or None, **_sum(summary(rows), said), **_trend(said.trend)}]
+
+
+def _sum(one: Summary, said: Said) -> Row:
+    return {
+        "partitions": one.partitions,
+        "lag_records": one.lag,
+        "lag_seconds": _rounded(one.seconds),
+        "lag_method": one.method,
+        "retention_margin_seconds": _rounded(one.margin),
+        "lost_records": one.lost,
+        "verdict": said.verdict,
+        "note": one.note or None,
+    }
+
+
+def _partition(row: PartitionLag, said: Said) -> Row:
+    return {
+        "group": row.group,
+        "topic": row.where.topic,
+        "partition": row.where.partition,
+        "committed": row.committed,
+        "end": row.end,
+        "log_start": row.log_start,
+        "lag_records": row.lag,
+        "lag_seconds": _rounded(row.seconds),
+        "lag_method": row.method,
+        "retention_margin_seconds": _rounded(row.margin),
+        "lost_records": row.lost,
+        **_member(row.member),
+        "verdict": said.verdict,
+        "note": row.note or None,
+    }
+
+
+def _member(member: Any) -> Row:
+    if member is None:
+        return {"member_id": None, "client_id": None, "host": None}
+    return {"member_id": member.member_id, "client_id": member.client_id, "host": member.client_host}
+
+
+def _trend(trend: Trend | None) -> Row:
+    if trend is None:
+        return {}
+    return {
+        "consumed_per_second": _rounded(trend.consumed, 1),
+        "produced_per_second": _rounded(trend.produced, 1),
+        "net_per_second": _rounded(trend.net, 1),
+        "eta_seconds": _rounded(trend.eta, 0),
+    }
+
+
+def _rounded(value: float | None, digits: int = 3) -> float | None:
+    return None if value is None else round(value, digits)

@@ -1,0 +1,169 @@
+"""``kcli groups lag``: how far groups are behind, in records and in time; once, or again and again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kcli.commands._cluster import connect, open_admin, unique
+from kcli.commands._command import command
+from kcli.commands._context import Invocation, pass_invocation
+from kcli.commands._options import OUTPUT_KINDS, AttachedOption
+from kcli.commands._types import DURATION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kcli.commands.groups._lag_output import LagOutput
+    from kcli.core.admin.admin import Admin
+    from kcli.core.errors import KcliError
+    from kcli.flows.lag.look import LagLook
+    from kcli.flows.lag.sample import Wanted
+
+
+@command(
+    "lag",
+    outputs=(*OUTPUT_KINDS, "openmetrics"),
+    examples=(
+        ("kcli groups lag", "all groups, a line each"),
+        ("kcli groups lag billing", "by partition, with the age of the first unread record"),
+        ("kcli groups lag billing --watch", "again every two seconds, with rates and the time to drain"),
+        ("kcli groups lag billing --max-lag-time 5m -q", "for monitoring: exit code 8 when it is more"),
+        ("kcli groups lag --by partition -o tsv", "everything, for cut and awk"),
+    ),
+)
+@click.argument("names", nargs=-1, metavar="[GROUP…]")
+@click.option("--topic", "topics", multiple=True, metavar="TOPIC", help="only this topic; repeatable")
+@click.option("--only-lagging", is_flag=True, help="leave out what has nothing to read")
+@click.option(
+    "--by",
+    type=click.Choice(["group", "topic", "partition", "member"]),
+    help="a line for each  [default: partition when groups are named, else group]",
+)
+@click.option(
+    "--time",
+    type=click.Choice(["exact", "estimate", "off"]),
+    help="lag in time: from the records, from the time index, or not  [default: exact when groups are named, else off]",
+)
+@click.option(
+    "-w",
+    "--watch",
+    cls=AttachedOption,
+    bare="2s",
+    type=DURATION,
+    metavar="[DUR]",
+    help="again every 2 s, or DUR",
+)
+@click.option(
+    "--max-lag", type=click.IntRange(0), metavar="N", help="exit with 8 when a group is more records behind"
+)
+@click.option(
+    "--max-lag-time", type=DURATION, metavar="DUR", help="exit with 8 when a partition is further behind"
+)
+@click.option("--record", metavar="FILE", help="append each sample to FILE, as JSON lines")
+@pass_invocation
+def lag(inv: Invocation, /, **flags: Any) -> int:
+    """Show how far groups are behind.
+
+    Lag in records is the end of the log less the committed offset; lag in time is the age, now, of the first unread
+    record: `read` from that record, or `interpolated` with --time estimate. A partition that cannot be looked at is a
+    line with a note. VERDICT: ok, slow, stalled, stopped, empty, rebalancing, rewound or loss risk; what takes several
+    samples to tell is told by --watch, which goes on until it is interrupted, or a limit is exceeded.
+    """
+    from kcli.flows.lag.sample import Wanted
+
+    names = unique(flags["names"])
+    by = flags["by"] or ("partition" if names else "group")
+    time = flags["time"] or ("exact" if names or flags["max_lag_time"] is not None else "off")
+    wanted = Wanted(names, frozenset(flags["topics"]), members=by in ("partition", "member"))
+    with open_admin(inv) as admin:
+        run = _Run(inv, admin, wanted, by, time, flags)
+        cluster = connect(inv, admin)
+        return run.once(cluster) if flags["watch"] is None else run.watch(cluster, flags["watch"])
+
+
+class _Run:
+    def __init__(
+        self, inv: Invocation, admin: Admin, wanted: Wanted, by: str, time: str, flags: dict[str, Any]
+    ) -> None:
+        from kcli.flows.lag.verdicts import History
+
+        self.inv, self.admin, self.wanted, self.by, self.time, self.flags = (
+            inv,
+            admin,
+            wanted,
+            by,
+            time,
+            flags,
+        )
+        self.history = History()
+
+    def once(self, cluster: str) -> int:
+        """One look, and its exit status."""
+        seen = self._look(cluster)
+        with self._output(cluster, watched=False) as output:
+            output.show(seen.sample.at_ms, self._rows(seen, watched=False))
+        self._report(seen)
+        for breach in self._breaches(seen):
+            self.inv.failed(breach)
+        return self.inv.finish(done=bool(seen.sample.groups) or not self.wanted.groups)
+
+    def watch(self, cluster: str, interval: float) -> int:
+        """Looks again and again, to a signal or the first breach. A look that fails is told of, and the next one made."""
+        from time import monotonic, sleep
+
+        from kcli.core.errors import KcliError
+
+        seen = self._look(cluster)  # what is wrong from the beginning ends it
+        self._report(seen)
+        with self._output(cluster, watched=True) as output:
+            while True:
+                began = monotonic()
+                output.show(seen.sample.at_ms, self._rows(seen, watched=True))
+                if breaches := self._breaches(seen):
+                    break
+                sleep(max(0.0, began + interval - monotonic()))
+                try:
+                    seen = self._look(cluster)
+                except KcliError as error:
+                    self.inv.talk.warn(str(error))
+        for breach in breaches:
+            self.inv.failed(breach)
+        return self.inv.finish(done=True)
+
+    def _look(self, cluster: str) -> LagLook:
+        from kcli.flows.lag.look import look
+
+        seen = look(self.admin, self.wanted, self.time)
+        if self.flags["record"] is not None:
+            from kcli.flows.lag.recording import append_sample
+
+            append_sample(self.flags["record"], cluster, seen.sample)
+        return seen
+
+    def _rows(self, seen: LagLook, *, watched: bool) -> Iterable[dict[str, Any]]:
+        from kcli.commands.groups._lag_rows import Said, lag_rows
+
+        said = {}
+        for one in seen.sample.groups:
+            rows = seen.rows[one.group]
+            self.history.add(seen.sample.at_ms, one.group, rows)
+            trend = self.history.trend(one.group) if watched else None
+            said[one.group] = Said(self.history.verdict(one.group, one.state, rows), trend)
+        return lag_rows(seen, said, self.by, only_lagging=self.flags["only_lagging"])
+
+    def _output(self, cluster: str, *, watched: bool) -> LagOutput:
+        from kcli.commands.groups._lag_output import LagOutput
+
+        return LagOutput(self.inv, self.by, cluster, watched=watched)
+
+    def _report(self, seen: LagLook) -> None:
+        """Groups that are not among the rows, and why."""
+        for error in (*seen.sample.failed.values(), *seen.sample.partial):
+            self.inv.failed(error)
+
+    def _breaches(self, seen: LagLook) -> list[KcliError]:
+        from kcli.commands.groups._lag_rows import breaches
+
+        return breaches(seen, self.flags["max_lag"], self.flags["max_lag_time"])

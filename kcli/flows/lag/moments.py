@@ -1,0 +1,145 @@
+"""When the first unread records were written: read from the records themselves, or estimated from the time index."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
+
+from kcli.core.cluster.offsets import OffsetInfo
+from kcli.core.errors import KcliError
+from kcli.core.types import TopicPartition
+from kcli.flows.lag.partition_lag import INTERPOLATED, READ, UNKNOWN, Moment, unread_from
+
+if TYPE_CHECKING:
+    from kcli.core.admin.admin import Admin
+    from kcli.flows.lag.sample import LagSample
+
+Place = tuple[TopicPartition, int]
+_ROUNDS = 12
+_CLOSE_MS = 1_000
+
+
+def places_of(sample: LagSample) -> dict[Place, None]:
+    """Where groups have records to read, each place once."""
+    found: dict[Place, None] = {}
+    for one in sample.groups:
+        for where, commit in one.committed.items():
+            first = unread_from(commit, sample.bounds[where])
+            if first is not None:
+                found[where, first] = None
+    return found
+
+
+def read_moments(admin: Admin, sample: LagSample) -> dict[Place, Moment]:
+    """Reads the records, each partition at most once at a time.
+
+    A partition whose stable offset a group has reached already is read on to what is not committed yet: that is what
+    it waits for.
+    """
+    found: dict[Place, Moment] = {}
+    for places in _rounds(places_of(sample)):
+        open_ones = {where: at for where, at in places.items() if _stable(sample, where) <= at}
+        settled = {where: at for where, at in places.items() if where not in open_ones}
+        for wanted, committed_only in ((settled, True), (open_ones, False)):
+            answers = admin.first_records(wanted, committed_only=committed_only) if wanted else {}
+            for where, record in answers.items():
+                place = (where, wanted[where])
+                if isinstance(record, KcliError) or (record is not None and record.timestamp < 0):
+                    found[place] = Moment(None, UNKNOWN)
+                else:
+                    found[place] = Moment(record.timestamp if record is not None else None, READ)
+    return found
+
+
+def estimate_moments(admin: Admin, sample: LagSample) -> dict[Place, Moment]:
+    """Halves the time around each offset, a question to all leaders at a time, until it is known to a second.
+
+    No record is read: leaders look times up in their index. Where timestamps do not increase it can be wrong.
+    """
+    wanted: dict[TopicPartition, list[int]] = {}
+    for where, at in places_of(sample):
+        wanted.setdefault(where, []).append(at)
+    searches: dict[TopicPartition, list[TimeSearch]] = {}
+    for where, oldest in _look_up(admin, dict.fromkeys(wanted, 0)).items():
+        bounds = sample.bounds[where]
+        assert not isinstance(bounds, KcliError)  # there is something to read
+        searches[where] = [
+            TimeSearch(at, (oldest.offset, oldest.timestamp), (bounds.end, sample.at_ms))
+            for at in wanted[where]
+        ]
+    for _ in range(_ROUNDS):
+        asked = {
+            where: next(one.middle for one in some if not one.done)
+            for where, some in searches.items()
+            if not all(one.done for one in some)
+        }
+        for where, told in _look_up(admin, asked).items():
+            for one in searches[where]:
+                one.learn(asked[where], told)
+    found = {(where, at): Moment(None, UNKNOWN) for where, offsets in wanted.items() for at in offsets}
+    return found | {(where, one.at): one.moment for where, some in searches.items() for one in some}
+
+
+class TimeSearch:
+    """When the record at offset ``at`` was written, between an older record and the end of the log. Pure.
+
+    Points are (offset, ms since the epoch).
+    """
+
+    def __init__(self, at: int, oldest: tuple[int, int], end: tuple[int, int]) -> None:
+        self.at = at
+        self._before, self._behind = oldest, end
+
+    @property
+    def done(self) -> bool:
+        """Whether it is known, or known to a second."""
+        return self._before[0] >= self.at or self._behind[1] - self._before[1] <= _CLOSE_MS
+
+    @property
+    def middle(self) -> int:
+        """The time to ask for next."""
+        return (self._before[1] + self._behind[1]) // 2
+
+    def learn(self, asked: int, told: OffsetInfo) -> None:
+        """The first record that is not older than ``asked``; an offset of −1: there is none."""
+        if told.offset < 0 or told.offset > self.at:
+            behind = self._behind[0] if told.offset < 0 else min(told.offset, self._behind[0])
+            self._behind = (behind, min(asked, self._behind[1]))
+        elif told.timestamp >= self._before[1]:
+            self._before = (told.offset, told.timestamp)
+
+    @property
+    def moment(self) -> Moment:
+        """What is known so far; between two points the time is taken to go by evenly."""
+        (first, before), (last, behind) = self._before, self._behind
+        if first >= self.at or last <= first:
+            return Moment(before, INTERPOLATED)
+        share = (self.at - first) / (last - first)
+        return Moment(round(before + share * max(0, behind - before)), INTERPOLATED)
+
+
+def _look_up(admin: Admin, wanted: Mapping[TopicPartition, int]) -> dict[TopicPartition, OffsetInfo]:
+    answers = admin.list_offsets(wanted) if wanted else {}
+    return {
+        where: told
+        for where, told in answers.items()
+        if isinstance(told, OffsetInfo) and (told.offset >= 0 or wanted[where] > 0)
+    }
+
+
+def _rounds(places: Collection[Place]) -> list[dict[TopicPartition, int]]:
+    """The places so that each partition is at most once among some."""
+    rounds: list[dict[TopicPartition, int]] = []
+    seen: dict[TopicPartition, int] = {}
+    for where, at in places:
+        number = seen.get(where, 0)
+        seen[where] = number + 1
+        if number == len(rounds):
+            rounds.append({})
+        rounds[number][where] = at
+    return rounds
+
+
+def _stable(sample: LagSample, where: TopicPartition) -> int:
+    bounds = sample.bounds[where]
+    return -1 if isinstance(bounds, KcliError) else bounds.stable

@@ -1,0 +1,139 @@
+"""From a sample to the lag of every partition of every group. Pure.
+
+Lag in records is the difference of offsets, as in Kafka's own tools. Lag in time is the age of the first unread record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcli.core.errors import KcliError
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+
+if TYPE_CHECKING:
+    from kcli.core.admin.group_description import MemberDescription
+    from kcli.flows.lag.sample import Bounds, GroupSample, LagSample
+
+_RISKY = 0.1  # of the retention: what is read that late may be gone at the next stop
+READ, INTERPOLATED, UNKNOWN = "read", "interpolated", "unknown"
+
+
+class Moment(NamedTuple):
+    """When the first unread record at an offset was written. ``time_ms`` None: there is none that can be read."""
+
+    time_ms: int | None
+    method: str
+
+
+class PartitionLag(NamedTuple):
+    """One row. None is unknown; ``committed`` None: nothing is committed. Times are in seconds.
+
+    ``lost`` are the offsets between the commit and the log's start; ``margin`` is how long the first unread record is
+    kept at least, by its topic's retention.ms; ``at_risk`` says that records are lost or will be before long.
+    """
+
+    group: str
+    where: TopicPartition
+    committed: int | None
+    end: int | None
+    log_start: int | None
+    lag: int | None
+    seconds: float | None
+    method: str
+    margin: float | None
+    lost: int | None
+    member: MemberDescription | None
+    note: str
+    at_risk: bool = False
+
+
+Moments = Mapping[tuple[TopicPartition, int], Moment]
+Retention = Mapping[str, int]
+"""``retention.ms`` of topics that delete by time."""
+
+
+def partition_lags(
+    sample: LagSample,
+    moments: Moments,
+    retention: Retention,
+    notes: Mapping[TopicPartition, str],
+) -> Iterator[PartitionLag]:
+    """The rows of all groups, in order. ``notes`` are said of a partition where a group is behind its stable offset."""
+    for one in sample.groups:
+        members = _members(one)
+        for where, commit in one.committed.items():
+            bounds = sample.bounds[where]
+            yield _row(
+                sample.at_ms, one.group, where, commit, bounds, members.get(where), moments, retention, notes
+            )
+
+
+def unread_from(commit: OffsetAndMetadata | KcliError | None, bounds: Bounds | KcliError) -> int | None:
+    """The offset from which a group has records to read; None where it has none, or nothing is known."""
+    if not isinstance(commit, OffsetAndMetadata) or isinstance(bounds, KcliError):
+        return None
+    first = max(commit.offset, bounds.start)
+    return first if first < bounds.end else None
+
+
+def _members(one: GroupSample) -> dict[TopicPartition, MemberDescription]:
+    if one.description is None:
+        return {}
+    return {where: member for member in one.description.members for where in member.assignment or ()}
+
+
+def _row(
+    now: int,
+    group: str,
+    where: TopicPartition,
+    commit: OffsetAndMetadata | KcliError | None,
+    bounds: Bounds | KcliError,
+    member: MemberDescription | None,
+    moments: Moments,
+    retention: Retention,
+    notes: Mapping[TopicPartition, str],
+) -> PartitionLag:
+    offset = commit.offset if isinstance(commit, OffsetAndMetadata) else None
+    if isinstance(bounds, KcliError):
+        return PartitionLag(
+            group, where, offset, None, None, None, None, UNKNOWN, None, None, member, str(bounds)
+        )
+    start, end, stable = bounds
+    if offset is None:
+        note = str(commit) if isinstance(commit, KcliError) else "nothing is committed"
+        return PartitionLag(group, where, None, end, start, None, None, UNKNOWN, None, None, member, note)
+    said = []
+    if offset > end:
+        said.append(f"committed {offset - end:,} past the end: the log was cut or the topic made anew")
+    lost = max(0, start - offset)
+    if lost:
+        said.append(f"{lost:,} offsets below the log's start are lost")
+    if stable < end and where in notes:
+        said.append(notes[where])
+    first = unread_from(commit, bounds)
+    seconds, method, margin = _age(now, where, first, moments, retention)
+    lag = max(0, end - offset)
+    kept = retention.get(where.topic)
+    at_risk = bool(lost) or (margin is not None and kept is not None and margin * 1000 < kept * _RISKY)
+    margin = 0.0 if lost else margin
+    note = "; ".join(said)
+    return PartitionLag(
+        group, where, offset, end, start, lag, seconds, method, margin, lost, member, note, at_risk
+    )
+
+
+def _age(
+    now: int, where: TopicPartition, first: int | None, moments: Moments, retention: Retention
+) -> tuple[float | None, str, float | None]:
+    """Lag in seconds, how it is known, and the retention margin."""
+    if first is None:
+        return 0.0, READ, None
+    moment = moments.get((where, first))
+    if moment is None or moment.method == UNKNOWN:
+        return None, UNKNOWN, None
+    if moment.time_ms is None:  # markers and aborted records only
+        return 0.0, moment.method, None
+    kept = retention.get(where.topic)
+    margin = None if kept is None else max(0.0, (moment.time_ms + kept - now) / 1000)
+    return max(0.0, (now - moment.time_ms) / 1000), moment.method, margin

@@ -1,0 +1,51 @@
+"""Samples kept in a file, a line of JSON each, for the live screen to show again and for programs to read."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from kcli.core.errors import ConfigError, KcliError
+from kcli.core.types import OffsetAndMetadata
+
+if TYPE_CHECKING:
+    from kcli.flows.lag.sample import LagSample
+
+
+def append_sample(path: str, cluster: str, sample: LagSample) -> None:
+    """One line more. Raises ConfigError when the file cannot be written."""
+    line = json.dumps(_document(cluster, sample), ensure_ascii=False, separators=(",", ":"))
+    try:
+        with open(path, "a", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(line + "\n")
+    except OSError as error:
+        raise ConfigError(f"cannot write {path}", why=(error.strerror or "").lower()) from None
+
+
+def _document(cluster: str, sample: LagSample) -> dict[str, Any]:
+    """Per partition: topic, number, committed offset, log start, end, last stable offset; null is unknown."""
+    return {
+        "kind": "LagSample",
+        "api": "kcli/v1",
+        "cluster": cluster,
+        "at_ms": sample.at_ms,
+        "groups": [
+            {
+                "group": one.group,
+                "state": one.state or None,
+                "partitions": [
+                    [where.topic, where.partition, _committed(commit), *_bounds(sample.bounds[where])]
+                    for where, commit in one.committed.items()
+                ],
+            }
+            for one in sample.groups
+        ],
+    }
+
+
+def _committed(commit: OffsetAndMetadata | KcliError | None) -> int | None:
+    return commit.offset if isinstance(commit, OffsetAndMetadata) else None
+
+
+def _bounds(bounds: Any) -> tuple[int | None, int | None, int | None]:
+    return (None, None, None) if isinstance(bounds, KcliError) else (bounds.start, bounds.end, bounds.stable)

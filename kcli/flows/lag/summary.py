@@ -1,0 +1,67 @@
+"""Rows of partitions added up: by group, by topic of a group, by member. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from typing import NamedTuple, TypeVar
+
+from kcli.flows.lag.partition_lag import READ, UNKNOWN, PartitionLag
+
+K = TypeVar("K", bound=Hashable)
+
+
+class Summary(NamedTuple):
+    """``lag`` is the sum of what is known, None where nothing is; ``seconds`` and ``margin`` are of the partition that
+    is worst among those that are known.
+
+    ``method`` is how ``seconds`` is known, ``unknown`` counts the partitions without a lag.
+    """
+
+    partitions: int
+    lag: int | None
+    seconds: float | None
+    method: str
+    margin: float | None
+    lost: int
+    unknown: int
+    note: str
+
+
+def added_up(rows: Iterable[PartitionLag], key: Callable[[PartitionLag], K]) -> dict[K, Summary]:
+    """One summary for each key, in the order in which they come."""
+    parts: dict[K, list[PartitionLag]] = {}
+    for row in rows:
+        parts.setdefault(key(row), []).append(row)
+    return {one: summary(some) for one, some in parts.items()}
+
+
+def summary(rows: list[PartitionLag]) -> Summary:
+    """Of some rows; of none, too."""
+    lags = [row.lag for row in rows if row.lag is not None]
+    unread = [row for row in rows if row.lag]
+    worst = max((row for row in unread if row.seconds is not None), key=_seconds, default=None)
+    drained = bool(lags) and not unread
+    margins = [row.margin for row in rows if row.margin is not None]
+    return Summary(
+        partitions=len(rows),
+        lag=sum(lags) if lags else None,
+        seconds=worst.seconds if worst is not None else 0.0 if drained else None,
+        method=worst.method if worst is not None else READ if drained else UNKNOWN,
+        margin=min(margins, default=None),
+        lost=sum(row.lost or 0 for row in rows),
+        unknown=len(rows) - len(lags),
+        note=_note(rows, len(rows) - len(lags)),
+    )
+
+
+def _seconds(row: PartitionLag) -> float:
+    return row.seconds or 0.0
+
+
+def _note(rows: list[PartitionLag], unknown: int) -> str:
+    said = list(dict.fromkeys(row.note for row in rows if row.note and row.lag is not None))
+    if not rows:
+        return "nothing is committed"
+    if unknown:
+        said.append(f"{unknown:,} of {len(rows):,} partitions unknown")
+    return "; ".join(said[:3]) + (f"; and {len(said) - 3} more" if len(said) > 3 else "")

@@ -1,0 +1,108 @@
+"""What several samples say of a group: rates, time to drain, and one word. Pure.
+
+The words: ``ok``; ``slow``: it falls behind while it reads; ``stalled``: it has members and does not move;
+``stopped``: it has none and something to read; ``empty``: it has none and nothing to read; ``rebalancing``;
+``rewound``: its commits went back; ``loss risk``: retention has taken unread records, or soon will.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from kcli.core.types import TopicPartition
+from kcli.flows.lag.partition_lag import PartitionLag
+
+OK, SLOW, STALLED, STOPPED, EMPTY = "ok", "slow", "stalled", "stopped", "empty"
+REBALANCING, REWOUND, LOSS_RISK = "rebalancing", "rewound", "loss risk"
+
+_MOVING = frozenset(("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling"))
+_WITHOUT_MEMBERS = frozenset(("Empty", "Dead"))
+WINDOW_MS = 60_000
+_SETTLED_MS = (
+    8_000  # members commit every five seconds by default: less says nothing of one that stands still
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """Records a second over the window, and seconds to drain at that pace; None is unknown, or never."""
+
+    consumed: float | None = None
+    produced: float | None = None
+    eta: float | None = None
+
+    @property
+    def net(self) -> float | None:
+        """How fast the lag grows; negative while it shrinks."""
+        return None if self.consumed is None or self.produced is None else self.produced - self.consumed
+
+
+@dataclass(frozen=True, slots=True)
+class _Point:
+    at_ms: int
+    committed: dict[TopicPartition, int]
+    ends: dict[TopicPartition, int]
+    lag: int
+
+
+class History:
+    """The samples of the last minute, by group; what they say is asked for group by group."""
+
+    def __init__(self, window_ms: int = WINDOW_MS) -> None:
+        self._window_ms = window_ms
+        self._points: dict[str, deque[_Point]] = {}
+
+    def add(self, at_ms: int, group: str, rows: Iterable[PartitionLag]) -> None:
+        """Notes a group's rows of one sample."""
+        committed, ends, lag = {}, {}, 0
+        for row in rows:
+            if row.committed is not None and row.end is not None:
+                committed[row.where], ends[row.where] = row.committed, row.end
+                lag += row.lag or 0
+        points = self._points.setdefault(group, deque())
+        points.append(_Point(at_ms, committed, ends, lag))
+        while points[0].at_ms < at_ms - self._window_ms:
+            points.popleft()
+
+    def trend(self, group: str) -> Trend:
+        """Over all samples of the window; unknown after the first."""
+        points = self._points.get(group)
+        if not points or points[-1].at_ms <= points[0].at_ms:
+            return Trend()
+        first, last = points[0], points[-1]
+        seconds = (last.at_ms - first.at_ms) / 1000
+        consumed = _advance(first.committed, last.committed) / seconds
+        produced = _advance(first.ends, last.ends) / seconds
+        gain = consumed - produced
+        return Trend(consumed, produced, last.lag / gain if gain > 0 else 0.0 if not last.lag else None)
+
+    def verdict(self, group: str, state: str, rows: Iterable[PartitionLag]) -> str | None:
+        """The word for a group; None while it cannot be told: one sample does not say whether a member moves."""
+        points = self._points[group]
+        last = points[-1]
+        if state in _MOVING:
+            return REBALANCING
+        if any(row.at_risk for row in rows):
+            return LOSS_RISK
+        if any(_went_back(before, after) for before, after in zip(points, list(points)[1:], strict=False)):
+            return REWOUND
+        if state in _WITHOUT_MEMBERS:
+            return STOPPED if last.lag else EMPTY
+        if not last.lag:
+            return OK
+        first = points[0]
+        if last.at_ms - first.at_ms < _SETTLED_MS or not state:
+            return None
+        if first.lag and not _advance(first.committed, last.committed):
+            return STALLED
+        return SLOW if last.lag > first.lag else OK
+
+
+def _advance(before: dict[TopicPartition, int], after: dict[TopicPartition, int]) -> int:
+    return sum(max(0, offset - before[where]) for where, offset in after.items() if where in before)
+
+
+def _went_back(before: _Point, after: _Point) -> bool:
+    return any(offset < before.committed.get(where, offset) for where, offset in after.committed.items())

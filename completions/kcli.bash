@@ -41,10 +41,14 @@ _kcli_command() {
         "kcli groups")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
-            children="list" ;;
+            children="list lag" ;;
         "kcli groups list")
-            names="--state --type --match --topic --sort -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            names="--state --type --match --topic --with-lag --sort -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--state --type --match --topic --sort -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children="" ;;
+        "kcli groups lag")
+            names="--topic --only-lagging --by --time -w --watch --max-lag --max-lag-time --record -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--topic --by --time --max-lag --max-lag-time --record -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
             children="" ;;
         "kcli sandbox")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -135,11 +139,18 @@ _kcli_value() {
         "kcli groups -o" | "kcli groups --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli groups --color") reply="auto always never" ;;
         "kcli groups --progress") reply="auto none bar json" ;;
-        "kcli groups list --sort") reply="group type state coordinator" ;;
+        "kcli groups list --sort") reply="group type state coordinator lag" ;;
         "kcli groups list -F" | "kcli groups list --command-config") files=1 ;;
         "kcli groups list -o" | "kcli groups list --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli groups list --color") reply="auto always never" ;;
         "kcli groups list --progress") reply="auto none bar json" ;;
+        "kcli groups lag --by") reply="group topic partition member" ;;
+        "kcli groups lag --time") reply="exact estimate off" ;;
+        "kcli groups lag --record") files=1 ;;
+        "kcli groups lag -F" | "kcli groups lag --command-config") files=1 ;;
+        "kcli groups lag -o" | "kcli groups lag --output") reply="table plain wide tsv csv json ndjson yaml name openmetrics" ;;
+        "kcli groups lag --color") reply="auto always never" ;;
+        "kcli groups lag --progress") reply="auto none bar json" ;;
         "kcli sandbox -F" | "kcli sandbox --command-config") files=1 ;;
         "kcli sandbox -o" | "kcli sandbox --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli sandbox --color") reply="auto always never" ;;

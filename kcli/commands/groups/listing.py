@@ -24,7 +24,8 @@ COLUMNS = (
     Column("protocol_type"),
     Column("coordinator", "id"),
 )
-SORTS = ("group", "type", "state", "coordinator")
+LAG = Column("lag_records", "number")
+SORTS = ("group", "type", "state", "coordinator", "lag")
 
 
 @command(
@@ -33,6 +34,7 @@ SORTS = ("group", "type", "state", "coordinator")
         ("kcli groups list", "all groups"),
         ("kcli groups list --state stable,empty --match 'bill*'", "by state and shell pattern"),
         ("kcli groups list --topic orders -o name", "those that read a topic, one name a line"),
+        ("kcli groups list --sort lag", "the one that is furthest behind comes first"),
     ),
 )
 @click.option("--state", "states", metavar="STATE[,…]", help="only groups in these states, as stable,empty")
@@ -41,24 +43,38 @@ SORTS = ("group", "type", "state", "coordinator")
 @click.option(
     "--topic", metavar="TOPIC", help="only groups with offsets of this topic, or members that want it"
 )
-@click.option("--sort", type=click.Choice(SORTS), default="group", help="by what  [default: group]")
+@click.option("--with-lag", is_flag=True, help="show how many records each group is behind")
+@click.option(
+    "--sort",
+    type=click.Choice(SORTS),
+    default="group",
+    help="by what; lag: the largest first  [default: group]",
+)
 @pass_invocation
 def list_groups(
-    inv: Invocation, states: str | None, types: str | None, match: str | None, topic: str | None, sort: str
+    inv: Invocation,
+    states: str | None,
+    types: str | None,
+    match: str | None,
+    topic: str | None,
+    with_lag: bool,
+    sort: str,
 ) -> int:
     """List groups.
 
     All kinds: classic, consumer (KIP-848), share and streams groups. A group that has only committed offsets has no
-    protocol type.
+    protocol type. LAG-RECORDS is the sum over the partitions of which the group has committed an offset.
     """
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
         found = _listed(inv, admin, _words(states), _words(types), match)
         if topic is not None:
             found = _reading(inv, admin, found, topic)
-    rows = [_row(one) for one in found]
-    with inv.out.rows("GroupList", "Group", COLUMNS, cluster=cluster, warnings=inv.talk.warnings) as printed:
-        for row in sorted(rows, key=lambda row: (row[sort], row["group"])):
+        lags = _lags(inv, admin, found) if with_lag or sort == "lag" else None
+    columns = COLUMNS if lags is None else (*COLUMNS, LAG)
+    rows = [_row(one) | ({} if lags is None else {LAG.key: lags.get(one.group_id)}) for one in found]
+    with inv.out.rows("GroupList", "Group", columns, cluster=cluster, warnings=inv.talk.warnings) as printed:
+        for row in sorted(rows, key=lambda row: _order(row, sort)):
             printed.add(row)
     return inv.finish(done=True)
 
@@ -105,6 +121,26 @@ def _reading(inv: Invocation, admin: Admin, found: Sequence[ListedGroup], topic:
         if isinstance(error, KcliError) and name not in with_members:
             inv.talk.warn(f"whether group {name} reads {topic} is not known: {error}")
     return [row for row in found if row.group_id in with_offsets | with_members]
+
+
+def _lags(inv: Invocation, admin: Admin, found: Sequence[ListedGroup]) -> dict[str, int | None]:
+    """Records behind, over all that each group has committed; None where nothing is, or nothing is known."""
+    from kcli.flows.lag.partition_lag import partition_lags
+    from kcli.flows.lag.sample import sample_of
+    from kcli.flows.lag.summary import added_up
+
+    sample = sample_of(admin, {row.group_id: row.state for row in found if row.type != "share"}, {})
+    for name, error in sample.failed.items():
+        inv.talk.warn(f"the lag of group {name} is not known: {error}")
+    lags = added_up(partition_lags(sample, {}, {}, {}), lambda row: row.group)
+    return {name: one.lag for name, one in lags.items()}
+
+
+def _order(row: dict[str, Any], sort: str) -> tuple[Any, ...]:
+    if sort != "lag":
+        return (row[sort], row["group"])
+    known = row[LAG.key]
+    return (known is None, -(known or 0), row["group"])
 
 
 def _row(group: ListedGroup) -> dict[str, Any]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kcli.core.admin.committed import Committed
     from kcli.core.admin.group_description import GroupDescription
 
+_NONE: Mapping[str, KcliError] = {}
 _COMMITS_NOTHING = ("share",)  # their positions are kept elsewhere (KIP-932)
 
 
@@ -68,7 +69,20 @@ class Wanted:
 def take_sample(admin: Admin, wanted: Wanted) -> LagSample:
     """Raises what no answer at all was given for; everything else has its error in its place."""
     states, described, failed, partial = _groups(admin, wanted)
-    at_ms = wall_ms()
+    return sample_of(admin, states, described, topics=wanted.topics, failed=failed, partial=partial)
+
+
+def sample_of(
+    admin: Admin,
+    states: Mapping[str, str],
+    described: Mapping[str, GroupDescription],
+    *,
+    topics: Collection[str] = (),
+    failed: Mapping[str, KcliError] = _NONE,
+    partial: Sequence[KcliError] = (),
+) -> LagSample:
+    """Of groups whose states are known; see ``take_sample``."""
+    failed, at_ms = dict(failed), wall_ms()
     committed = admin.fetch_offsets(dict.fromkeys(states)) if states else {}
     groups = []
     for name, state in states.items():
@@ -76,7 +90,7 @@ def take_sample(admin: Admin, wanted: Wanted) -> LagSample:
         if isinstance(offsets, KcliError):
             failed[name] = offsets
             continue
-        groups.append(GroupSample(name, state, _of_topics(offsets, description, wanted.topics), description))
+        groups.append(GroupSample(name, state, _of_topics(offsets, description, topics), description))
     places = dict.fromkeys(where for one in groups for where in one.committed)
     return LagSample(at_ms, groups, _bounds(admin, places), failed, partial)
 

@@ -1,0 +1,76 @@
+"""One word for a group, rates and time to drain, from samples that follow each other."""
+
+import pytest
+
+from kcli.flows.lag.verdicts import History
+from tests.unit.flows.lag.looking import NOW, row
+
+
+def watched(*samples: tuple[int, int], state: str = "Stable", step: int = 10_000, **more: object) -> History:
+    """``samples`` are (committed, lag), ``step`` ms apart."""
+    history = History()
+    for number, (committed, lag) in enumerate(samples):
+        history.add(NOW + number * step, "g", [row(lag, committed=committed, **more)])
+    return history
+
+
+@pytest.mark.parametrize(
+    ("samples", "state", "verdict"),
+    [
+        ([(5, 0)], "Stable", "ok"),
+        ([(5, 3)], "Stable", None),
+        ([(5, 0)], "Empty", "empty"),
+        ([(5, 3)], "Empty", "stopped"),
+        ([(5, 3)], "Dead", "stopped"),
+        ([(5, 3)], "PreparingRebalance", "rebalancing"),
+        ([(5, 3)], "Reconciling", "rebalancing"),
+        ([(5, 3), (5, 9)], "Stable", "stalled"),
+        ([(5, 0), (5, 9)], "Stable", "slow"),
+        ([(5, 3), (7, 9)], "Stable", "slow"),
+        ([(5, 9), (9, 9)], "Stable", "ok"),
+        ([(5, 9), (9, 5)], "Stable", "ok"),
+        ([(5, 9), (2, 12)], "Stable", "rewound"),
+        ([(5, 9), (2, 12), (9, 5)], "Empty", "rewound"),
+        ([(5, 9), (7, 7)], "", None),
+    ],
+)
+def test_the_word(samples: list[tuple[int, int]], state: str, verdict: str | None) -> None:
+    committed, lag = samples[-1]
+    assert watched(*samples).verdict("g", state, [row(lag, committed=committed)]) == verdict
+
+
+def test_members_that_commit_every_five_seconds_are_not_called_stalled_before() -> None:
+    assert watched((5, 3), (5, 9), step=5_000).verdict("g", "Stable", [row(9)]) is None
+
+
+def test_a_risk_of_loss_comes_before_what_the_group_does() -> None:
+    history = watched((5, 3))
+    assert history.verdict("g", "Empty", [row(3, at_risk=True)]) == "loss risk"
+    assert history.verdict("g", "Assigning", [row(3, at_risk=True)]) == "rebalancing"
+
+
+def test_rates_and_the_time_to_drain() -> None:
+    trend = watched((0, 1000), (300, 800)).trend("g")  # 300 read, 100 written in 10 s
+    assert (trend.consumed, trend.produced, trend.net, trend.eta) == (30.0, 10.0, -20.0, 40.0)
+    trend = watched((0, 10), (0, 20)).trend("g")
+    assert (trend.consumed, trend.produced, trend.net, trend.eta) == (0.0, 1.0, 1.0, None)
+    assert watched((0, 5), (5, 0)).trend("g").eta == 0.0
+    assert watched((5, 0), (5, 0)).trend("g").eta == 0.0
+    alone = watched((0, 10)).trend("g")
+    assert (alone.consumed, alone.net, alone.eta) == (None, None, None)
+
+
+def test_what_is_older_than_a_minute_does_not_count() -> None:
+    history = watched((50, 0), (10, 40), *[(10 + n, 40) for n in range(9)])
+    assert history.verdict("g", "Stable", [row(40)]) == "ok"
+    assert history.trend("g").consumed == pytest.approx(0.1)
+
+
+def test_a_partition_that_comes_or_goes_moves_nothing() -> None:
+    history = History()
+    history.add(NOW, "g", [row(5, committed=100)])
+    history.add(NOW + 10_000, "g", [])
+    history.add(NOW + 20_000, "g", [row(5, committed=100)])
+    assert history.trend("g").consumed == 0.0
+    history.add(NOW + 30_000, "g", [row(None, committed=3)])
+    assert history.verdict("g", "Stable", []) == "ok"

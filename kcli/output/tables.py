@@ -3,7 +3,8 @@
 A row is a dict of JSON-ready values by column key; further keys appear in JSON only. None is unknown.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -81,11 +82,24 @@ class Separated(Rows):
         super().__init__(out, columns[:1] if form == "name" else columns)
         self.form = form
         self._headed = not out.headers or form == "name"
+        self._cells = [(column, column.key, column.kind != "time") for column in self.columns]
 
     def put(self, row: Row) -> None:
         """One line."""
         self._head()
-        self._line(flat(column, row.get(column.key), "") for column in self.columns)
+        get: Callable[[str], Any] = row.get
+        self._line(
+            [
+                value
+                if (kind := type(value := get(key))) is str
+                else str(value)
+                if kind is int and plain
+                else ""
+                if value is None
+                else flat(column, value, "")
+                for column, key, plain in self._cells
+            ]
+        )
 
     def close(self) -> None:
         """An empty list has its header too."""
@@ -95,15 +109,17 @@ class Separated(Rows):
     def _head(self) -> None:
         if not self._headed:
             self._headed = True
-            self._line(column.key for column in self.columns)
+            self._line([column.key for column in self.columns])
 
-    def _line(self, cells: Iterator[str]) -> None:
-        if self.form == "csv":
-            self.out.text(",".join(map(csv_cell, cells)) + "\n")
-        elif self.form == "tsv":
-            self.out.text("\t".join(map(tsv_cell, cells)) + "\n")
-        else:
-            self.out.text((visible_line if self.out.isatty else str)("".join(cells)) + "\n")
+    def _line(self, cells: list[str]) -> None:
+        """Looks for what has to be escaped in the whole line: most have nothing."""
+        sign, special, escaped = _SEPARATED[self.form]
+        line = sign.join(cells)
+        if self.form == "name":
+            line = visible_line(line) if self.out.isatty else line
+        elif special.search(line) or line.count(sign) >= len(cells):
+            line = sign.join(map(escaped, cells))
+        self.out.text(line + "\n")
 
 
 class Aligned(Rows):
@@ -194,3 +210,11 @@ def csv_cell(text: str) -> str:
 def tsv_cell(text: str) -> str:
     """Tabs, line ends and backslashes as escapes, so that ``cut`` is always right."""
     return text.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
+
+
+_SEPARATED: dict[str, tuple[str, re.Pattern[str], Callable[[str], str]]] = {
+    "csv": (",", re.compile('["\n\r]'), csv_cell),
+    "tsv": ("\t", re.compile("[\\\\\n\r]"), tsv_cell),
+    "name": ("", re.compile("(?!)"), str),
+}
+"""What stands between cells, what else has to be escaped in them, and how."""

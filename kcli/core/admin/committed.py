@@ -171,13 +171,13 @@ class _Fetch:
 def _outcome(
     key: GroupPartition, row: wire.OffsetFetchResponsePartition | wire.OffsetFetchResponsePartitions
 ) -> OffsetAndMetadata | KcliError | None:
-    what = f"reading the offset of {key}"
     if row.error_code != NONE:
-        return BrokerError(row.error_code, what)
+        return BrokerError(row.error_code, f"reading the offset of {key}")
     if row.committed_offset == _NO_COMMIT:
         return None
     if row.committed_offset < 0:
-        return ProtocolError(what, why=f"the broker answers with {row.committed_offset}")
+        why = f"the broker answers with {row.committed_offset}"
+        return ProtocolError(f"reading the offset of {key}", why=why)
     return OffsetAndMetadata(row.committed_offset, row.metadata or "", row.committed_leader_epoch)
 
 

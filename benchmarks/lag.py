@@ -1,0 +1,122 @@
+"""The lag of all groups, by partition: whole processes beside scripts on other clients and Kafka's own script.
+
+``KCLI_BENCH_GROUPS`` (2000) groups have committed an offset of each of 20 partitions; one broker. Counted are also
+kcli's requests, with few groups and with all of them: their number must not depend on it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+
+from benchmarks import _kafka_tools as kafka
+from benchmarks._measure import Contest, Run, create_topic, environment, machine
+from kcli.core.admin.admin import Admin
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.sandbox.sandbox import Sandbox
+from kcli.sandbox.settings import Settings
+
+GROUPS = int(os.environ.get("KCLI_BENCH_GROUPS", "2_000"))
+ROUNDS = int(os.environ.get("KCLI_BENCH_ROUNDS", "5"))
+PARTITIONS = 20
+TOPIC = "bench-lag"
+CPU_TARGET, SCRIPT_TARGET = 4.0, 50.0
+_SENT = re.compile(r"→ .* (\w+) v\d+ ")
+
+_KAFKA_PYTHON = """
+import sys
+from kafka.admin import KafkaAdminClient, OffsetSpec
+admin = KafkaAdminClient(bootstrap_servers=sys.argv[1])
+groups = [group["group_id"] for group in admin.list_groups()]
+committed = admin.list_group_offsets({group: None for group in groups})
+places = {where for offsets in committed.values() for where in offsets}
+ends = admin.list_partition_offsets(dict.fromkeys(places, OffsetSpec.LATEST))
+starts = admin.list_partition_offsets(dict.fromkeys(places, OffsetSpec.EARLIEST))
+for group, offsets in committed.items():
+    for where, at in offsets.items():
+        end = ends[where].offset
+        print(group, where.topic, where.partition, at.offset, end, starts[where].offset, end - at.offset, sep="\\t")
+"""
+
+_CONFLUENT = """
+import sys
+from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec
+admin = AdminClient({"bootstrap.servers": sys.argv[1]})
+groups = [group.group_id for group in admin.list_consumer_groups().result().valid]
+asked = [admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])[group] for group in groups]
+committed = {group: future.result().topic_partitions for group, future in zip(groups, asked)}
+places = {(where.topic, where.partition) for offsets in committed.values() for where in offsets}
+def offsets_of(spec):
+    told = admin.list_offsets({TopicPartition(*place): spec for place in places})
+    return {(where.topic, where.partition): future.result().offset for where, future in told.items()}
+ends, starts = offsets_of(OffsetSpec.latest()), offsets_of(OffsetSpec.earliest())
+for group, offsets in committed.items():
+    for where in offsets:
+        end, start = ends[where.topic, where.partition], starts[where.topic, where.partition]
+        print(group, where.topic, where.partition, where.offset, end, start, end - where.offset, sep="\\t")
+"""
+
+
+def main() -> None:
+    """Starts a broker, makes the groups, measures, prints the ratios."""
+    print(f"machine: {machine()}", flush=True)
+    sandbox = Sandbox(f"lag-{os.getpid()}")
+    bootstrap = sandbox.up(Settings(port=0, ephemeral=True, die_with_parent=True)).bootstrap
+    try:
+        create_topic(bootstrap, TOPIC, PARTITIONS)
+        _commit(bootstrap, 0, 10)
+        few = _requests(bootstrap)
+        _commit(bootstrap, 10, GROUPS)
+        print(f"kcli's requests with 10 groups: {few}, with {GROUPS:,}: {_requests(bootstrap)}", flush=True)
+        contest = _contest(bootstrap)
+        for _ in range(ROUNDS):
+            contest.round()
+        print(contest.report())
+        _verdicts(contest)
+    finally:
+        sandbox.down(delete=True)
+
+
+def _contest(bootstrap: str) -> Contest:
+    rows = GROUPS * PARTITIONS
+    kcli = [sys.executable, "-m", "kcli", "-b", bootstrap, "groups", "lag", "--by", "partition", "-o", "tsv"]
+    script = kafka.tool(kafka.CONSUMER_GROUPS)
+    flags = ["--bootstrap-server", bootstrap, "--describe", "--all-groups"]
+    return Contest(
+        f"lag of {GROUPS:,} groups × {PARTITIONS} partitions, rows",
+        {
+            "kafka-python": lambda: Run([sys.executable, "-c", _KAFKA_PYTHON, bootstrap], rows),
+            "confluent-kafka": lambda: Run([sys.executable, "-c", _CONFLUENT, bootstrap], rows),
+            "kcli": lambda: Run(kcli, rows),
+            "Kafka's script": lambda: Run([*script, *flags], rows) if script else None,
+        },
+        "kafka-python",
+        CPU_TARGET,
+    )
+
+
+def _verdicts(contest: Contest) -> None:
+    for name, target in (("confluent-kafka", CPU_TARGET), ("Kafka's script", SCRIPT_TARGET)):
+        if name in contest.costs:
+            ratio = contest.rate("kcli") / contest.rate(name)
+            print(f"target: {target:g} × {name}, is {ratio:.2f} ×: {'met' if ratio >= target else 'MISSED'}")
+
+
+def _commit(bootstrap: str, first: int, last: int) -> None:
+    offsets = {TopicPartition(TOPIC, number): OffsetAndMetadata(0) for number in range(PARTITIONS)}
+    with Admin(bootstrap_servers=bootstrap, timeout=60) as admin:
+        for start in range(first, last, 100):
+            names = [f"group-{number:05}" for number in range(start, min(start + 100, last))]
+            for stored in admin.commit_offsets(dict.fromkeys(names, offsets)).values():
+                assert set(stored.values()) == {None}
+
+
+def _requests(bootstrap: str) -> str:
+    """How many of each kind one run sends."""
+    argv = [sys.executable, "-m", "kcli", "-b", bootstrap, "groups", "lag", "--debug=proto"]
+    said = subprocess.run(argv, capture_output=True, text=True, check=True, env=environment()).stderr
+    sent = _SENT.findall(said)
+    return ", ".join(f"{sent.count(name)} {name}" for name in dict.fromkeys(sent))

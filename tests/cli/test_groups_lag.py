@@ -128,7 +128,8 @@ def test_by_group_without_names(cluster: FakeCluster) -> None:
     assert found["g"]["partitions"] == 3
     assert found["g"]["verdict"] == "stopped"
     assert found["other"]["lag_records"] == 4
-    assert [row["group"] for row in lag(cluster, "--topic", "u", "--only-lagging")] == ["other"]
+    assert [row["group"] for row in lag(cluster, "--topic", "u")] == ["other"]
+    assert lag(cluster, "--topic", "nowhere") == []
 
 
 def test_by_partition_with_the_age_of_the_first_unread_record(cluster: FakeCluster) -> None:

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     cls=AttachedOption,
     bare="2s",
     type=DURATION,
-    metavar="[DUR]",
+    metavar="[=DUR]",
     help="again every 2 s, or DUR",
 )
 @click.option(

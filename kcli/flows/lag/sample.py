@@ -59,7 +59,10 @@ class LagSample:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """``groups`` empty: all of them. ``topics`` empty: all. ``members``: who reads what, as well."""
+    """``groups`` empty: all of them. ``topics`` empty: all, else groups that have something of these.
+
+    ``members``: who reads what, as well.
+    """
 
     groups: Sequence[str] = ()
     topics: Collection[str] = ()
@@ -90,9 +93,11 @@ def sample_of(
         if isinstance(offsets, KcliError):
             failed[name] = offsets
             continue
-        groups.append(GroupSample(name, state, _of_topics(offsets, description, topics), description))
-    places = dict.fromkeys(where for one in groups for where in one.committed)
-    return LagSample(at_ms, groups, _bounds(admin, places), failed, partial)
+        places = _of_topics(offsets, description, topics)
+        if places or not topics:
+            groups.append(GroupSample(name, state, places, description))
+    wanted = dict.fromkeys(where for one in groups for where in one.committed)
+    return LagSample(at_ms, groups, _bounds(admin, wanted), failed, partial)
 
 
 def _groups(

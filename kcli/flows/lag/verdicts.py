@@ -91,7 +91,7 @@ class History:
         if state in _WITHOUT_MEMBERS:
             return STOPPED if last.lag else EMPTY
         if not last.lag:
-            return OK
+            return OK if last.committed else None
         first = points[0]
         if last.at_ms - first.at_ms < _SETTLED_MS or not state:
             return None

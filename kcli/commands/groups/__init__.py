@@ -6,6 +6,10 @@ from kcli.commands._command import LazyGroup
 
 VERBS: dict[str, tuple[str, str]] = {
     "list": ("kcli.commands.groups.listing:list_groups", "list groups of all kinds"),
+    "describe": (
+        "kcli.commands.groups.describe:describe_groups",
+        "show members, assignments and offsets of groups",
+    ),
 }
 
 
@@ -13,7 +17,10 @@ VERBS: dict[str, tuple[str, str]] = {
     "groups",
     cls=LazyGroup,
     table=VERBS,
-    examples=(("kcli groups list", "all groups of the cluster"),),
+    examples=(
+        ("kcli groups list", "all groups of the cluster"),
+        ("kcli groups describe billing", "where one of them stands, and who reads"),
+    ),
 )
 def groups() -> None:
     """List, describe and change groups, and the offsets that they have committed."""

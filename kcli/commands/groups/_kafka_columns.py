@@ -39,7 +39,11 @@ def offsets(group: Described, *, verbose: bool) -> str:
         owner = (member.member_id, member.client_host, member.client_id)
         rows += [_offset_cells(group, where, owner, verbose=verbose) for where in places]
     nobody = (MISSING, MISSING, MISSING)
-    rest = [where for where, position in group.positions.items() if position.committed and where not in taken]
+    rest = [
+        where
+        for where, position in group.positions.items()
+        if position.committed is not None and where not in taken
+    ]
     rows += [_offset_cells(group, where, nobody, verbose=verbose) for where in rest]
     if not rows:
         return ""

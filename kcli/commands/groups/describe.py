@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 DOCUMENTS = ("json", "ndjson", "yaml")
 TABLES = ("table", "wide", "plain")
+FOR_PROGRAMS = (*DOCUMENTS, "tsv", "csv")
 TIME_BYTES, TIME_SECONDS = 16 << 20, 5.0
 PEEK_BYTES, PEEK_SECONDS = 16 << 20, 10.0
 FETCH_BYTES = 262_144
@@ -63,7 +64,7 @@ def describe_groups(
     """Show members, assignments and offsets of groups.
 
     Lag is the end of the log less the commit. When a commit was made is looked up in __consumer_offsets with -o wide,
-    and with -v in the other formats; it stays unknown where that is more than 5 seconds or 16 MiB back.
+    and with -v in the formats for programs; it stays unknown where that takes more than 5 seconds or 16 MiB.
     """
     from kcli.flows.groups.description import describe_groups as described
 
@@ -158,7 +159,8 @@ def _times(inv: Invocation, admin: Admin, groups: Sequence[Described]) -> dict[G
     """When each commit was made, where that is asked for and can be found."""
     kind = inv.out.list_kind()
     commits = _commits(groups)
-    if kind == "kafka" or not (kind == "wide" or inv.values.verbose) or not commits:
+    shown = kind == "wide" or (kind in FOR_PROGRAMS and inv.values.verbose)
+    if not shown or not commits:
         return {}
     from kcli.core.errors import KcliError
     from kcli.flows.groups.budget import Budget

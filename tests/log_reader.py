@@ -16,7 +16,7 @@ def log(where: TopicPartition, offsets: Iterable[int], value: bytes = b"v") -> l
 
 
 class LogReader:
-    """``spans`` is what was assigned, oldest first; ``ends`` are those of the logs, the last offset and one by default."""
+    """``spans`` is what was assigned, oldest first; ``starts`` and ``ends`` are those of the logs."""
 
     def __init__(self, logs: Mapping[TopicPartition, list[Record]], batch: int = 5) -> None:
         self.logs, self.batch = dict(logs), batch

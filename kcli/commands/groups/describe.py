@@ -282,11 +282,12 @@ def _item(group: Described, section: str | None, times: view.Times, peeked: view
     """A group as JSON has it, with the parts that were asked for."""
     from kcli.commands.groups import _description_rows as view
 
-    item = view.state_row(group)
+    item, known = view.state_row(group), group.description is not None
     if section in (None, "members"):
-        item["members"] = view.member_items(group)
+        item["members"] = view.member_items(group) if known else None
     if section in (None, "offsets"):
-        item["partitions"] = view.offset_items(group, times, peeked)
+        readable = known and group.error is None
+        item["partitions"] = view.offset_items(group, times, peeked) if readable else None
     return item
 
 

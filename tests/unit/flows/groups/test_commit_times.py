@@ -1,4 +1,4 @@
-"""Times of commits in ``__consumer_offsets``: the right partition and key, the newest record, and how far back it is sought."""
+"""Times of commits in ``__consumer_offsets``: the right partition and key, the newest record, how far back it goes."""
 
 from struct import pack
 

@@ -1,4 +1,4 @@
-"""Commits and the ends of logs, joined: what is asked in which order, and what becomes of partitions nobody can tell of."""
+"""Commits and the ends of logs, joined: what is asked in which order, and partitions nobody can tell of."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -87,7 +87,10 @@ def test_an_end_that_a_broker_does_not_tell_is_a_note() -> None:
     found = of_one({T0: OffsetAndMetadata(4)}, end=BrokerError(29, "asking"))[T0]
     assert (found.log_start, found.end) == (3, None)
     assert "TOPIC_AUTHORIZATION_FAILED" in found.note
-    assert "TOPIC_AUTHORIZATION_FAILED" in of_one({T0: OffsetAndMetadata(4)}, start=BrokerError(29, "x"))[T0].note
+    assert (
+        "TOPIC_AUTHORIZATION_FAILED"
+        in of_one({T0: OffsetAndMetadata(4)}, start=BrokerError(29, "x"))[T0].note
+    )
 
 
 def test_a_commit_that_could_not_be_read_is_unknown_and_not_missing() -> None:

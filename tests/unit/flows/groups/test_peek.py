@@ -1,5 +1,7 @@
 """Records around commits: gaps, odd counts, commits outside of the log, and what a budget allows."""
 
+from itertools import pairwise
+
 import pytest
 
 from kcli.core.types import TopicPartition
@@ -41,7 +43,7 @@ def test_gaps_are_stepped_over_on_both_sides() -> None:
     reader = LogReader({P0: log(P0, [0, 3, 400, 20_000, 50_000, 90_000])})
     assert offsets(reader, {P0: 40_000}, 8) == {0: ([0, 3, 400, 20_000], [50_000, 90_000])}
     backwards = [spans[P0] for spans in reader.spans[1:]]
-    assert all(one.start == two.stop for one, two in zip(backwards, backwards[1:], strict=False))
+    assert all(one.start == two.stop for one, two in pairwise(backwards))
     assert len(backwards) < 12
 
 

@@ -1,4 +1,4 @@
-"""Apache Kafka's own perf and console tools, run from their published jars beside those of the sandbox's broker."""
+"""Apache Kafka's own perf, console and group tools, run from their jars beside those of the sandbox's broker."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ PRODUCER_PERF = "org.apache.kafka.tools.ProducerPerformance"
 CONSUMER_PERF = "org.apache.kafka.tools.ConsumerPerformance"
 CONSOLE_PRODUCER = "org.apache.kafka.tools.ConsoleProducer"
 CONSOLE_CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"
+CONSUMER_GROUPS = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 
 
 @cache

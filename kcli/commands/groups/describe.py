@@ -44,11 +44,9 @@ FETCH_BYTES = 262_144
     ),
 )
 @click.argument("names", nargs=-1, metavar="[GROUP…]")
-@click.option("--members", "section", flag_value="members", help="only the members")
-@click.option(
-    "--offsets", "section", flag_value="offsets", help="only the offsets, a line for each partition"
-)
-@click.option("--state", "section", flag_value="state", help="only a line for each group")
+@click.option("--members", is_flag=True, help="only the members")
+@click.option("--offsets", is_flag=True, help="only the offsets, a line for each partition")
+@click.option("--state", is_flag=True, help="only a line for each group")
 @click.option("--match", metavar="GLOB", help="all groups whose names match this shell pattern")
 @click.option("--all", "every", is_flag=True, help="all groups")
 @click.option("--peek", type=click.IntRange(1, 1000), metavar="N", help="show N records around each commit")
@@ -56,7 +54,9 @@ FETCH_BYTES = 262_144
 def describe_groups(
     inv: Invocation,
     names: tuple[str, ...],
-    section: str | None,
+    members: bool,
+    offsets: bool,
+    state: bool,
     match: str | None,
     every: bool,
     peek: int | None,
@@ -68,6 +68,7 @@ def describe_groups(
     """
     from kcli.flows.groups.description import describe_groups as described
 
+    section = _section(members=members, offsets=offsets, state=state)
     _check(inv, names, section, match, every=every, peek=peek)
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
@@ -80,6 +81,20 @@ def describe_groups(
     peeked = _peeked(inv, groups, peek)
     _print(inv, cluster, groups, section, times, peeked, nodes)
     return inv.finish(done=bool(groups) or not names)
+
+
+def _section(**given: bool) -> str | None:
+    """The only part that is wanted; None for all."""
+    from kcli.commands._exit import usage
+
+    chosen = [name for name, wanted in given.items() if wanted]
+    if len(chosen) > 1:
+        raise usage(
+            f"groups describe: --{chosen[0]} and --{chosen[1]} together",
+            why="each shows one part only",
+            do="leave both out: then everything is shown",
+        )
+    return chosen[0] if chosen else None
 
 
 def _check(
@@ -192,19 +207,22 @@ def _peeked(
 
     budget = Budget(PEEK_BYTES, PEEK_SECONDS)
     found: dict[GroupPartition, Around] = {}
-    for group in groups:
-        known = {
-            where: position.committed.offset
-            for where, position in group.positions.items()
-            if position.committed is not None and position.end is not None
-        }
-        try:
-            with _reader(inv) as consumer:
-                around = peek(consumer, known, count, budget, inv.timeout) if known else {}
-        except KcliError as error:
-            inv.talk.warn(f"records around the commits of group {group.group_id} are not shown: {error}")
-            continue
-        found |= {GroupPartition(group.group_id, where): records for where, records in around.items()}
+    with _reader(inv) as consumer:
+        for group in groups:
+            commits = {
+                commit.where: offset
+                for commit, offset in _commits([group]).items()
+                if group.positions[commit.where].end is not None
+            }
+            if not commits or budget.spent:
+                continue
+            try:
+                around = peek(consumer, commits, count, budget, inv.timeout)
+            except KcliError as error:
+                name = group.group_id
+                inv.talk.warn(f"records around the commits of group {name} are not shown: {error}")
+                continue
+            found |= {GroupPartition(group.group_id, where): records for where, records in around.items()}
     if budget.spent:
         inv.talk.warn(
             f"--peek read {PEEK_BYTES >> 20} MiB or {PEEK_SECONDS:g} s, and then no more:"

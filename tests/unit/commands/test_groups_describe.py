@@ -260,7 +260,13 @@ def test_a_group_whose_offsets_may_not_be_read_is_shown_without_and_is_a_failure
 
 @pytest.mark.parametrize(
     "arguments",
-    [(), ("old", "--peek", "2", "--members"), ("old", "--peek", "2", "-o", "tsv"), ("old", "--peek", "0")],
+    [
+        (),
+        ("old", "--members", "--state"),
+        ("old", "--peek", "2", "--members"),
+        ("old", "--peek", "2", "-o", "tsv"),
+        ("old", "--peek", "0"),
+    ],
 )
 def test_usage_errors(admin: StandIn, arguments: Sequence[str]) -> None:
     import click

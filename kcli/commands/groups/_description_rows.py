@@ -75,6 +75,7 @@ PEEK = (
     Column("key"),
     Column("value"),
 )
+_SPARSE = ("leader_epoch", "metadata", "member_id", "client_id", "host", "note")
 LONGEST = 200
 """Characters of a key or value that are shown to people."""
 
@@ -167,6 +168,12 @@ def offset_items(group: Described, times: Times, peeked: Peeked | None) -> list[
             item["next"] = None if around is None else [record_item(record) for record in around.next]
         items.append(item)
     return items
+
+
+def narrowed(rows: Iterable[Row]) -> tuple[Column, ...]:
+    """The columns of one group's offsets on a terminal: without those that could only say ``-`` in each line."""
+    told = {key for row in rows for key, value in row.items() if value is not None}
+    return tuple(column for column in OFFSETS[1:] if column.key in told or column.key not in _SPARSE)
 
 
 def peek_rows(where: TopicPartition, around: Around, width: int | None) -> list[Row]:

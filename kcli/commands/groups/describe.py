@@ -288,7 +288,9 @@ def _print(
             inv.out.text(("\n" if number else "") + view.heading(group, nodes))
             if group.positions:
                 inv.out.text("\n")
-                _print_rows(inv, cluster, view.OFFSETS[1:], view.offset_rows(group, times))
+                rows = view.offset_rows(group, times)
+                columns = view.narrowed(rows) if form == "table" else view.OFFSETS[1:]
+                _print_rows(inv, cluster, columns, rows)
             _print_peek(inv, cluster, [group], peeked)
     elif groups:
         rows = [row for group in groups for row in view.offset_rows(group, times)]

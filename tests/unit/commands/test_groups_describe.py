@@ -155,6 +155,22 @@ def test_people_get_a_heading_for_each_group(admin: StandIn) -> None:
     )
 
 
+def test_a_table_of_one_group_leaves_out_what_nothing_is_known_of(admin: StandIn) -> None:
+    idle = describe("idle", "-o", "table").stdout.splitlines()[2].split()
+    assert idle == [
+        "TOPIC",
+        "PARTITION",
+        "COMMITTED",
+        "END",
+        "LAG-RECORDS",
+        "LOG-START",
+        "LEADER-EPOCH",
+        "METADATA",
+    ]
+    assert "MEMBER-ID" in describe("old", "-o", "table").stdout
+    assert "MEMBER-ID" in describe("idle", "-o", "wide").stdout
+
+
 def test_json_has_an_item_for_each_group_with_members_and_partitions(admin: StandIn) -> None:
     idle, new = items("idle", "new")
     assert [place["committed"] for place in idle["partitions"]] == [60, 120]

@@ -1,4 +1,4 @@
-"""Apache Kafka's own perf and console tools, run from their published jars beside those of the sandbox's broker."""
+"""Apache Kafka's own perf, console and group tools, run from their jars beside those of the sandbox's broker."""
 
 from __future__ import annotations
 

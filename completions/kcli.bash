@@ -41,7 +41,7 @@ _kcli_command() {
         "kcli groups")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
-            children="list lag" ;;
+            children="list lag describe" ;;
         "kcli groups list")
             names="--state --type --match --topic --with-lag --sort -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--state --type --match --topic --sort -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
@@ -49,6 +49,10 @@ _kcli_command() {
         "kcli groups lag")
             names="--topic --only-lagging --by --time -w --watch --max-lag --max-lag-time --record -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--topic --by --time --max-lag --max-lag-time --record -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children="" ;;
+        "kcli groups describe")
+            names="--members --offsets --state --match --all --peek -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--match --peek -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
             children="" ;;
         "kcli sandbox")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -151,6 +155,10 @@ _kcli_value() {
         "kcli groups lag -o" | "kcli groups lag --output") reply="table plain wide tsv csv json ndjson yaml name openmetrics" ;;
         "kcli groups lag --color") reply="auto always never" ;;
         "kcli groups lag --progress") reply="auto none bar json" ;;
+        "kcli groups describe -F" | "kcli groups describe --command-config") files=1 ;;
+        "kcli groups describe -o" | "kcli groups describe --output") reply="table plain wide tsv csv json ndjson yaml name kafka" ;;
+        "kcli groups describe --color") reply="auto always never" ;;
+        "kcli groups describe --progress") reply="auto none bar json" ;;
         "kcli sandbox -F" | "kcli sandbox --command-config") files=1 ;;
         "kcli sandbox -o" | "kcli sandbox --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli sandbox --color") reply="auto always never" ;;

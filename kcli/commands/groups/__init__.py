@@ -7,6 +7,10 @@ from kcli.commands._command import LazyGroup
 VERBS: dict[str, tuple[str, str]] = {
     "list": ("kcli.commands.groups.listing:list_groups", "list groups of all kinds"),
     "lag": ("kcli.commands.groups.lag:lag", "show how far groups are behind, in records and in time"),
+    "describe": (
+        "kcli.commands.groups.describe:describe_groups",
+        "show members, assignments and offsets of groups",
+    ),
 }
 
 
@@ -17,6 +21,7 @@ VERBS: dict[str, tuple[str, str]] = {
     examples=(
         ("kcli groups list", "all groups of the cluster"),
         ("kcli groups lag billing", "how far a group is behind, by partition"),
+        ("kcli groups describe billing", "where one of them stands, and who reads"),
     ),
 )
 def groups() -> None:

@@ -21,6 +21,7 @@ from kcli.core.types import TopicPartition
 
 _DEAD = "Dead"
 _NO_OPERATIONS = -2147483648
+_PROTOCOLS = {0: "classic", 1: "consumer"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class MemberDescription:
     ``assignment`` is None where it cannot be told: the bytes are of another protocol than ``consumer``, or are
     malformed. ``target`` is what a KIP-848 member is to have in the end; classic members have none. ``epoch`` is the
     member epoch, −1 for classic members: they have none, and DescribeGroups does not tell the generation.
+    ``protocol`` is ``classic`` or ``consumer`` where a KIP-848 group tells it: a group that is being upgraded has both.
     """
 
     member_id: str
@@ -42,6 +44,7 @@ class MemberDescription:
     epoch: int = -1
     rack: str | None = None
     subscription_regex: str | None = None
+    protocol: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +214,7 @@ def _modern_member(row: modern.Member) -> MemberDescription:
         epoch=row.member_epoch,
         rack=row.rack_id,
         subscription_regex=row.subscribed_topic_regex or None,
+        protocol=_PROTOCOLS.get(row.member_type),
     )
 
 

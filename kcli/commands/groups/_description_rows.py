@@ -1,0 +1,280 @@
+"""What ``kcli groups describe`` shows: columns, rows, headings, items. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from kcli.core.admin.committed import GroupPartition
+from kcli.flows.groups.description import assigned
+from kcli.output.record_json import rfc3339
+from kcli.output.sanitise import visible_line
+from kcli.output.tables import Column
+
+if TYPE_CHECKING:
+    from kcli.core.admin.group_description import MemberDescription
+    from kcli.core.types import Node, Record, TopicPartition
+    from kcli.flows.groups.description import Described
+    from kcli.flows.groups.offsets import Position
+    from kcli.flows.groups.peek import Around
+
+Row = dict[str, Any]
+Times = Mapping[GroupPartition, int]
+Peeked = Mapping[GroupPartition, "Around"]
+
+GROUP = Column("group")
+OFFSETS = (
+    GROUP,
+    Column("topic"),
+    Column("partition", "id"),
+    Column("committed", "number"),
+    Column("end", "number"),
+    Column("lag_records", "number"),
+    Column("log_start", "number"),
+    Column("leader_epoch", "id"),
+    Column("metadata"),
+    Column("member_id"),
+    Column("client_id"),
+    Column("host"),
+    Column("commit_time", "time", wide=True),
+    Column("note"),
+)
+MEMBERS = (
+    GROUP,
+    Column("member_id"),
+    Column("instance_id"),
+    Column("client_id"),
+    Column("host"),
+    Column("partitions", "number"),
+    Column("assignment"),
+    Column("epoch", "id"),
+    Column("target_assignment", wide=True),
+    Column("subscription", wide=True),
+    Column("subscription_regex", wide=True),
+    Column("rack", wide=True),
+    Column("protocol", wide=True),
+)
+STATES = (
+    GROUP,
+    Column("type"),
+    Column("state"),
+    Column("coordinator", "id"),
+    Column("assignor"),
+    Column("epoch", "id"),
+    Column("assignment_epoch", "id"),
+    Column("member_count", "number"),
+    Column("protocol_type", wide=True),
+    Column("note"),
+)
+PEEK = (
+    Column("topic"),
+    Column("partition", "id"),
+    Column("offset", "id"),
+    Column("is"),
+    Column("time", "time"),
+    Column("key"),
+    Column("value"),
+)
+_SPARSE = ("leader_epoch", "metadata", "member_id", "client_id", "host", "note")
+LONGEST = 200
+"""Characters of a key or value that are shown to people."""
+
+
+def heading(group: Described, nodes: Mapping[int, Node]) -> str:
+    """A group in a line, for people."""
+    told = group.description
+    node = nodes.get(group.coordinator)
+    parts = [group.type, group.state]
+    if group.coordinator >= 0:
+        parts.append(f"coordinator {node if node is not None else f'node {group.coordinator}'}")
+    if told is not None:
+        parts += [f"assignor {told.assignor}"] if told.assignor else []
+        parts += (
+            [f"epoch {told.epoch}", f"assignment epoch {told.assignment_epoch}"] if told.epoch >= 0 else []
+        )
+        count = len(told.members)
+        parts.append("1 member" if count == 1 else f"{count} members")
+    return visible_line(f"{group.group_id}: {', '.join(parts)}") + "\n"
+
+
+def state_row(group: Described) -> Row:
+    """A group without its members and partitions."""
+    told = group.description
+    return {
+        "group": group.group_id,
+        "type": group.type,
+        "state": group.state,
+        "coordinator": _known(group.coordinator),
+        "assignor": (told.assignor if told is not None else "") or None,
+        "epoch": None if told is None else _known(told.epoch),
+        "assignment_epoch": None if told is None else _known(told.assignment_epoch),
+        "member_count": None if told is None else len(told.members),
+        "protocol_type": group.protocol_type or None,
+        "note": group.note,
+    }
+
+
+def member_rows(group: Described) -> list[Row]:
+    """A line for each member; assignments as ``orders:0,1;payments:2``."""
+    return [
+        {
+            **_member(group, member),
+            "partitions": None if member.assignment is None else len(member.assignment),
+            "assignment": _places_text(member.assignment),
+            "target_assignment": _places_text(member.target),
+        }
+        for member in group.members
+    ]
+
+
+def member_items(group: Described) -> list[Row]:
+    """The members, for JSON: assignments as lists of topic and partition; null where they cannot be told."""
+    return [
+        {
+            **{key: value for key, value in _member(group, member).items() if key != "group"},
+            "assignment": _places(member.assignment),
+            "target_assignment": _places(member.target),
+        }
+        for member in group.members
+    ]
+
+
+def offset_rows(group: Described, times: Times) -> list[Row]:
+    """A line for each partition that the group has a commit for, or a member."""
+    owners = {} if group.description is None else assigned(group.description)
+    return [
+        {
+            "group": group.group_id,
+            "topic": where.topic,
+            "partition": where.partition,
+            **_place(position),
+            **_owner(owners.get(where)),
+            "commit_time": times.get(GroupPartition(group.group_id, where)),
+            "note": position.note,
+        }
+        for where, position in group.positions.items()
+    ]
+
+
+def offset_items(group: Described, times: Times, peeked: Peeked | None) -> list[Row]:
+    """The partitions, for JSON; with ``peeked`` the records around each commit too."""
+    items = []
+    for row, where in zip(offset_rows(group, times), group.positions, strict=True):
+        item = {key: value for key, value in row.items() if key != "group"}
+        item["commit_time"] = rfc3339(-1 if row["commit_time"] is None else row["commit_time"])
+        if peeked is not None:
+            around = peeked.get(GroupPartition(group.group_id, where))
+            item["read"] = None if around is None else [record_item(record) for record in around.read]
+            item["next"] = None if around is None else [record_item(record) for record in around.next]
+        items.append(item)
+    return items
+
+
+def narrowed(rows: Iterable[Row]) -> tuple[Column, ...]:
+    """The columns of one group's offsets on a terminal: without those that could only say ``-`` in each line."""
+    told = {key for row in rows for key, value in row.items() if value is not None}
+    return tuple(column for column in OFFSETS[1:] if column.key in told or column.key not in _SPARSE)
+
+
+def peek_rows(where: TopicPartition, around: Around, width: int | None) -> list[Row]:
+    """Records around a commit, for people: keys and values cut to ``width``, half of it for a value."""
+    longest = LONGEST if width is None else max(20, width // 2)
+    return [
+        {
+            "topic": where.topic,
+            "partition": where.partition,
+            "offset": record.offset,
+            "is": word,
+            "time": None if record.timestamp < 0 else record.timestamp,
+            "key": _shown(record.key, longest // 2),
+            "value": _shown(record.value, longest),
+        }
+        for word, records in (("read", around.read), ("next", around.next))
+        for record in records
+    ]
+
+
+def record_item(record: Record) -> Row:
+    """A record, for JSON: as ``consume`` has it, without where it stands and its headers."""
+    return {
+        "offset": record.offset,
+        "timestamp": None if record.timestamp < 0 else record.timestamp,
+        "time": rfc3339(record.timestamp),
+        **_bytes("key", record.key),
+        **_bytes("value", record.value),
+    }
+
+
+def _member(group: Described, member: MemberDescription) -> Row:
+    return {
+        "group": group.group_id,
+        "member_id": member.member_id,
+        "instance_id": member.instance_id,
+        "client_id": member.client_id,
+        "host": member.client_host,
+        "epoch": _known(member.epoch),
+        "rack": member.rack,
+        "protocol": member.protocol or group.type,
+        "subscription": list(member.subscription),
+        "subscription_regex": member.subscription_regex,
+    }
+
+
+def _place(position: Position) -> Row:
+    commit = position.committed
+    return {
+        "committed": None if commit is None else commit.offset,
+        "end": position.end,
+        "lag_records": position.lag,
+        "log_start": position.log_start,
+        "leader_epoch": None if commit is None else _known(commit.leader_epoch),
+        "metadata": (commit.metadata if commit is not None else "") or None,
+    }
+
+
+def _owner(member: MemberDescription | None) -> Row:
+    return {
+        "member_id": None if member is None else member.member_id,
+        "client_id": None if member is None else member.client_id,
+        "host": None if member is None else member.client_host,
+    }
+
+
+def _known(number: int) -> int | None:
+    return None if number < 0 else number
+
+
+def _places(assignment: Iterable[TopicPartition] | None) -> list[Row] | None:
+    if assignment is None:
+        return None
+    return [{"topic": where.topic, "partition": where.partition} for where in sorted(assignment)]
+
+
+def _places_text(assignment: Iterable[TopicPartition] | None) -> str | None:
+    return None if assignment is None else places_text(assignment) or None
+
+
+def places_text(assignment: Iterable[TopicPartition]) -> str:
+    """Partitions by topic, as Kafka's script writes them: ``orders:0,1;payments:2``."""
+    numbers: dict[str, list[str]] = {}
+    for where in sorted(assignment):
+        numbers.setdefault(where.topic, []).append(str(where.partition))
+    return ";".join(f"{topic}:{','.join(found)}" for topic, found in numbers.items())
+
+
+def _shown(data: bytes | None, longest: int) -> str | None:
+    if data is None:
+        return None
+    text = visible_line(data[: 4 * longest].decode("utf-8", "backslashreplace"))
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def _bytes(name: str, data: bytes | None) -> Row:
+    if data is None:
+        return {name: None}
+    try:
+        return {name: data.decode()}
+    except UnicodeDecodeError:
+        import base64
+
+        return {name: base64.b64encode(data).decode(), f"{name}_encoding": "base64"}

@@ -1,0 +1,153 @@
+"""``groups describe -o kafka``: the text of Kafka's own ``kafka-consumer-groups.sh --describe`` (4.3.1). Pure.
+
+Widths, blanks, empty lines and messages are the script's, so that what reads its output can read this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from kcli.commands.groups._description_rows import places_text
+
+if TYPE_CHECKING:
+    from kcli.core.admin.group_description import MemberDescription
+    from kcli.core.types import Node, TopicPartition
+    from kcli.flows.groups.description import Described
+
+MISSING = "-"
+_REBALANCING = ("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling")
+
+
+def message(group: Described) -> str | None:
+    """What the script says on stderr before a group's lines."""
+    if group.state == "Empty":
+        return f"\nConsumer group '{group.group_id}' has no active members."
+    if group.state in _REBALANCING:
+        return f"\nWarning: Consumer group '{group.group_id}' is rebalancing."
+    return None
+
+
+def offsets(group: Described, *, verbose: bool) -> str:
+    """``--offsets``: partitions of members first, those with the most before the others, then the rest."""
+    members = [member for member in group.members if member.assignment]
+    rows: list[list[str]] = []
+    taken: set[TopicPartition] = set()
+    for member in sorted(members, key=lambda one: -len(one.assignment or ())):
+        places = sorted(member.assignment or ())
+        taken.update(places)
+        owner = (member.member_id, member.client_host, member.client_id)
+        rows += [_offset_cells(group, where, owner, verbose=verbose) for where in places]
+    nobody = (MISSING, MISSING, MISSING)
+    rest = [
+        where
+        for where, position in group.positions.items()
+        if position.committed is not None and where not in taken
+    ]
+    rows += [_offset_cells(group, where, nobody, verbose=verbose) for where in rest]
+    if not rows:
+        return ""
+    epoch = ["LEADER-EPOCH"] if verbose else []
+    head = ["GROUP", "TOPIC", "PARTITION", *epoch, "CURRENT-OFFSET", "LOG-END-OFFSET", "LAG"]
+    head += ["CONSUMER-ID", "HOST", "CLIENT-ID"]
+    least = [15, 15, 10, *([15] if verbose else []), 15, 15, 15, 15, 15, 0]
+    growing = (0, 1, len(head) - 3, len(head) - 2)
+    widths = [_widest(rows, n, width) if n in growing else width for n, width in enumerate(least)]
+    return "".join(f"\n{_line(cells, widths)}" for cells in (head, *rows)) + "\n"
+
+
+def members(group: Described, *, verbose: bool) -> str:
+    """``--members``: the heading stands there for a group without members too."""
+    told = group.members
+    rows = [
+        [group.group_id, one.member_id, one.instance_id or "", one.client_host, one.client_id] for one in told
+    ]
+    counts = [str(len(one.assignment or ())) for one in told]
+    head = ["GROUP", "CONSUMER-ID", "GROUP-INSTANCE-ID", "HOST", "CLIENT-ID"]
+    widths = [_widest(rows, n, 17 if n == 2 else 15) for n in range(len(head))]
+    shown = [0, 1, 2, 3, 4] if any(one.instance_id for one in told) else [0, 1, 3, 4]
+    lines = [
+        _line([*(cells[n] for n in shown), count], [*(widths[n] for n in shown), 15]) + " "
+        for cells, count in zip([head, *rows], ["#PARTITIONS", *counts], strict=True)
+    ]
+    if verbose:
+        lines = [line + more for line, more in zip(lines, _assignments(group), strict=True)]
+    return "\n" + "".join(f"{line}\n" for line in lines)
+
+
+def states(group: Described, nodes: Mapping[int, Node], *, verbose: bool) -> str:
+    """``--state``."""
+    told = group.description
+    if told is None:
+        return ""
+    node = nodes.get(group.coordinator)
+    coordinator = f"{node.host}:{node.port}  ({node.id})" if node is not None else MISSING
+    head = ["GROUP", "COORDINATOR (ID)", "ASSIGNMENT-STRATEGY", "STATE"]
+    cells = [group.group_id, coordinator, told.assignor or MISSING, group.state]
+    widths = [max(15, len(group.group_id)), max(25, len(coordinator)), 20, 20]
+    if verbose:
+        head += ["GROUP-EPOCH", "TARGET-ASSIGNMENT-EPOCH"]
+        cells += [_number(told.epoch), _number(told.assignment_epoch)]
+        widths += [15, 25]
+    head.append("#MEMBERS")
+    cells.append(str(len(told.members)))
+    return "".join(f"\n{_line(line, [*widths, 0])}" for line in (head, cells)) + "\n"
+
+
+def _offset_cells(
+    group: Described, where: TopicPartition, owner: tuple[str, str, str], *, verbose: bool
+) -> list[str]:
+    position = group.positions.get(where)
+    commit = position.committed if position is not None else None
+    epoch = [_number(commit.leader_epoch if commit is not None else -1)] if verbose else []
+    return [
+        group.group_id,
+        where.topic,
+        str(where.partition),
+        *epoch,
+        MISSING if commit is None else str(commit.offset),
+        MISSING if position is None or position.end is None else str(position.end),
+        MISSING if position is None or position.lag is None else str(position.lag),
+        *owner,
+    ]
+
+
+def _assignments(group: Described) -> list[str]:
+    """What ``--verbose`` adds to each line of ``--members``, the heading's first."""
+    told = group.members
+    upgrading = {one.protocol for one in told} >= {"classic", "consumer"}
+    target_epoch = _number(group.description.assignment_epoch if group.description is not None else -1)
+    rows = [
+        [
+            _number(one.epoch),
+            _assignment(one.assignment),
+            target_epoch,
+            _assignment(one.target),
+            _upgraded(one),
+        ]
+        for one in told
+    ]
+    head = ["CURRENT-EPOCH", "CURRENT-ASSIGNMENT", "TARGET-EPOCH", "TARGET-ASSIGNMENT", "UPGRADED"]
+    widths = [15, _widest(rows, 1, 20), 15, _widest(rows, 3, 20), 0]
+    count = len(head) if upgrading else len(head) - 1
+    return [_line(cells[:count], widths[:count]) for cells in (head, *rows)]
+
+
+def _upgraded(member: MemberDescription) -> str:
+    return MISSING if member.protocol is None else "true" if member.protocol == "consumer" else "false"
+
+
+def _assignment(places: Sequence[TopicPartition] | None) -> str:
+    return places_text(places) if places else MISSING
+
+
+def _number(number: int) -> str:
+    return MISSING if number < 0 else str(number)
+
+
+def _widest(rows: Sequence[Sequence[str]], column: int, least: int) -> int:
+    return max([least, *(len(cells[column]) for cells in rows)])
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    return " ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True))

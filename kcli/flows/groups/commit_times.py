@@ -1,0 +1,83 @@
+"""When commits were made: what the coordinators wrote to ``__consumer_offsets``, read from its end backwards.
+
+OffsetFetch does not tell. The topic is compacted, so the newest record of a commit is always there; how far back it is
+nobody knows, hence the budget.
+"""
+
+from collections.abc import Mapping
+from struct import pack
+
+from kcli.core.admin.committed import GroupPartition
+from kcli.core.consumer.consumer import Consumer
+from kcli.core.producer.partitioner import java_hash
+from kcli.core.types import Record, TopicPartition
+from kcli.flows.groups.budget import Budget
+from kcli.flows.groups.reading_back import backwards, known_bounds
+from kcli.serde.errors import DecodeError
+from kcli.serde.internal.serde import InternalTopicSerde
+from kcli.serde.serde import Place
+
+TOPIC = "__consumer_offsets"
+_OFFSET_COMMIT = 1
+_FIRST_STEP = 1_000  # offsets
+
+
+def commit_times(
+    consumer: Consumer,
+    partitions: int,
+    commits: Mapping[GroupPartition, int],
+    budget: Budget,
+    timeout: float,
+) -> dict[GroupPartition, int]:
+    """Ms since the epoch of the newest commit of each of these offsets; without an entry where it was not found.
+
+    ``partitions`` is how many ``__consumer_offsets`` has. It must be read ``read_committed``: an aborted transaction
+    has committed nothing.
+    """
+    searched: dict[TopicPartition, dict[bytes, GroupPartition]] = {}
+    for commit in commits:
+        searched.setdefault(offsets_partition(commit.group, partitions), {})[commit_key(commit)] = commit
+    logs = known_bounds(consumer, searched, timeout)
+    serde = InternalTopicSerde("consumer_offsets")
+    found: dict[GroupPartition, int] = {}
+
+    def take(record: Record) -> None:
+        keys = searched[TopicPartition(record.topic, record.partition)]
+        commit = keys.get(record.key or b"")
+        if commit is not None and (told := _told(serde, record)) is not None and told[0] == commits[commit]:
+            found[commit] = told[1]
+
+    def wanting(where: TopicPartition) -> bool:
+        keys = searched[where]
+        for key in [key for key, commit in keys.items() if commit in found]:
+            del keys[key]  # what is further back is older
+        return bool(keys)
+
+    backwards(consumer, logs.ends, logs.starts, _FIRST_STEP, take, wanting, budget)
+    return found
+
+
+def offsets_partition(group: str, partitions: int) -> TopicPartition:
+    """Where a group's coordinator keeps its commits."""
+    return TopicPartition(TOPIC, java_hash(group.encode()) % partitions)
+
+
+def commit_key(commit: GroupPartition) -> bytes:
+    """The key under which a coordinator writes a commit."""
+    group, topic = commit.group.encode(), commit.where.topic.encode()
+    sizes = f">hh{len(group)}sh{len(topic)}si"
+    return pack(sizes, _OFFSET_COMMIT, len(group), group, len(topic), topic, commit.where.partition)
+
+
+def _told(serde: InternalTopicSerde, record: Record) -> tuple[int, int] | None:
+    """Offset and time of a commit; None for one that was deleted, or is written as nobody here can read."""
+    if record.value is None:
+        return None
+    try:
+        told = serde.decode(record.value, Place(record.topic, key=record.key))
+    except DecodeError:
+        return None
+    data = told.get("data") if isinstance(told, dict) else None
+    if not isinstance(data, dict) or "commit_timestamp" not in data:
+        return None
+    return data["offset"], data["commit_timestamp"]

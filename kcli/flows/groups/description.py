@@ -1,0 +1,93 @@
+"""Groups with everything that brokers tell of them: members, and where each partition stands."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from kcli.core.errors import KcliError, UnsupportedError
+from kcli.core.types import TopicPartition
+from kcli.flows.groups.offsets import Positions, positions
+
+if TYPE_CHECKING:
+    from kcli.core.admin.admin import Admin
+    from kcli.core.admin.group_description import GroupDescription, MemberDescription
+    from kcli.core.admin.groups import ListedGroup
+
+ONLY_LISTED = ("share", "streams")
+"""Types of groups of which only the listing is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """One group. ``description`` is None for those of which only the listing is known; ``note`` says so.
+
+    ``error`` is why its offsets could not be read: it then has none here. Without ``offsets`` none were asked for.
+    """
+
+    group_id: str
+    type: str
+    state: str
+    protocol_type: str
+    coordinator: int
+    description: "GroupDescription | None" = None
+    positions: Positions = field(default_factory=dict)
+    note: str | None = None
+    error: KcliError | None = None
+
+    @property
+    def members(self) -> "tuple[MemberDescription, ...]":
+        """Its members, where they are known."""
+        return self.description.members if self.description is not None else ()
+
+
+def describe_groups(
+    admin: "Admin", names: Sequence[str], *, offsets: bool = True, listed: Iterable["ListedGroup"] = ()
+) -> dict[str, Described | KcliError]:
+    """Each group, or why not: NotFoundError for one that does not exist.
+
+    ``listed`` is what ListGroups has told already; it is asked where there is a share or streams group otherwise.
+    """
+    told = admin.describe_groups(names) if names else {}
+    rows = {row.group_id: row for row in listed}
+    if not rows and any(isinstance(one, UnsupportedError) for one in told.values()):
+        rows = {row.group_id: row for row in admin.list_groups().groups}
+    known = {name: one for name, one in told.items() if not isinstance(one, KcliError)}
+    places = positions(admin, {name: assigned(one) for name, one in known.items()}) if offsets else {}
+    found: dict[str, Described | KcliError] = {}
+    for name, one in told.items():
+        if not isinstance(one, KcliError):
+            found[name] = _described(one, places.get(name, {}))
+        elif isinstance(one, UnsupportedError) and name in rows and rows[name].type in ONLY_LISTED:
+            found[name] = _only_listed(rows[name])
+        else:
+            found[name] = one
+    return found
+
+
+def assigned(group: "GroupDescription") -> dict[TopicPartition, "MemberDescription"]:
+    """Who has each partition now; in the middle of a rebalance the first of those who say so."""
+    owners: dict[TopicPartition, MemberDescription] = {}
+    for member in group.members:
+        for where in member.assignment or ():
+            owners.setdefault(where, member)
+    return owners
+
+
+def _described(group: "GroupDescription", places: Positions | KcliError) -> Described:
+    failed = isinstance(places, KcliError)
+    return Described(
+        group.group_id,
+        group.type,
+        group.state,
+        group.protocol_type,
+        group.coordinator,
+        description=group,
+        positions={} if isinstance(places, KcliError) else places,
+        note="its offsets could not be read" if failed else None,
+        error=places if isinstance(places, KcliError) else None,
+    )
+
+
+def _only_listed(row: "ListedGroup") -> Described:
+    note = f"of {row.type} groups only the listing is shown"
+    return Described(row.group_id, row.type, row.state, row.protocol_type, row.coordinator, note=note)

@@ -1,0 +1,68 @@
+"""The records around commits: the last ones that a group has read, and the next ones that it will read."""
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kcli.core.consumer.consumer import Consumer
+from kcli.core.types import Record, TopicPartition
+from kcli.flows.groups.budget import Budget
+from kcli.flows.groups.reading_back import backwards, known_bounds, read_spans
+
+
+@dataclass(slots=True)
+class Around:
+    """Records by offset: ``read`` are below the commit, ``next`` from it on."""
+
+    read: list[Record] = field(default_factory=list)
+    next: list[Record] = field(default_factory=list)
+
+
+def peek(
+    consumer: Consumer, commits: Mapping[TopicPartition, int], count: int, budget: Budget, timeout: float
+) -> dict[TopicPartition, Around]:
+    """At most ``count`` records around each offset, one more of the next than of the last where it is odd.
+
+    What the budget did not allow to be read is missing, and so are partitions whose log nobody can tell of.
+    """
+    logs = known_bounds(consumer, commits, timeout)
+    places = {where: offset for where, offset in commits.items() if where in logs.starts}
+    ahead = {
+        where: range(max(offset, logs.starts[where]), logs.ends[where]) for where, offset in places.items()
+    }
+    found = {where: Around() for where in places}
+    wanted = count - count // 2
+
+    def take_next(record: Record) -> bool:
+        records = found[TopicPartition(record.topic, record.partition)].next
+        records.append(record)
+        return len(records) >= wanted
+
+    read_spans(consumer, {where: span for where, span in ahead.items() if span}, take_next, budget)
+    below = {where: min(offset, logs.ends[where]) for where, offset in places.items()}
+    for where, records in _read_before(consumer, below, logs.starts, count // 2, budget).items():
+        found[where].read = records
+    return found
+
+
+def _read_before(
+    consumer: Consumer,
+    below: Mapping[TopicPartition, int],
+    starts: Mapping[TopicPartition, int],
+    count: int,
+    budget: Budget,
+) -> dict[TopicPartition, list[Record]]:
+    """The last ``count`` records below each offset. A step back that found too few is followed by a longer one."""
+    steps: dict[TopicPartition, list[deque[Record]]] = {where: [] for where in below}
+
+    def begin(where: TopicPartition) -> bool:
+        missing = count - sum(map(len, steps[where]))
+        if missing > 0:
+            steps[where].append(deque(maxlen=missing))
+        return missing > 0
+
+    def take(record: Record) -> None:
+        steps[TopicPartition(record.topic, record.partition)][-1].append(record)
+
+    backwards(consumer, below, starts, max(1, count), take, begin, budget)
+    return {where: [record for step in reversed(rows) for record in step] for where, rows in steps.items()}

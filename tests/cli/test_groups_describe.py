@@ -1,0 +1,103 @@
+"""``kcli groups describe`` as a process against the fake cluster: what brokers no longer tell costs nobody a line."""
+
+import json
+import time
+from collections.abc import Iterator
+from struct import pack
+from typing import Any
+
+import pytest
+
+from kcli.core.admin.committed import GroupPartition
+from kcli.core.error_codes import NONE
+from kcli.core.protocol.messages.list_offsets import ListOffsetsRequest
+from kcli.core.protocol.messages.offset_fetch import OffsetFetchRequest
+from kcli.core.types import Record, TopicPartition
+from kcli.flows.groups.commit_times import TOPIC, commit_key, offsets_partition
+from tests.batches import batch_of
+from tests.command import kcli, ok, start
+from tests.fake.cluster import FakeCluster
+from tests.fake.groups import asks
+from tests.fake.raw_client import RawClient
+
+
+def put(cluster: FakeCluster, where: TopicPartition, *records: tuple[bytes, bytes]) -> None:
+    end = cluster.log(*where).end_offset
+    rows = [Record(*where, end + n, 1_000 * n, 0, key, value) for n, (key, value) in enumerate(records)]
+    cluster.append(*where, bytes(batch_of(rows).raw))
+
+
+@pytest.fixture
+def cluster() -> Iterator[FakeCluster]:
+    """Group g has read up to offset 4 of ten in both partitions of t, and something of topic u."""
+    with FakeCluster(1, topics={"t": 2, "u": 1}) as found:
+        for number in range(2):
+            put(found, TopicPartition("t", number), *((b"k", b"%d:%d" % (number, n)) for n in range(10)))
+        with RawClient(found.address(1)) as client:
+            for group in ("g", "h"):
+                told = client.ask(asks.commit({"t": {0: 4, 1: 4}, "u": {0: 0}}, group=group), 7)
+                assert asks.code(told) == NONE
+        yield found
+
+
+def rows(cluster: FakeCluster, *arguments: str, codes: tuple[int, ...] = (0,)) -> list[list[str]]:
+    done = kcli("groups", "describe", *arguments, "-o", "tsv", "--no-headers", bootstrap=cluster.bootstrap)
+    return [line.split("\t") for line in ok(done, codes).decode().splitlines()]
+
+
+def noted(cluster: FakeCluster, *arguments: str) -> list[tuple[str, str, str, str, str]]:
+    """Topic and partition, commit, end, lag, note."""
+    return [(f"{r[1]}-{r[2]}", *r[3:6], r[13]) for r in rows(cluster, *arguments)]
+
+
+def test_every_partition_with_a_commit(cluster: FakeCluster) -> None:
+    assert noted(cluster, "g") == [
+        ("t-0", "4", "10", "6", ""),
+        ("t-1", "4", "10", "6", ""),
+        ("u-0", "0", "0", "0", ""),
+    ]
+    (fetched,) = cluster.seen(OffsetFetchRequest)
+    assert all(fetched.number < asked.number for asked in cluster.seen(ListOffsetsRequest))
+
+
+def test_a_partition_without_a_leader_is_a_row_and_nobody_waits_for_it(cluster: FakeCluster) -> None:
+    cluster.move_leader("t", 1, -1)
+    began = time.monotonic()
+    assert noted(cluster, "g")[:2] == [("t-0", "4", "10", "6", ""), ("t-1", "4", "", "", "no leader")]
+    assert time.monotonic() - began < 8.0
+
+
+def test_a_topic_that_vanishes_between_two_answers_is_a_row(cluster: FakeCluster) -> None:
+    hold = cluster.hold(OffsetFetchRequest, at="answer")
+    run = start("groups", "describe", "g", "-o", "tsv", bootstrap=cluster.bootstrap)
+    hold.wait()
+    cluster.delete_topic("u")
+    hold.release()
+    out, err = run.communicate(timeout=60)
+    assert (run.returncode, err) == (0, b"")
+    lines = [line.split("\t") for line in out.decode().splitlines()]
+    assert lines[-1][1:6] == ["u", "0", "0", "", ""]
+    assert lines[-1][13] == "topic does not exist"
+    assert [line[5] for line in lines[1:3]] == ["6", "6"]
+
+
+def test_a_missing_group_is_6_beside_another_and_1_alone(cluster: FakeCluster) -> None:
+    done = kcli("groups", "describe", "g", "nosuch", "-o", "json", bootstrap=cluster.bootstrap)
+    document = json.loads(ok(done, (6,)))
+    assert [item["group"] for item in document["items"]] == ["g"]
+    error = json.loads(done.stderr.decode().splitlines()[0])
+    assert (error["kind"], error["what"]) == ("Error", "group nosuch does not exist")
+    alone = kcli("groups", "describe", "nosuch", bootstrap=cluster.bootstrap)
+    assert (alone.returncode, alone.stdout) == (1, b"")
+
+
+def test_records_around_a_commit_and_when_it_was_made(cluster: FakeCluster) -> None:
+    cluster.create_topic(TOPIC, 3)
+    commit = GroupPartition("g", TopicPartition("t", 0))
+    told = [(commit_key(commit), pack(">hqihq", 3, 4, -1, 0, when)) for when in (1_000, 2_000)]
+    put(cluster, offsets_partition("g", 3), *told)
+    done = kcli("groups", "describe", "g", "--peek", "2", "-v", "-o", "json", bootstrap=cluster.bootstrap)
+    place: dict[str, Any] = json.loads(ok(done))["items"][0]["partitions"][0]
+    assert place["commit_time"] == "1970-01-01T00:00:02.000Z"
+    assert ([r["value"] for r in place["read"]], [r["value"] for r in place["next"]]) == (["0:3"], ["0:4"])
+    assert cluster.committed_offsets("g")[commit.where] == 4

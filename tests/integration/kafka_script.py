@@ -1,0 +1,26 @@
+"""Kafka's own ``kafka-consumer-groups.sh``, run as its class from the published jars. Not a test."""
+
+import subprocess
+
+import pytest
+
+from benchmarks import _kafka_tools as tools
+from tests.kafka import Kafka
+
+
+def consumer_groups(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Runs it to its end. Skips where there is no Java, or its jars cannot be had."""
+    command = tools.tool(tools.CONSUMER_GROUPS)
+    if command is None:
+        pytest.skip("there is no Java to run Kafka's script")
+    return subprocess.run(
+        [*command, "--bootstrap-server", kafka.bootstrap, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def sorted_lines(text: str) -> list[str]:
+    """What must be equal: the order of lines and blanks at their ends mean nothing."""
+    return sorted(line.rstrip() for line in text.splitlines())

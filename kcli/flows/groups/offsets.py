@@ -23,10 +23,14 @@ NO_LEADER = "no leader"
 
 @dataclass(frozen=True, slots=True)
 class LogEnds:
-    """First offset and high watermark of a log; None with the reason in ``note`` where nobody can tell."""
+    """First offset and high watermark of a log; None with the reason in ``note`` where nobody can tell.
+
+    ``stable`` is the last stable offset, where it was asked for: what read_committed readers reach (KIP-98).
+    """
 
     start: int | None = None
     end: int | None = None
+    stable: int | None = None
     note: str | None = None
 
 
@@ -71,7 +75,9 @@ def positions(
     return found
 
 
-def log_ends(admin: "Admin", places: Collection[TopicPartition]) -> dict[TopicPartition, LogEnds]:
+def log_ends(
+    admin: "Admin", places: Collection[TopicPartition], *, stable: bool = False
+) -> dict[TopicPartition, LogEnds]:
     """Where each log starts and ends. Only leaders that metadata names are asked: nobody waits for an election."""
     topics = admin.describe_topics(sorted({where.topic for where in places})) if places else {}
     leaders = _leaders(topics.values())
@@ -85,12 +91,15 @@ def log_ends(admin: "Admin", places: Collection[TopicPartition]) -> dict[TopicPa
     starts = admin.list_offsets(dict.fromkeys(asked, EARLIEST)) if asked else {}
     answering = [where for where, start in starts.items() if isinstance(start, OffsetInfo)]
     ends = admin.list_offsets(dict.fromkeys(answering, LATEST)) if answering else {}
+    last = admin.list_offsets(dict.fromkeys(ends, LATEST), committed_only=True) if stable and ends else {}
     for where, start in starts.items():
         end = ends.get(where)
         if isinstance(start, KcliError):
             found[where] = LogEnds(note=_why(start))
         elif isinstance(end, OffsetInfo):
-            found[where] = LogEnds(start.offset, end.offset)
+            told = last.get(where)
+            reached = min(told.offset, end.offset) if isinstance(told, OffsetInfo) else None
+            found[where] = LogEnds(start.offset, end.offset, reached)
         else:
             found[where] = LogEnds(start.offset, note=None if end is None else _why(end))
     return found

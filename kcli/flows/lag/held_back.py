@@ -20,9 +20,9 @@ def held_back(admin: Admin, sample: LagSample) -> dict[TopicPartition, str]:
     Brokers before 2.8 do not tell whose transaction it is, those before 3.0 not by what name.
     """
     behind = {
-        where: bounds
+        where: bounds.stable
         for where, bounds in sample.bounds.items()
-        if not isinstance(bounds, KcliError) and bounds.stable < bounds.end
+        if bounds.stable is not None and bounds.end is not None and bounds.stable < bounds.end
     }
     if not behind:
         return {}
@@ -30,8 +30,8 @@ def held_back(admin: Admin, sample: LagSample) -> dict[TopicPartition, str]:
     holders = {where: _holder(producers.get(where)) for where in behind}
     names = _names(admin, {one.producer_id for one in holders.values() if one is not None})
     return {
-        where: f"last stable offset {bounds.stable:,}" + _whose(holders[where], names, sample.at_ms)
-        for where, bounds in behind.items()
+        where: f"last stable offset {stable:,}" + _whose(holders[where], names, sample.at_ms)
+        for where, stable in behind.items()
     }
 
 

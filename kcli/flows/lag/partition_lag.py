@@ -13,7 +13,8 @@ from kcli.core.types import OffsetAndMetadata, TopicPartition
 
 if TYPE_CHECKING:
     from kcli.core.admin.group_description import MemberDescription
-    from kcli.flows.lag.sample import Bounds, GroupSample, LagSample
+    from kcli.flows.groups.offsets import LogEnds
+    from kcli.flows.lag.sample import GroupSample, LagSample
 
 _RISKY = 0.1  # of the retention: what is read that late may be gone at the next stop
 READ, INTERPOLATED, UNKNOWN = "read", "interpolated", "unknown"
@@ -69,9 +70,9 @@ def partition_lags(
             )
 
 
-def unread_from(commit: OffsetAndMetadata | KcliError | None, bounds: Bounds | KcliError) -> int | None:
+def unread_from(commit: OffsetAndMetadata | KcliError | None, bounds: LogEnds) -> int | None:
     """The offset from which a group has records to read; None where it has none, or nothing is known."""
-    if not isinstance(commit, OffsetAndMetadata) or isinstance(bounds, KcliError):
+    if not isinstance(commit, OffsetAndMetadata) or bounds.start is None or bounds.end is None:
         return None
     first = max(commit.offset, bounds.start)
     return first if first < bounds.end else None
@@ -88,18 +89,17 @@ def _row(
     group: str,
     where: TopicPartition,
     commit: OffsetAndMetadata | KcliError | None,
-    bounds: Bounds | KcliError,
+    bounds: LogEnds,
     member: MemberDescription | None,
     moments: Moments,
     retention: Retention,
     notes: Mapping[TopicPartition, str],
 ) -> PartitionLag:
     offset = commit.offset if isinstance(commit, OffsetAndMetadata) else None
-    if isinstance(bounds, KcliError):
-        return PartitionLag(
-            group, where, offset, None, None, None, None, UNKNOWN, None, None, member, str(bounds)
-        )
-    start, end, stable = bounds
+    start, end = bounds.start, bounds.end
+    if start is None or end is None:
+        note = bounds.note or ""
+        return PartitionLag(group, where, offset, end, start, None, None, UNKNOWN, None, None, member, note)
     if offset is None:
         note = str(commit) if isinstance(commit, KcliError) else "nothing is committed"
         return PartitionLag(group, where, None, end, start, None, None, UNKNOWN, None, None, member, note)
@@ -109,7 +109,7 @@ def _row(
     lost = max(0, start - offset)
     if lost:
         said.append(f"{lost:,} offsets below the log's start are lost")
-    if stable < end and where in notes:
+    if where in notes:
         said.append(notes[where])
     first = unread_from(commit, bounds)
     seconds, method, margin = _age(now, where, first, moments, retention)

@@ -9,6 +9,7 @@ from kcli.core.errors import ConfigError, KcliError
 from kcli.core.types import OffsetAndMetadata
 
 if TYPE_CHECKING:
+    from kcli.flows.groups.offsets import LogEnds
     from kcli.flows.lag.sample import LagSample
 
 
@@ -47,5 +48,5 @@ def _committed(commit: OffsetAndMetadata | KcliError | None) -> int | None:
     return commit.offset if isinstance(commit, OffsetAndMetadata) else None
 
 
-def _bounds(bounds: Any) -> tuple[int | None, int | None, int | None]:
-    return (None, None, None) if isinstance(bounds, KcliError) else (bounds.start, bounds.end, bounds.stable)
+def _bounds(bounds: LogEnds) -> tuple[int | None, int | None, int | None]:
+    return bounds.start, bounds.end, bounds.stable

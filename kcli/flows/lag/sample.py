@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kcli.core.clock import wall_ms
-from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.errors import KcliError, UnsupportedError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.groups.offsets import LogEnds, log_ends
 
 if TYPE_CHECKING:
     from kcli.core.admin.admin import Admin
@@ -22,14 +22,6 @@ if TYPE_CHECKING:
 
 _NONE: Mapping[str, KcliError] = {}
 _COMMITS_NOTHING = ("share",)  # their positions are kept elsewhere (KIP-932)
-
-
-class Bounds(NamedTuple):
-    """The log of a partition. ``stable`` is the last stable offset: what read_committed readers reach (KIP-98)."""
-
-    start: int
-    end: int
-    stable: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +43,7 @@ class LagSample:
 
     at_ms: int
     groups: Sequence[GroupSample]
-    bounds: Mapping[TopicPartition, Bounds | KcliError]
+    bounds: Mapping[TopicPartition, LogEnds]
     failed: Mapping[str, KcliError] = field(default_factory=dict)
     partial: Sequence[KcliError] = ()
     """Why groups may be missing that nobody has named."""
@@ -97,7 +89,7 @@ def sample_of(
         if places or not topics:
             groups.append(GroupSample(name, state, places, description))
     wanted = dict.fromkeys(where for one in groups for where in one.committed)
-    return LagSample(at_ms, groups, _bounds(admin, wanted), failed, partial)
+    return LagSample(at_ms, groups, log_ends(admin, wanted, stable=True), failed, partial)
 
 
 def _groups(
@@ -141,25 +133,3 @@ def _of_topics(
 def _assigned(description: GroupDescription | None) -> Iterator[TopicPartition]:
     for member in description.members if description is not None else ():
         yield from member.assignment or ()
-
-
-def _bounds(admin: Admin, places: Mapping[TopicPartition, None]) -> dict[TopicPartition, Bounds | KcliError]:
-    if not places:
-        return {}
-    ends = admin.list_offsets(dict.fromkeys(places, LATEST))
-    known = [where for where, end in ends.items() if isinstance(end, OffsetInfo)]
-    stable = admin.list_offsets(dict.fromkeys(known, LATEST), committed_only=True) if known else {}
-    starts = admin.list_offsets(dict.fromkeys(known, EARLIEST)) if known else {}
-    found: dict[TopicPartition, Bounds | KcliError] = {}
-    for where, end in ends.items():
-        if isinstance(end, KcliError):
-            found[where] = end
-            continue
-        start, last = starts[where], stable[where]
-        if isinstance(start, KcliError):
-            found[where] = start
-        elif isinstance(last, KcliError):
-            found[where] = last
-        else:
-            found[where] = Bounds(start.offset, end.offset, min(last.offset, end.offset))
-    return found

@@ -2,8 +2,9 @@
 
 from kcli.core.errors import KcliError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.groups.offsets import LogEnds
 from kcli.flows.lag.partition_lag import PartitionLag
-from kcli.flows.lag.sample import Bounds, GroupSample, LagSample
+from kcli.flows.lag.sample import GroupSample, LagSample
 
 NOW = 1_700_000_000_000
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -11,7 +12,7 @@ P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
 def sample(
     commits: dict[TopicPartition, int | KcliError | None],
-    bounds: dict[TopicPartition, Bounds | KcliError],
+    bounds: dict[TopicPartition, LogEnds],
     *,
     state: str = "Empty",
 ) -> LagSample:

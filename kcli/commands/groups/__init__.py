@@ -6,6 +6,7 @@ from kcli.commands._command import LazyGroup
 
 VERBS: dict[str, tuple[str, str]] = {
     "list": ("kcli.commands.groups.listing:list_groups", "list groups of all kinds"),
+    "rewind": ("kcli.commands.groups.rewind:rewind", "move committed offsets back or forth, undo it"),
 }
 
 

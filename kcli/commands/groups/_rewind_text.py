@@ -210,7 +210,8 @@ def _span(items: Sequence[RewindItem]) -> str:
     """Of the partition that has most; partitions lie side by side in time."""
     if any(item.span_ms is None for item in items):
         return "how much time is unknown"
-    return f"{time_span_text(max(item.span_ms or 0 for item in items))} of data"
+    longest = max(item.span_ms or 0 for item in items)
+    return f"{time_span_text(longest) if longest >= 1000 else 'less than 1 s'} of data"
 
 
 def _count(number: int, what: str) -> str:

@@ -181,7 +181,13 @@ class _Run:
         from kcli.commands.groups import _rewind_text as text
         from kcli.flows.rewind.execute import execute
 
-        reports = execute(admin, plan, journals, written=self._journalled)
+        begun: list[GroupPlan] = []
+        try:
+            reports = execute(admin, plan, journals, written=begun.append)
+        except BaseException:  # Ctrl-C, too: nobody knows then what was set
+            for group in begun:
+                self.inv.talk.warn(f"offsets may have been set; undo with: {text.undo_command(group)}")
+            raise
         if not self.flags["export"]:
             self._print(reports)
         done = False
@@ -191,9 +197,6 @@ class _Run:
             if report.error is None:
                 self.inv.talk.note(text.done_text(report))
         return self.inv.finish(done=done, also=_refusals(plan))
-
-    def _journalled(self, group: GroupPlan) -> None:
-        self.inv.talk.detail(f"the offsets of group {group.group} are in the journal, as {group.id}")
 
     # what is asked
 

@@ -136,6 +136,10 @@ def not_possible(group: GroupDescription) -> KcliError | None:
         )
     if group.state in EMPTY_STATES and not group.members:
         return None
+    if not group.members:
+        return NotPossibleError(
+            f"group {group.group_id} is {group.state}", why="members are just coming or going", do="try again"
+        )
     return NotPossibleError(
         f"group {group.group_id} has members ({len(group.members)}), it is {group.state}",
         why=f"they go on from positions of their own, and would commit these: {_listed(group.members)}",

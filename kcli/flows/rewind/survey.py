@@ -12,11 +12,12 @@ from kcli.core.admin.committed import Committed
 from kcli.core.admin.group_description import GroupDescription
 from kcli.core.cluster.metadata import no_partition
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
-from kcli.core.errors import KcliError, NotFoundError
+from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.journal import new_id
 from kcli.flows.rewind.plan import (
     GroupPlan,
+    NotPossibleError,
     RewindItem,
     RewindPlan,
     not_possible,
@@ -84,6 +85,12 @@ def _groups(admin: Admin, asked: Asked) -> tuple[dict[str, GroupDescription], li
 def _explained(error: KcliError, group: str) -> KcliError:
     if isinstance(error, NotFoundError):
         error.do = f"`kcli groups list` shows the groups, `kcli groups create {group}` makes one"
+    if isinstance(error, UnsupportedError):
+        return NotPossibleError(
+            f"group {group} cannot be rewound",
+            why=error.why,
+            do="only consumers commit offsets that can be set like this",
+        )
     return error
 
 

@@ -66,7 +66,7 @@ def test_ahead_and_both_ways() -> None:
     assert [line.split()[6:] for line in both[3:5]] == [["4", "skipped"], ["4", "re-read"]]
     assert both[5] == (
         "  2 partitions, at most 4 records will be read again (2 s of data), "
-        "at most 4 records will be skipped (1 ms of data)."
+        "at most 4 records will be skipped (less than 1 s of data)."
     )
 
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from kcli.core import Admin, Consumer
+from kcli.core import Admin, Consumer, Producer
 from kcli.core.protocol.messages.join_group import JoinGroupRequest
 from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
 from kcli.core.protocol.messages.offset_delete import OffsetDeleteRequest
 from kcli.core.protocol.messages.offset_fetch import OffsetFetchRequest
-from kcli.core.types import OffsetAndMetadata, Record, TopicPartition
+from kcli.core.types import OffsetAndMetadata, ProducerRecord, Record, TopicPartition
 from tests.batches import batch_of
 from tests.command import KCLI, environment
 from tests.fake.cluster import FakeCluster
@@ -188,6 +188,19 @@ def test_undo_deletes_commits_that_were_not_there(cluster: FakeCluster, rewind: 
     assert committed(cluster, "h") == {T0: OffsetAndMetadata(3)}
     rewind("h", "--undo", "--yes")
     assert offsets(cluster, "h") == [20, 20, 20]
+
+
+def test_undo_takes_the_last_commit_of_a_group_and_redo_brings_it_back(
+    cluster: FakeCluster, rewind: Kcli
+) -> None:
+    """Coordinators before 4.0 drop a group with its last offset."""
+    member(cluster, "new").close()
+    rewind("new", "--to", "earliest", "--topic", "t", "--yes")
+    assert offsets(cluster, "new") == [0, 0, 0]
+    rewind("new", "--undo", "--yes")
+    assert offsets(cluster, "new") == []
+    rewind("new", "--undo", "--yes")
+    assert offsets(cluster, "new") == [0, 0, 0]
 
 
 def test_undo_of_what_is_not_there_is_1_and_of_another_group_2(rewind: Kcli) -> None:
@@ -514,6 +527,19 @@ def test_o9_a_rewind_by_a_number_counts_offsets_and_says_so(cluster: FakeCluster
     assert "  to: 16 offsets back from the commit\n" in done.stdout
     assert "at most 16 records will be read again (14 m of data)" in done.stdout  # two: 5 and 19
     assert "The change counts offsets, not records." in done.stdout
+
+
+def test_o9_markers_of_transactions_are_offsets_too(cluster: FakeCluster, rewind: Kcli) -> None:
+    cluster.create_topic("paid", 1)
+    with Producer(bootstrap_servers=cluster.bootstrap, transactional_id="till") as producer:
+        producer.init_transactions()
+        producer.begin_transaction()
+        for number in range(5):
+            producer.send(ProducerRecord("paid", b"v", timestamp=STAMP + number * MINUTE))
+        producer.commit_transaction()
+    commit(cluster, "p", {TopicPartition("paid", 0): OffsetAndMetadata(6)})
+    done = rewind("p", "--to", "-6", "--dry-run")
+    assert "at most 6 records will be read again (4 m of data). The change counts offsets" in done.stdout
 
 
 def test_what_breaks_off_on_the_way_tells_how_to_undo_it(cluster: FakeCluster, rewind: Kcli) -> None:

@@ -41,7 +41,7 @@ _kcli_command() {
         "kcli groups")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
-            children="list lag describe" ;;
+            children="list lag describe rewind" ;;
         "kcli groups list")
             names="--state --type --match --topic --with-lag --sort -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--state --type --match --topic --sort -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
@@ -53,6 +53,10 @@ _kcli_command() {
         "kcli groups describe")
             names="--members --offsets --state --match --all --peek -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--match --peek -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children="" ;;
+        "kcli groups rewind")
+            names="--to --to-group --from-file --topic --exclude-topic --all-topics --wait --undo --journal --export --to-earliest --to-latest --to-current --to-offset --to-datetime --by-duration --shift-by --execute -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--to --to-group --from-file --topic --exclude-topic --to-offset --to-datetime --by-duration --shift-by -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
             children="" ;;
         "kcli sandbox")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -159,6 +163,11 @@ _kcli_value() {
         "kcli groups describe -o" | "kcli groups describe --output") reply="table plain wide tsv csv json ndjson yaml name kafka" ;;
         "kcli groups describe --color") reply="auto always never" ;;
         "kcli groups describe --progress") reply="auto none bar json" ;;
+        "kcli groups rewind --from-file") files=1 ;;
+        "kcli groups rewind -F" | "kcli groups rewind --command-config") files=1 ;;
+        "kcli groups rewind -o" | "kcli groups rewind --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli groups rewind --color") reply="auto always never" ;;
+        "kcli groups rewind --progress") reply="auto none bar json" ;;
         "kcli sandbox -F" | "kcli sandbox --command-config") files=1 ;;
         "kcli sandbox -o" | "kcli sandbox --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli sandbox --color") reply="auto always never" ;;

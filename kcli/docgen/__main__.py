@@ -33,7 +33,10 @@ ENVIRONMENT = (
     ("NO_COLOR, FORCE_COLOR, TERM", "whether there is colour"),
 )
 FILES = (
-    ("$XDG_STATE_HOME/kcli", "sandboxes that run on this machine; ~/.local/state/kcli by default"),
+    (
+        "$XDG_STATE_HOME/kcli",
+        "sandboxes that run on this machine, journals of rewinds; ~/.local/state/kcli by default",
+    ),
     ("FILE of -F", "client options, as a Java .properties file or librdkafka k=v lines"),
 )
 

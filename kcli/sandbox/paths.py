@@ -4,6 +4,7 @@ import os
 import re
 from pathlib import Path
 
+from kcli.flows.xdg import cache_home, state_home
 from kcli.sandbox.errors import UsageError
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
@@ -11,13 +12,13 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
 
 def state_root() -> Path:
     """The folder with one folder per sandbox (``$XDG_STATE_HOME/kcli/sandboxes``)."""
-    return _xdg("XDG_STATE_HOME", ".local/state") / "kcli" / "sandboxes"
+    return state_home() / "sandboxes"
 
 
 def cache_root() -> Path:
     """The folder of downloaded jars: ``$KCLI_CACHE``, else ``$XDG_CACHE_HOME/kcli``."""
     override = os.environ.get("KCLI_CACHE")
-    return Path(override) if override else _xdg("XDG_CACHE_HOME", ".cache") / "kcli"
+    return Path(override) if override else cache_home()
 
 
 def home_of(name: str) -> Path:
@@ -28,9 +29,3 @@ def home_of(name: str) -> Path:
             why="a name has letters, digits, '.', '_' and '-', at most 64, and starts with a letter or digit",
         )
     return state_root() / name
-
-
-def _xdg(variable: str, fallback: str) -> Path:
-    value = os.environ.get(variable, "")
-    # The XDG specification: a relative path is invalid and is ignored.
-    return Path(value) if value.startswith("/") else Path.home() / fallback

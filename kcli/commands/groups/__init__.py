@@ -11,6 +11,7 @@ VERBS: dict[str, tuple[str, str]] = {
         "kcli.commands.groups.describe:describe_groups",
         "show members, assignments and offsets of groups",
     ),
+    "rewind": ("kcli.commands.groups.rewind:rewind", "move committed offsets back or forth, undo it"),
 }
 
 

@@ -1,0 +1,111 @@
+"""RewindPlan, RewindReport and RewindJournalList: columns and rows. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from kcli.output.tables import Column
+
+if TYPE_CHECKING:
+    from kcli.core.types import OffsetAndMetadata
+    from kcli.flows.rewind.execute import GroupReport
+    from kcli.flows.rewind.journal import Journal
+    from kcli.flows.rewind.plan import GroupPlan, RewindItem, RewindPlan
+
+Row = dict[str, Any]
+
+PLAN = (
+    Column("group"),
+    Column("topic"),
+    Column("partition", "id"),
+    Column("committed", "number"),
+    Column("new", "number"),
+    Column("change", "number"),
+    Column("records", "number"),
+    Column("note"),
+)
+REPORT = (
+    Column("group"),
+    Column("topic"),
+    Column("partition", "id"),
+    Column("committed", "number"),
+    Column("new", "number"),
+    Column("found", "number"),
+    Column("status"),
+    Column("note"),
+)
+JOURNALS = (
+    Column("id"),
+    Column("group"),
+    Column("at", "time"),
+    Column("partitions", "number"),
+    Column("to"),
+    Column("undoes", wide=True),
+)
+
+
+def plan_rows(plan: RewindPlan) -> Iterator[Row]:
+    """A row for each partition; JSON also has what is done with it, the time span, and the undo's id."""
+    for group in plan.groups:
+        for item in group.items:
+            yield {
+                **_place(group, item),
+                "change": item.change,
+                "records": item.records,
+                "note": item.note or None,
+                "action": "refused" if group.refusal is not None else item.action,
+                "span_seconds": None if item.span_ms is None else item.span_ms / 1000,
+                "undo": group.id,
+            }
+
+
+def report_rows(report: GroupReport) -> Iterator[Row]:
+    """A row for each partition of one group."""
+    for outcome in report.outcomes:
+        error = outcome.error or report.error
+        yield {
+            **_place(report.plan, outcome.item),
+            "found": _offset(outcome.found),
+            "status": outcome.status,
+            "note": str(error) if error is not None else outcome.item.note or None,
+            "action": outcome.item.action,
+            "undo": report.plan.id if report.kept else None,
+        }
+
+
+def journal_row(journal: Journal) -> Row:
+    """One rewind; JSON has the partitions in full."""
+    return {
+        "id": journal.id,
+        "group": journal.group,
+        "at": journal.at,
+        "partitions": len(journal.partitions),
+        "to": journal.to,
+        "undoes": journal.undoes,
+        "offsets": [
+            {
+                "topic": row.topic,
+                "partition": row.partition,
+                "committed": row.committed,
+                "leader_epoch": row.leader_epoch if row.leader_epoch >= 0 else None,
+                "metadata": row.metadata,
+                "new": row.new,
+            }
+            for row in journal.partitions
+        ],
+    }
+
+
+def _place(group: GroupPlan, item: RewindItem) -> Row:
+    return {
+        "group": group.group,
+        "topic": item.where.topic,
+        "partition": item.where.partition,
+        "committed": _offset(item.committed),
+        "new": _offset(item.new),
+    }
+
+
+def _offset(commit: OffsetAndMetadata | None) -> int | None:
+    return None if commit is None else commit.offset

@@ -1,0 +1,142 @@
+"""The one target of ``kcli groups rewind`` among ``--to`` and Kafka's own flags, by group and in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kcli.commands._exit import usage
+from kcli.core.clock import wall_ms
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from kcli.commands._context import Invocation
+    from kcli.core.admin.admin import Admin
+    from kcli.core.positions import OffsetSpec
+    from kcli.flows.rewind.targets import Target
+
+FLAGS = (
+    "to", "to_group", "from_file", "undo", "to_earliest", "to_latest", "to_current", "to_offset", "to_datetime",
+    "by_duration", "shift_by",
+)  # fmt: skip
+"""Each says where to; exactly one is needed."""
+
+WORDS = {
+    "earliest": "the start of the log",
+    "latest": "the end of the log",
+    "current": "where it is",
+}
+
+
+def chosen(flags: Mapping[str, Any]) -> str:
+    """The flag that says where to; a usage error where none or several do."""
+    said = [name for name in FLAGS if flags[name] not in (None, False)]
+    if len(said) == 1:
+        return said[0]
+    names = ", ".join("--" + name.replace("_", "-") for name in said)
+    raise usage(
+        f"groups rewind: {'it is not said where to' if not said else 'several targets'}",
+        why=f"{names} exclude one another" if said else "a rewind needs a target",
+        do="as in --to earliest, --to @-1h, --to -1000, --to-group other, --from-file offsets.csv, --undo",
+    )
+
+
+def simple_target(name: str, value: Any, *, terminal: bool) -> tuple[Target, str]:
+    """The target that needs no look at the cluster or a file, and its words."""
+    from kcli.core.positions import OffsetSpec
+    from kcli.flows.rewind.targets import Target, target_of
+
+    now = wall_ms()
+    if name == "to":
+        spec = _spec(value, now, terminal=terminal)
+        return target_of(spec), _words(target_of(spec), now, ago=_is_ago(value))
+    if name in ("to_earliest", "to_latest", "to_current"):
+        target = Target(name.removeprefix("to_"))
+    elif name == "to_offset":
+        target = Target("offset", value)
+    elif name == "shift_by":
+        target = Target("shift", value)
+    elif name == "by_duration":
+        target = Target("time", now - round(value * 1000))
+    else:
+        target = target_of(OffsetSpec("timestamp", value))
+    return target, _words(target, now, ago=name == "by_duration")
+
+
+def group_target(admin: Admin, group: str) -> Target:
+    """What another group has committed; NotFoundError where that is nothing."""
+    from kcli.core.errors import KcliError, NotFoundError
+    from kcli.core.types import OffsetAndMetadata
+    from kcli.flows.rewind.targets import Target
+
+    told = admin.fetch_offsets({group: None})[group]
+    if isinstance(told, KcliError):
+        raise told
+    offsets = {where: one for where, one in told.items() if isinstance(one, OffsetAndMetadata)}
+    if not offsets:
+        raise NotFoundError(
+            f"group {group} has committed nothing", do="`kcli groups list` shows the groups there are"
+        )
+    return Target("given", offsets=offsets)
+
+
+def file_targets(path: str, groups: Sequence[str]) -> dict[str, Target]:
+    """What a file says of each group."""
+    from kcli.flows.rewind.kafka_csv import read_offsets
+    from kcli.flows.rewind.targets import Target
+
+    return {group: Target("given", offsets=offsets) for group, offsets in read_offsets(path, groups).items()}
+
+
+def has_terminal(inv: Invocation) -> bool:
+    """Whether a person sees what a time without a zone was taken for."""
+    from kcli.commands._context import stdin_is_terminal
+
+    return inv.talk.isatty and stdin_is_terminal()
+
+
+def _spec(text: str, now: int, *, terminal: bool) -> OffsetSpec:
+    from kcli.core.positions import OffsetSpec, has_zone, parse_instant, parse_offset
+
+    try:
+        spec = parse_offset(text, now)
+    except ValueError as error:
+        try:
+            spec = OffsetSpec("timestamp", parse_instant(text, now))
+        except ValueError:
+            raise usage(
+                f"groups rewind: --to {text!r} is no target",
+                why=str(error),
+                do="as in --to earliest, --to @-1h, --to 2026-11-21T10:00Z, --to 1200, --to -1000 (from the commit)",
+            ) from None
+    if spec.kind == "timestamp" and not has_zone(text) and not terminal:
+        raise usage(
+            f"groups rewind: --to {text} names no time zone",
+            why="without a terminal nobody would see what it was taken for",
+            do="write Z or an offset behind it: 2026-11-21T10:00Z, 2026-11-21T10:00+01:00",
+        )
+    return spec
+
+
+def _is_ago(text: str) -> bool:
+    from kcli.core.positions import parse_duration_ms
+
+    said = text.strip().removeprefix("@").lstrip("+-")
+    try:
+        parse_duration_ms(said, unit=True)
+    except ValueError:
+        return False
+    return True
+
+
+def _words(target: Target, now: int, *, ago: bool) -> str:
+    from kcli.commands.groups._rewind_text import instant_text
+
+    if target.kind == "time":
+        return instant_text(target.value, now, ago=ago)
+    if target.kind == "offset":
+        return f"offset {target.value:,}"
+    if target.kind == "shift":
+        side = "back" if target.value < 0 else "ahead"
+        return f"{abs(target.value):,} offsets {side} from the commit"
+    return WORDS[target.kind]

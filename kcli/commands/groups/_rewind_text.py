@@ -1,0 +1,218 @@
+"""The plan of a rewind as people read it, and what was done. Pure: fixed headings of its own, see the contract."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from kcli.output.sanitise import visible_line
+
+if TYPE_CHECKING:
+    from datetime import tzinfo
+
+    from kcli.flows.rewind.execute import GroupReport
+    from kcli.flows.rewind.plan import GroupPlan, RewindItem, RewindPlan
+
+MINUS = "\N{MINUS SIGN}"
+ARROW = "\N{RIGHTWARDS ARROW}"
+_GAP = "   "
+
+
+def plan_text(plan: RewindPlan, where: str) -> str:
+    """All groups, one below the other. ``where`` is what the cluster is known by, ``prod`` or ``host:9092``."""
+    return "\n\n".join(_group(group, plan.cluster, where) for group in plan.groups)
+
+
+def question(plan: RewindPlan) -> str:
+    """What is asked below the plan."""
+    return "Proceed?" if len(plan.groups) == 1 else f"Proceed with {len(plan.groups)} groups?"
+
+
+def done_text(report: GroupReport) -> str:
+    """One sentence on what was done to a group."""
+    plan = report.plan
+    counts = [f"{report.count(status)} {status}" for status in ("overwritten", "failed", "refused")]
+    rest = ", ".join(text for text in counts if not text.startswith("0 "))
+    partitions = _count(report.count("verified"), "partition")
+    undo = f"; undo with: {undo_command(plan)}" if report.kept else "; nothing has changed"
+    return f"group {plan.group}: {partitions} set and read back{', ' + rest if rest else ''}{undo}"
+
+
+def undo_command(plan: GroupPlan) -> str:
+    """What takes it back; a name that a shell would take apart is quoted."""
+    from shlex import quote
+
+    return f"kcli groups rewind {quote(plan.group)} --undo={plan.id}"
+
+
+def instant_text(ms: int, now_ms: int, zone: tzinfo | None = None, *, ago: bool = False) -> str:
+    """``1 h before now = 2026-11-21T08:14:03Z (09:14:03 +01:00)``; ``ago`` says it was asked for like that."""
+    try:
+        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)
+        local = moment.astimezone(zone)
+    except OverflowError:
+        return f"{ms} ms since the epoch, beyond all calendars"
+    fraction = f".{ms % 1000:03d}" if ms % 1000 and not ago else ""
+    text = f"{moment:%Y-%m-%dT%H:%M:%S}{fraction}Z"
+    if local.utcoffset():
+        same_day = local.date() == moment.date()
+        offset = local.isoformat()[-6:]
+        text += f" ({local:{'%H:%M:%S' if same_day else '%Y-%m-%d %H:%M:%S'}} {offset})"
+    if not ago:
+        return text
+    side = "before" if ms <= now_ms else "after"
+    return f"{time_span_text(abs(now_ms - ms))} {side} now = {text}"
+
+
+def time_span_text(ms: int) -> str:
+    """``5 h 12 m``, ``3 d 4 h``, ``42 s``, ``120 ms``: the two largest units."""
+    if ms < 1000:
+        return f"{ms} ms"
+    left, parts = ms // 1000, []
+    for name, size in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
+        count, left = divmod(left, size)
+        if count:
+            parts.append(f"{count} {name}")
+        elif parts:
+            break
+        if len(parts) == 2:
+            break
+    return " ".join(parts)
+
+
+def number_text(number: int) -> str:
+    """``9,999``, ``27.7 k``, ``3.1 M``."""
+    if number < 10_000:
+        return f"{number:,}"
+    for name, size in (("k", 10**3), ("M", 10**6), ("G", 10**9)):
+        if number < size * 999.95:
+            return f"{number / size:.1f} {name}"
+    return f"{number / 10**12:.1f} T"
+
+
+def _group(plan: GroupPlan, cluster: str, where: str) -> str:
+    lines = [f"Rewind group {plan.group} on {where}" + (f" (cluster {cluster})" if cluster else "")]
+    lines.append(f"  to: {plan.to}")
+    lines += [f"  {line}" for line in _table(plan.items)]
+    lines.append(f"  {_summary(plan)}")
+    if plan.refusal is not None:
+        lines.append(f"Group state: {plan.state}. Refused: {plan.refusal.why}.")
+    elif plan.todo:
+        lines.append(f"Group state: {plan.state}. Undo afterwards with: {undo_command(plan)}")
+    return "\n".join(lines)
+
+
+def _table(items: Sequence[RewindItem]) -> list[str]:
+    """Numbers stand at the right edge of the widest, below their heading."""
+    if not items:
+        return []
+    heading, mixed = _records_heading(items)
+    rows = [
+        (
+            visible_line(item.where.topic),
+            str(item.where.partition),
+            _offset(None if item.committed is None else item.committed.offset),
+            _new(item),
+            _change(item.change),
+            _records(item, mixed=mixed),
+            visible_line(item.note),
+        )
+        for item in items
+    ]
+    headings = ("TOPIC", "PART", "COMMITTED", "NEW", "CHANGE", heading, "NOTE")
+    widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
+    number = max(len(row[5]) for row in rows)
+    lines = []
+    for cells in (headings, *rows):
+        topic, part, committed, new, change, records, note = cells
+        records = records if cells is headings else records.rjust(number)
+        lines.append(
+            _GAP.join(
+                (
+                    topic.ljust(widths[0]),
+                    part.rjust(widths[1]),
+                    f"{committed.rjust(widths[2])}  {ARROW}  {new.rjust(widths[3])}",
+                    change.rjust(widths[4]),
+                    records.ljust(widths[5]),
+                    note,
+                )
+            ).rstrip()
+        )
+    return lines
+
+
+def _records_heading(items: Sequence[RewindItem]) -> tuple[str, bool]:
+    back = any((item.change or 0) < 0 for item in items)
+    ahead = any((item.change or 0) > 0 for item in items)
+    if back and ahead:
+        return "RECORDS", True
+    return "RECORDS SKIPPED" if ahead else "RECORDS RE-READ", False
+
+
+def _offset(offset: int | None) -> str:
+    return "-" if offset is None else f"{offset:,}"
+
+
+def _new(item: RewindItem) -> str:
+    return "-" if item.new is None else f"{item.new.offset:,}"
+
+
+def _change(change: int | None) -> str:
+    if change is None:
+        return "-"
+    return f"{MINUS}{-change:,}" if change < 0 else f"+{change:,}" if change else "0"
+
+
+def _records(item: RewindItem, *, mixed: bool) -> str:
+    if item.records is None:
+        return "-"
+    if not mixed or not item.change:
+        return f"{item.records:,}"
+    return f"{item.records:,} {'re-read' if item.change < 0 else 'skipped'}"
+
+
+def _summary(plan: GroupPlan) -> str:
+    todo = [item for item in plan.items if item.refusal is None]
+    sentences = [_effect(todo)]
+    if plan.counts_offsets:
+        sentences.append("The change counts offsets, not records.")
+    deleted = sum(item.action == "delete" for item in todo)
+    if deleted:
+        sentences.append(f"The commits of {_count(deleted, 'partition')} will be deleted.")
+    refused = len(plan.items) - len(todo)
+    if refused:
+        sentences.append(f"{_count(refused, 'partition')} refused.")
+    if plan.untouched:
+        sentences.append(f"Other topics of the group: untouched ({plan.untouched}).")
+    return " ".join(sentences)
+
+
+def _effect(todo: Sequence[RewindItem]) -> str:
+    """``3 partitions, at most 27.7 k records will be read again (5 h 12 m of data).``"""
+    sides = []
+    for name, chosen in (
+        ("read again", [item for item in todo if (item.change or 0) < 0]),
+        ("skipped", [item for item in todo if (item.change or 0) > 0]),
+    ):
+        if chosen:
+            records = sum(item.records or 0 for item in chosen)
+            sides.append(f"at most {number_text(records)} records will be {name} ({_span(chosen)})")
+    partitions = _count(len(todo), "partition")
+    known = [item for item in todo if item.change is not None]
+    if not sides:
+        same = " where they are" if known and len(known) == len(todo) else ""
+        return f"{partitions}{', all stay' + same if same else ''}."
+    return f"{partitions}, {', '.join(sides)}."
+
+
+def _span(items: Sequence[RewindItem]) -> str:
+    """Of the partition that has most; partitions lie side by side in time."""
+    if any(item.span_ms is None for item in items):
+        return "how much time is unknown"
+    longest = max(item.span_ms or 0 for item in items)
+    return f"{time_span_text(longest) if longest >= 1000 else 'less than 1 s'} of data"
+
+
+def _count(number: int, what: str) -> str:
+    return f"1 {what}" if number == 1 else f"{number:,} {what}s"

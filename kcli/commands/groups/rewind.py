@@ -1,0 +1,427 @@
+"""``kcli groups rewind``: the committed offsets of groups moved back or forth, with a plan, a journal and an undo."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kcli.commands._cluster import connect, open_admin, unique
+from kcli.commands._command import command
+from kcli.commands._context import Invocation, pass_invocation
+from kcli.commands._exit import usage
+from kcli.commands._options import AttachedOption
+from kcli.commands._params import DURATION, Word
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kcli.core.admin.admin import Admin
+    from kcli.core.errors import KcliError
+    from kcli.flows.rewind.execute import GroupReport
+    from kcli.flows.rewind.journal import Journals
+    from kcli.flows.rewind.plan import GroupPlan, RewindPlan
+    from kcli.flows.rewind.survey import Asked, Spans
+
+NEWEST = ""
+FOR_EVER = ""
+STRUCTURED = ("json", "ndjson", "yaml", "csv", "tsv")
+LOOK_EVERY = 1.0
+
+
+def _datetime(text: str) -> Any:
+    """As Kafka's script reads it: without a zone it is UTC."""
+    from datetime import UTC
+
+    from kcli.core.clock import wall_ms
+    from kcli.core.positions import parse_instant
+
+    return parse_instant(text, wall_ms(), UTC)
+
+
+DATETIME = Word("time", _datetime)
+
+
+@command(
+    "rewind",
+    examples=(
+        ("kcli groups rewind billing --to @-1h --dry-run", "the plan for one hour back; nothing is changed"),
+        ("kcli groups rewind billing --to 2026-11-21T10:00Z --topic orders", "to a time, in one topic"),
+        (
+            "kcli groups rewind billing --to earliest --topic orders:0,2-4 --yes",
+            "some partitions, in a script",
+        ),
+        (
+            "kcli groups rewind billing --to -1000 --wait=5m",
+            "back by 1000 offsets, when its members have gone",
+        ),
+        ("kcli groups rewind billing --undo", "put back what was committed before the last rewind"),
+        ("kcli groups rewind --journal", "the rewinds that can be undone"),
+    ),
+)
+@click.argument("names", nargs=-1, metavar="GROUP…")
+@click.option(
+    "--to",
+    metavar="SPEC",
+    help="earliest, latest, current, an offset, +N or -N from the commit, a time (@-1h, 2026-11-21T10:00Z)",
+)
+@click.option("--to-group", metavar="GROUP", help="to what another group has committed")
+@click.option("--from-file", metavar="FILE", help="to the offsets of a csv: [group,]topic,partition,offset")
+@click.option(
+    "--topic",
+    "topics",
+    multiple=True,
+    metavar="T[:0,2-4]",
+    help="only this topic, or some partitions; repeatable",
+)
+@click.option(
+    "--exclude-topic", "excluded", multiple=True, metavar="T", help="all but this topic; repeatable"
+)
+@click.option("--all-topics", is_flag=True, help="all topics of which the group has committed offsets")
+@click.option(
+    "--wait",
+    cls=AttachedOption,
+    bare=FOR_EVER,
+    metavar="[=DUR]",
+    help="wait until its members have gone, then go on",
+)
+@click.option(
+    "--undo",
+    cls=AttachedOption,
+    bare=NEWEST,
+    metavar="[=ID]",
+    help="take back the newest rewind of the group, or ID",
+)
+@click.option("--journal", is_flag=True, help="list the rewinds of this cluster that were made from here")
+@click.option(
+    "--export", is_flag=True, help="print the plan as Kafka's csv; without --execute change nothing"
+)
+@click.option("--to-earliest", is_flag=True, help="Kafka's spelling of --to earliest")
+@click.option("--to-latest", is_flag=True, help="Kafka's spelling of --to latest")
+@click.option("--to-current", is_flag=True, help="Kafka's spelling of --to current")
+@click.option("--to-offset", type=click.IntRange(0), metavar="N", help="Kafka's spelling of --to N")
+@click.option(
+    "--to-datetime", type=DATETIME, metavar="DT", help="like --to, as Kafka: UTC where there is no zone"
+)
+@click.option("--by-duration", type=DURATION, metavar="DUR", help="Kafka's spelling of --to @-DUR")
+@click.option("--shift-by", type=int, metavar="N", help="Kafka's spelling of --to +N or -N")
+@click.option("--reset-offsets", is_flag=True, hidden=True)
+@click.option("--execute", is_flag=True, help="Kafka's spelling of --yes")
+@pass_invocation
+def rewind(inv: Invocation, /, names: tuple[str, ...], **flags: Any) -> int:
+    """Move the committed offsets of groups back, or forth.
+
+    Shows a plan first: old and new offset of every partition, and how much will be read again or skipped. What was
+    committed before is kept in a journal, for --undo. Afterwards every partition is read back.
+
+    The group must have no members: they go on from positions of their own and would commit these. Needs --topic or
+    --all-topics unless the group has commits on one topic only, or a file or another group says which partitions.
+    """
+    if flags["journal"]:
+        return _list_journals(inv, names, flags)
+    if flags["execute"]:
+        inv.yes = True
+    names = unique(names)
+    if not names:
+        raise usage(
+            "groups rewind: no GROUP given",
+            why="a rewind is of a group",
+            do="`kcli groups list` shows them; --journal lists the rewinds made from here",
+        )
+    return _Run(inv, names, flags).run()
+
+
+class _Run:
+    """One command: wait, look, show, ask, do, tell."""
+
+    def __init__(self, inv: Invocation, names: Sequence[str], flags: dict[str, Any]) -> None:
+        from kcli.commands.groups import _rewind_target
+
+        self.inv, self.names, self.flags = inv, names, flags
+        self.by = _rewind_target.chosen(flags)
+        self.scope = _scope(flags)
+        self.patience = _patience(flags["wait"])
+        self.cluster = ""
+        self._asked = self._before_contact()
+
+    def run(self) -> int:
+        """The exit status."""
+        from kcli.core.clock import wall_ms
+        from kcli.flows.rewind.journal import Journals
+        from kcli.flows.rewind.survey import survey
+
+        with open_admin(self.inv) as admin:
+            self.cluster = connect(self.inv, admin)
+            journals = Journals(self.cluster)
+            asked = self._asked or self._with_cluster(admin, journals)
+            if self.flags["wait"] is not None and not self.inv.dry_run:
+                _wait_until_empty(self.inv, admin, list(asked.targets), self.patience)
+            plan, failures = survey(admin, self.cluster, asked, wall_ms(), self._spans())
+            return self._settle(admin, plan, failures, journals)
+
+    def _settle(
+        self, admin: Admin, plan: RewindPlan, failures: Sequence[KcliError], journals: Journals
+    ) -> int:
+        from kcli.commands.groups import _rewind_text as text
+
+        inv = self.inv
+        if self.flags["export"]:
+            _export(inv, plan)
+        looks = inv.dry_run or (self.flags["export"] and not inv.yes) or not plan.possible
+        if looks and not self.flags["export"]:
+            self._show(plan)
+        for error in (*failures, *(group.refusal for group in plan.groups if group.refusal)):
+            inv.failed(error)
+        if looks:
+            return inv.finish(done=plan.possible, also=_refusals(plan))
+        inv.confirm(text.plan_text(plan, self._where()), text.question(plan))
+        return self._execute(admin, plan, journals)
+
+    def _execute(self, admin: Admin, plan: RewindPlan, journals: Journals) -> int:
+        from kcli.commands.groups import _rewind_text as text
+        from kcli.flows.rewind.execute import execute
+
+        begun: list[GroupPlan] = []
+        try:
+            reports = execute(admin, plan, journals, written=begun.append)
+        except BaseException:  # Ctrl-C, too: nobody knows then what was set
+            for group in begun:
+                self.inv.talk.warn(f"offsets may have been set; undo with: {text.undo_command(group)}")
+            raise
+        if not self.flags["export"]:
+            self._print(reports)
+        done = False
+        for report in reports:
+            done = done or report.count("verified") > 0
+            _tell_errors(self.inv, report)
+            if report.error is None:
+                self.inv.talk.note(text.done_text(report))
+        return self.inv.finish(done=done, also=_refusals(plan))
+
+    # what is asked
+
+    def _before_contact(self) -> Asked | None:
+        """None where the cluster or the journal has to be asked."""
+        from kcli.commands.groups import _rewind_target as target
+        from kcli.flows.rewind.survey import Asked
+
+        if self.by in ("to_group", "undo"):
+            return None
+        if self.by == "from_file":
+            path = self.flags["from_file"]
+            return Asked(target.file_targets(path, self.names), f"the offsets in {path}", self.scope)
+        terminal = target.has_terminal(self.inv)
+        one, words = target.simple_target(self.by, self.flags[self.by], terminal=terminal)
+        return Asked(dict.fromkeys(self.names, one), words, self.scope)
+
+    def _with_cluster(self, admin: Admin, journals: Journals) -> Asked:
+        from kcli.commands.groups import _rewind_target as target
+        from kcli.flows.rewind.survey import Asked
+
+        if self.by == "to_group":
+            other = self.flags["to_group"]
+            return Asked(
+                dict.fromkeys(self.names, target.group_target(admin, other)),
+                f"what group {other} has committed",
+                self.scope,
+            )
+        return _undo(journals, self.names, self.flags["undo"], self.scope)
+
+    # what is shown
+
+    def _show(self, plan: RewindPlan) -> None:
+        """The plan alone: on stdout of a dry run, as rows for programs; else on stderr."""
+        from kcli.commands.groups import _rewind_rows as rows
+        from kcli.commands.groups import _rewind_text as text
+
+        inv = self.inv
+        if not plan.groups:
+            return
+        if not inv.dry_run:
+            inv.talk.plain(text.plan_text(plan, self._where()))
+        elif inv.out.kind in (*STRUCTURED, "name"):
+            with inv.out.rows(
+                "RewindPlan", "RewindPlanItem", rows.PLAN, cluster=self.cluster, warnings=inv.talk.warnings
+            ) as printed:
+                for row in rows.plan_rows(plan):
+                    printed.add(row)
+        else:
+            inv.out.text(text.plan_text(plan, self._where()) + "\n")
+            inv.out.flush()
+
+    def _print(self, reports: Sequence[GroupReport]) -> None:
+        from kcli.commands.groups import _rewind_rows as rows
+
+        inv = self.inv
+        with inv.out.rows(
+            "RewindReport", "RewindReportItem", rows.REPORT, cluster=self.cluster, warnings=inv.talk.warnings
+        ) as printed:
+            for report in reports:
+                for row in rows.report_rows(report):
+                    printed.add(row)
+
+    def _where(self) -> str:
+        brokers = str(self.inv.resolved.values["bootstrap_servers"])
+        first, comma, _ = brokers.partition(",")
+        return first + (",…" if comma else "")
+
+    def _spans(self) -> Spans:
+        """Reads the times of records; the consumer is made when there is something to be read."""
+
+        def read(ranges: Any) -> Any:
+            from kcli.core.consumer.consumer import Consumer
+            from kcli.core.options import ConsumerOptions
+            from kcli.flows.rewind.spans import time_spans
+
+            options = self.inv.client_options(
+                ConsumerOptions,
+                isolation_level="read_uncommitted",
+                max_partition_fetch_bytes=1 << 16,
+                fetch_max_wait_ms=100,
+            )
+            with Consumer(options, hooks=self.inv.hooks) as consumer:
+                return time_spans(consumer, ranges)
+
+        return read
+
+
+def _scope(flags: dict[str, Any]) -> Any:
+    from kcli.flows.rewind.scope import Scope, parse_topics
+
+    try:
+        topics = parse_topics(flags["topics"])
+    except ValueError as error:
+        raise usage(
+            "groups rewind: --topic is not understood", why=str(error), do="as in --topic orders:0,2-4"
+        ) from None
+    if topics and flags["all_topics"]:
+        raise usage(
+            "groups rewind: --topic and --all-topics exclude one another",
+            why="nothing was done",
+            do="give one of them",
+        )
+    return Scope(
+        topics, frozenset(flags["excluded"]), flags["all_topics"] or bool(flags["excluded"] and not topics)
+    )
+
+
+def _patience(wait: str | None) -> float | None:
+    """Seconds; None: without end."""
+    if wait is None or wait == FOR_EVER:
+        return None
+    seconds: float = DURATION.convert(wait, None, click.get_current_context())
+    return seconds
+
+
+def _undo(journals: Journals, names: Sequence[str], wanted: str, scope: Any) -> Asked:
+    from kcli.flows.rewind.survey import Asked
+    from kcli.flows.rewind.targets import Target
+
+    found = [journals.of(name, wanted or None) for name in names]
+    return Asked(
+        {one.group: Target("given", offsets=one.before, exact=True) for one in found},
+        f"what was committed before {', '.join(one.id for one in found)}",
+        scope,
+        undoes={one.group: one.id for one in found},
+    )
+
+
+def _wait_until_empty(inv: Invocation, admin: Admin, names: Sequence[str], patience: float | None) -> None:
+    """Returns when no group has members, or ``patience`` seconds have passed: the plan says what is left then."""
+    import time
+
+    from kcli.core.admin.group_description import GroupDescription
+    from kcli.core.clock import monotonic
+    from kcli.flows.rewind.plan import not_possible
+
+    deadline = None if patience is None else monotonic() + patience
+    said = False
+    while True:
+        told = [one for one in admin.describe_groups(names).values() if isinstance(one, GroupDescription)]
+        live = [one for one in told if one.members and not_possible(one) is not None]
+        if not live or (deadline is not None and monotonic() >= deadline):
+            return
+        if not said:
+            said = True
+            inv.talk.note(f"waiting until {', '.join(one.group_id for one in live)} has no members …")
+        left = LOOK_EVERY if deadline is None else min(LOOK_EVERY, max(0.0, deadline - monotonic()))
+        time.sleep(left)
+
+
+def _refusals(plan: RewindPlan) -> tuple[int, ...]:
+    """7 where nothing can be done, 6 where some partitions are left out."""
+    refused = [item for group in plan.groups for item in group.refused]
+    if not refused:
+        return ()
+    return (6,) if plan.possible else (7,)
+
+
+def _export(inv: Invocation, plan: RewindPlan) -> None:
+    from kcli.flows.rewind.kafka_csv import csv_lines
+
+    rows = [
+        (group.group, item.where, item.new.offset)
+        for group in plan.groups
+        for item in group.items
+        if item.new is not None
+    ]
+    inv.out.text(csv_lines(rows, with_group=len(plan.groups) > 1))
+    inv.out.flush()
+
+
+def _tell_errors(inv: Invocation, report: GroupReport) -> None:
+    """One error for each reason, however many partitions it is about."""
+    from kcli.core.errors import PartlyFailedError
+    from kcli.flows.rewind.plan import NotPossibleError
+
+    if report.error is not None:
+        if report.plan.refusal is None:  # what forbade the plan was told with it
+            inv.failed(report.error)
+        return
+    by_reason: dict[str, list[KcliError]] = {}
+    for outcome in report.outcomes:
+        if outcome.status == "failed" and outcome.error is not None:
+            by_reason.setdefault(outcome.error.why or outcome.error.what, []).append(outcome.error)
+    for errors in by_reason.values():
+        first = errors[0]
+        if len(errors) == 1:
+            inv.failed(first)
+        else:
+            inv.failed(
+                PartlyFailedError(f"{len(errors)} partitions of group {report.plan.group} failed", first)
+            )
+    lost = [outcome for outcome in report.outcomes if outcome.status == "overwritten"]
+    if lost:
+        found = lost[0].found
+        inv.failed(
+            NotPossibleError(
+                f"{len(lost)} of {len(report.outcomes)} partitions of group {report.plan.group} were overwritten",
+                why=f"somebody else has set {lost[0].item.where} to {'no commit' if found is None else found.offset}",
+                do="find out who commits for this group, and rewind again",
+            )
+        )
+
+
+def _list_journals(inv: Invocation, names: Sequence[str], flags: dict[str, Any]) -> int:
+    from kcli.commands.groups import _rewind_rows as rows
+    from kcli.commands.groups import _rewind_target as target
+    from kcli.flows.rewind.journal import Journals
+
+    if any(flags[name] not in (None, False) for name in target.FLAGS):
+        raise usage(
+            "groups rewind: --journal only lists",
+            why="nothing was done",
+            do="leave out the target, or --journal",
+        )
+    with open_admin(inv) as admin:
+        cluster = connect(inv, admin)
+    found, broken = Journals(cluster).listed()
+    for path in broken:
+        inv.talk.warn(f"{path} is no journal of this cluster")
+    with inv.out.rows(
+        "RewindJournalList", "RewindJournal", rows.JOURNALS, cluster=cluster, warnings=inv.talk.warnings
+    ) as printed:
+        for journal in found:
+            if not names or journal.group in names:
+                printed.add(rows.journal_row(journal))
+    return inv.finish(done=True)

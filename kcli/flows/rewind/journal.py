@@ -1,0 +1,175 @@
+"""The journal of rewinds: what was committed before, on the disk before the first commit, so that it can be undone.
+
+One file for each group and rewind: ``$XDG_STATE_HOME/kcli/rewind/<cluster id>/<UTC stamp>-<6 hex>.json``.
+"""
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from urllib.parse import quote
+
+import msgspec
+
+from kcli.core.errors import ConfigError, KcliError, NotFoundError
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.atomic_file import replace_file, sync_folder
+from kcli.flows.file_lock import file_lock
+from kcli.flows.rewind.plan import GroupPlan
+from kcli.flows.xdg import state_home
+
+KIND = "RewindJournal"
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One partition before and after; None is no commit."""
+
+    topic: str
+    partition: int
+    committed: int | None
+    metadata: str
+    leader_epoch: int
+    new: int | None
+
+
+class Journal(msgspec.Struct, frozen=True):
+    """One rewind of one group. ``at`` is in ms since the epoch, ``to`` says the target in words."""
+
+    kind: str
+    id: str
+    at: int
+    cluster: str
+    group: str
+    to: str
+    partitions: tuple[Row, ...]
+    undoes: str | None = None
+
+    @property
+    def before(self) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """What was committed, None where nothing was."""
+        return {
+            TopicPartition(row.topic, row.partition): None
+            if row.committed is None
+            else OffsetAndMetadata(row.committed, row.metadata, row.leader_epoch)
+            for row in self.partitions
+        }
+
+
+class JournalError(KcliError):
+    """A journal cannot be read or written; nothing was committed."""
+
+
+class Journals:
+    """Those of one cluster."""
+
+    def __init__(self, cluster: str, root: Path | None = None) -> None:
+        self.cluster = cluster
+        self.folder = (root or state_home() / "rewind") / (
+            quote(cluster, safe="").replace(".", "%2E") or "unnamed"
+        )
+
+    def write(self, plan: GroupPlan, now_ms: int) -> Path:
+        """The file is on the disk, with its name, when this returns; JournalError when it cannot be."""
+        journal = Journal(
+            KIND, plan.id, now_ms, self.cluster, plan.group, plan.to, tuple(_rows(plan)), plan.undoes
+        )
+        path = self.folder / f"{plan.id}.json"
+        try:
+            self._make_folder()
+            replace_file(str(path), msgspec.json.format(msgspec.json.encode(journal), indent=1) + b"\n")
+        except OSError as error:
+            raise JournalError(
+                f"cannot write the journal {path}",
+                why=(error.strerror or str(error)).lower(),
+                do="nothing was committed; make room, or set XDG_STATE_HOME to another place",
+            ) from None
+        return path
+
+    def remove(self, journal_id: str) -> None:
+        """For a rewind that has changed nothing."""
+        with contextlib.suppress(OSError):
+            (self.folder / f"{journal_id}.json").unlink()
+
+    def listed(self) -> tuple[list[Journal], list[str]]:
+        """All, oldest first, and the names of files that are none."""
+        found, broken = [], []
+        for path in sorted(self.folder.glob("*.json")):
+            try:
+                journal = msgspec.json.decode(path.read_bytes(), type=Journal)
+            except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+                broken.append(str(path))
+                continue
+            if journal.kind == KIND and journal.cluster == self.cluster:
+                found.append(journal)
+            else:
+                broken.append(str(path))
+        return sorted(found, key=lambda one: (one.at, one.id)), broken
+
+    def of(self, group: str, journal_id: str | None = None) -> Journal:
+        """The newest of the group, or the one with that id; NotFoundError when there is none."""
+        listed, _broken = self.listed()
+        own = [one for one in listed if one.group == group]
+        if journal_id is not None:
+            chosen = [one for one in listed if one.id == journal_id]
+            if chosen and chosen[0].group != group:
+                raise ConfigError(
+                    f"journal {journal_id} is not of group {group}",
+                    why=f"it is of group {chosen[0].group}",
+                    do=f"kcli groups rewind {chosen[0].group} --undo={journal_id}",
+                )
+            own = chosen
+        if not own:
+            raise NotFoundError(
+                f"there is no journal {journal_id}"
+                if journal_id
+                else f"no rewind of group {group} is in the journal",
+                why=f"looked for in {self.folder}",
+                do="`kcli groups rewind --journal` lists what there is for this cluster",
+            )
+        return own[-1]
+
+    @contextmanager
+    def locked(self, groups: list[str]) -> Iterator[None]:
+        """Keeps other rewinds of these groups off, on this machine; LockedError (7) when there is one."""
+        self._make_folder()
+        with ExitStack() as held:
+            for group in sorted(groups):
+                path = (
+                    self.folder / f"{sha256(group.encode('utf-8', 'surrogateescape')).hexdigest()[:32]}.lock"
+                )
+                held.enter_context(file_lock(path, timeout=0, doing=f"rewinding group {group}"))
+            yield
+
+    def _make_folder(self) -> None:
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.chmod(self.folder, 0o700)
+            sync_folder(str(self.folder.parent))
+        except OSError as error:
+            raise JournalError(
+                f"cannot make the folder {self.folder}",
+                why=(error.strerror or str(error)).lower(),
+                do="set XDG_STATE_HOME to a place that can be written",
+            ) from None
+
+
+def new_id(now_ms: int) -> str:
+    """``20261121-091403-3fa9c1``: UTC, and something that no other rewind of that second has."""
+    return f"{datetime.fromtimestamp(now_ms // 1000, UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
+
+
+def _rows(plan: GroupPlan) -> Iterator[Row]:
+    for item in plan.todo:
+        old = item.committed
+        yield Row(
+            item.where.topic,
+            item.where.partition,
+            None if old is None else old.offset,
+            "" if old is None else old.metadata,
+            -1 if old is None else old.leader_epoch,
+            None if item.new is None else item.new.offset,
+        )

@@ -1,0 +1,154 @@
+"""The plan of a rewind: one object for dry run, prompt, execution and verification. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from kcli.core.admin.group_description import GroupDescription, MemberDescription
+from kcli.core.errors import KcliError
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.rewind.targets import Seen, Target, find
+
+EMPTY_STATES = ("Empty", "Dead")
+CONSUMERS = ("", "consumer")
+
+
+@dataclass(frozen=True, slots=True)
+class RewindItem:
+    """One partition. ``new`` None: its commit is to be deleted, or ``refusal`` says why nothing is done.
+
+    ``records``: how many will be read again or skipped, at most: offsets between the two within the log, of which
+    compaction, markers and aborted transactions may have taken some. None where the old place is not known.
+    ``span_ms``: the time between the first and the last of them, None where it is not known.
+    """
+
+    where: TopicPartition
+    committed: OffsetAndMetadata | None
+    new: OffsetAndMetadata | None
+    note: str = ""
+    records: int | None = None
+    low: int = 0
+    """Where the records begin; ``low + records`` is where they end."""
+    span_ms: int | None = None
+    refusal: KcliError | None = None
+
+    @property
+    def change(self) -> int | None:
+        """In offsets; negative is back. None without an old or a new commit."""
+        if self.committed is None or self.new is None:
+            return None
+        return self.new.offset - self.committed.offset
+
+    @property
+    def action(self) -> str:
+        """``commit``, ``delete``, ``keep`` (there is no commit, and there shall be none) or ``refused``."""
+        if self.refusal is not None:
+            return "refused"
+        if self.new is not None:
+            return "commit"
+        return "keep" if self.committed is None else "delete"
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPlan:
+    """One group. ``refusal``: why nothing of it can be done now; ``id`` names its journal.
+
+    ``to`` says the target in words. ``untouched`` counts the group's other topics. ``undoes``: the journal whose
+    offsets it puts back.
+    """
+
+    group: str
+    id: str
+    to: str
+    state: str
+    items: tuple[RewindItem, ...]
+    members: tuple[MemberDescription, ...] = ()
+    untouched: int = 0
+    undoes: str | None = None
+    counts_offsets: bool = False
+    refusal: KcliError | None = None
+
+    @property
+    def todo(self) -> list[RewindItem]:
+        """The items that can be done."""
+        return [item for item in self.items if item.refusal is None] if self.refusal is None else []
+
+    @property
+    def refused(self) -> list[RewindItem]:
+        """Those that cannot, of a group that can."""
+        return [item for item in self.items if item.refusal is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class RewindPlan:
+    """What is going to be done, in the order in which it will be."""
+
+    cluster: str
+    groups: tuple[GroupPlan, ...]
+
+    @property
+    def possible(self) -> bool:
+        """Whether anything of it can be done."""
+        return any(group.todo for group in self.groups)
+
+
+class NotPossibleError(KcliError):
+    """The state of the group forbids a rewind."""
+
+    exit_code = 7
+
+
+def plan_item(where: TopicPartition, target: Target, seen: Seen) -> RewindItem:
+    """What is going to happen to one partition."""
+    try:
+        found = find(target, where, seen)
+    except KcliError as error:
+        return refused_item(where, error, seen.committed)
+    item = RewindItem(where, seen.committed, found.new, found.note)
+    if item.change is None or seen.committed is None or found.new is None:
+        return item
+    low, high = sorted((seen.committed.offset, found.new.offset))
+    low, high = max(low, seen.start.offset), min(high, max(seen.end.offset, found.new.offset))
+    return replace(item, records=max(0, high - low), low=low)
+
+
+def refused_item(
+    where: TopicPartition, error: KcliError, committed: OffsetAndMetadata | None = None
+) -> RewindItem:
+    """A partition that is left as it is."""
+    why = error.why or error.what.removeprefix(f"{where}: ")
+    return RewindItem(where, committed, None, f"refused: {why}", refusal=error)
+
+
+def with_spans(items: Sequence[RewindItem], spans: Mapping[TopicPartition, int]) -> tuple[RewindItem, ...]:
+    """The items with what is known of the time between their ends."""
+    return tuple(replace(item, span_ms=0 if item.records == 0 else spans.get(item.where)) for item in items)
+
+
+def not_possible(group: GroupDescription) -> KcliError | None:
+    """Why the offsets of a group cannot be set by who is no member of it; None: they can."""
+    if group.protocol_type not in CONSUMERS:
+        return NotPossibleError(
+            f"group {group.group_id} cannot be rewound",
+            why=f"it is no group of consumers, its protocol is {group.protocol_type!r}",
+            do="change its offsets with its own tools (Kafka Connect: its REST interface)"
+            if group.protocol_type == "connect"
+            else "",
+        )
+    if group.state in EMPTY_STATES and not group.members:
+        return None
+    if not group.members:
+        return NotPossibleError(
+            f"group {group.group_id} is {group.state}", why="members are just coming or going", do="try again"
+        )
+    return NotPossibleError(
+        f"group {group.group_id} has members ({len(group.members)}), it is {group.state}",
+        why=f"they go on from positions of their own, and would commit these: {_listed(group.members)}",
+        do="stop them and try again, or wait for their end with --wait",
+    )
+
+
+def _listed(members: Sequence[MemberDescription]) -> str:
+    shown = [
+        f"{m.client_id or m.member_id} at {m.client_host.lstrip('/') or 'unknown'}" for m in members[:10]
+    ]
+    return ", ".join(shown) + (f" and {len(members) - 10} more" if len(members) > 10 else "")

@@ -1,0 +1,111 @@
+"""Which topics and partitions of a group are rewound: ``--topic``, ``--exclude-topic``, ``--all-topics``. Pure."""
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from kcli.core.errors import ConfigError
+from kcli.core.types import TopicPartition
+
+Numbers = frozenset[int] | None
+"""Partitions of a topic; None: all there are."""
+
+_MOST = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """``topics``: those that were named, with their partitions. ``excluded`` wins over all."""
+
+    topics: Mapping[str, Numbers] = field(default_factory=dict)
+    excluded: frozenset[str] = frozenset()
+    all_topics: bool = False
+
+    def names(
+        self, group: str, committed: Collection[TopicPartition], given: Collection[TopicPartition]
+    ) -> list[str]:
+        """The topics to be looked at. ``given``: partitions for which a file, another group or a journal has offsets.
+
+        ConfigError where the group has commits on several topics and nobody said which are meant.
+        """
+        if given:
+            named = _topics(where for where in given if self.wants(where))
+        elif self.topics:
+            named = list(self.topics)
+        else:
+            named = _topics(committed)
+            if not self.all_topics and len(set(named) - self.excluded) != 1:
+                raise _unclear(group, named)
+        return [name for name in named if name not in self.excluded]
+
+    def wants(self, where: TopicPartition) -> bool:
+        """Whether a partition is within what was named."""
+        if where.topic in self.excluded:
+            return False
+        if not self.topics:
+            return True
+        numbers = self.topics.get(where.topic, frozenset())
+        return numbers is None or where.partition in numbers
+
+    def places(
+        self,
+        topic: str,
+        present: Iterable[int],
+        committed: Collection[TopicPartition],
+        *,
+        given: Collection[TopicPartition] = (),
+        committed_only: bool = False,
+    ) -> list[TopicPartition]:
+        """The partitions of one topic, in order; also named ones that the topic does not have.
+
+        ``committed_only`` leaves out those without a commit unless they were named.
+        """
+        if given:
+            return sorted(where for where in given if where.topic == topic and self.wants(where))
+        numbers = self.topics.get(topic)
+        places = [TopicPartition(topic, n) for n in sorted(present if numbers is None else numbers)]
+        named = topic in self.topics
+        return [where for where in places if named or not committed_only or where in committed]
+
+
+def parse_topics(words: Iterable[str]) -> dict[str, Numbers]:
+    """``T`` or ``T:0,2-4``; a topic that is named twice has the partitions of both. ValueError says what is wrong."""
+    found: dict[str, Numbers] = {}
+    for word in words:
+        topic, colon, text = word.partition(":")
+        if not topic:
+            raise ValueError(f"{word!r} names no topic: orders, or orders:0,2-4")
+        numbers = _numbers(text, word) if colon else None
+        before = found.get(topic, frozenset())
+        found[topic] = None if numbers is None or before is None else before | numbers
+    return found
+
+
+def _numbers(text: str, word: str) -> frozenset[int]:
+    numbers: set[int] = set()
+    for part in text.split(","):
+        match = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", part.strip())
+        low, high = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if high < low or high - low > _MOST:
+            raise ValueError(f"{word!r} is not a topic with partitions: orders:0,2-4")
+        numbers.update(range(low, high + 1))
+    return frozenset(numbers)
+
+
+def _topics(places: Iterable[TopicPartition]) -> list[str]:
+    return sorted({where.topic for where in places})
+
+
+def _unclear(group: str, named: list[str]) -> ConfigError:
+    if not named:
+        return ConfigError(
+            f"group {group} has committed nothing",
+            why="so nobody knows what it reads",
+            do="name it with --topic",
+        )
+    shown = ", ".join(named[:5]) + (", …" if len(named) > 5 else "")
+    return ConfigError(
+        f"which topics of group {group} are meant is not clear",
+        why=f"it has committed offsets of {len(named)}: {shown}",
+        do="name some with --topic, or all with --all-topics",
+    )

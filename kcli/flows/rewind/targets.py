@@ -1,0 +1,139 @@
+"""Where a partition's committed offset is to go, and what that is in one partition. Pure.
+
+``find`` decides for one partition from what was seen of it. What cannot be computed is a KcliError in its place: that
+partition is refused, the others are done.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from kcli.core.cluster.offsets import OffsetInfo
+from kcli.core.errors import KcliError
+from kcli.core.positions import OffsetSpec
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+
+NO_RECORD = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """``kind``: ``earliest``, ``latest``, ``current``, ``offset`` (``value``), ``shift`` (``value`` from the commit),
+    ``time`` (``value`` in ms since the epoch), ``given``.
+
+    ``given`` takes ``offsets``, those of another group or of a file; with ``exact`` they are put back as they stand,
+    with metadata and leader epochs and whatever the log's bounds are, None meaning no commit (an undo).
+    """
+
+    kind: str
+    value: int = 0
+    offsets: Mapping[TopicPartition, OffsetAndMetadata | None] = field(default_factory=dict)
+    exact: bool = False
+
+    @property
+    def is_relative(self) -> bool:
+        """Whether it means nothing where nothing is committed."""
+        return self.kind in ("current", "shift")
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What is known of one partition. ``at_time``: the first record that is not older, for a target in time."""
+
+    committed: OffsetAndMetadata | None
+    start: OffsetInfo
+    end: OffsetInfo
+    at_time: OffsetInfo | None = None
+
+
+class Found(NamedTuple):
+    """``new`` None: the commit is deleted."""
+
+    new: OffsetAndMetadata | None
+    note: str
+
+
+class TargetError(KcliError):
+    """The target of a partition cannot be computed."""
+
+    exit_code = 7
+
+
+def target_of(spec: OffsetSpec) -> Target:
+    """What ``--to`` says: ``+N`` and ``-N`` are from the commit here, not from the ends of the log."""
+    if spec.kind == "from_start":
+        return Target("shift", spec.value)
+    if spec.kind == "from_end":
+        return Target("shift", -spec.value)
+    kinds = {"stored": "current", "timestamp": "time"}
+    return Target(kinds.get(spec.kind, spec.kind), spec.value)
+
+
+def find(target: Target, where: TopicPartition, seen: Seen) -> Found:
+    """The new commit of one partition; TargetError when there is none. The old commit's metadata is kept."""
+    if target.exact:
+        return _exactly(target, where, seen)
+    metadata = seen.committed.metadata if seen.committed is not None else ""
+    offset, epoch, note = _place(target, where, seen)
+    clamped = min(max(offset, seen.start.offset), max(seen.end.offset, _known(seen.at_time)))
+    if clamped != offset:
+        edge = seen.start if offset < clamped else seen.end
+        offset, epoch = edge.offset, edge.leader_epoch
+        note = _joined(note, f"clamped to log {'start' if edge is seen.start else 'end'}")
+    if seen.committed is None:
+        note = _joined(note, "no commit before")
+    elif offset == seen.committed.offset:
+        epoch = seen.committed.leader_epoch
+    return Found(OffsetAndMetadata(offset, metadata, epoch), note)
+
+
+def _place(target: Target, where: TopicPartition, seen: Seen) -> tuple[int, int, str]:
+    """(offset, leader epoch, note), not yet held against the bounds of the log."""
+    if target.kind == "earliest":
+        return seen.start.offset, seen.start.leader_epoch, ""
+    if target.kind == "latest":
+        return seen.end.offset, seen.end.leader_epoch, ""
+    if target.kind == "offset":
+        return target.value, -1, ""
+    if target.kind == "time":
+        return _at_time(where, seen)
+    if target.kind == "given":
+        given = target.offsets.get(where)
+        if given is None:
+            raise TargetError(f"{where}: no offset is given for it", do="leave it out with --topic")
+        return given.offset, given.leader_epoch, ""
+    if seen.committed is None:
+        raise TargetError(f"{where}: nothing is committed to go from", do="name a place or a time with --to")
+    return seen.committed.offset + (target.value if target.kind == "shift" else 0), -1, ""
+
+
+def _at_time(where: TopicPartition, seen: Seen) -> tuple[int, int, str]:
+    if seen.at_time is None:
+        raise TargetError(f"{where}: the offset at that time is not known")
+    if seen.at_time.offset != NO_RECORD:
+        return seen.at_time.offset, seen.at_time.leader_epoch, ""
+    end = seen.end
+    stays = seen.committed is not None and seen.committed.offset == end.offset
+    return end.offset, end.leader_epoch, f"no record since; {'stays at end' if stays else 'goes to end'}"
+
+
+def _exactly(target: Target, where: TopicPartition, seen: Seen) -> Found:
+    if where not in target.offsets:
+        raise TargetError(f"{where}: the journal does not have it")
+    before = target.offsets[where]
+    if before is None:
+        return Found(None, "had no commit" if seen.committed is None else "commit deleted: there was none")
+    note = ""
+    if before.offset < seen.start.offset:
+        note = "before log start"
+    elif before.offset > seen.end.offset:
+        note = "behind log end"
+    return Found(before, note)
+
+
+def _known(info: OffsetInfo | None) -> int:
+    return info.offset if info is not None else NO_RECORD
+
+
+def _joined(note: str, more: str) -> str:
+    return f"{note}; {more}" if note else more

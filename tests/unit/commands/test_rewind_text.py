@@ -1,0 +1,116 @@
+"""The plan of a rewind as it is printed: the shape that the contract shows."""
+
+from datetime import timedelta, timezone
+
+import pytest
+
+from kcli.commands.groups._rewind_text import (
+    instant_text,
+    number_text,
+    plan_text,
+    time_span_text,
+    undo_command,
+)
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.rewind.plan import GroupPlan, NotPossibleError, RewindItem, RewindPlan
+from kcli.flows.rewind.targets import TargetError
+
+BERLIN = timezone(timedelta(hours=1))
+NOW = 1_795_252_443_000  # 2026-11-21T09:14:03Z
+
+
+def item(
+    number: int, old: int | None, new: int | None, note: str = "", span: int | None = None
+) -> RewindItem:
+    committed = None if old is None else OffsetAndMetadata(old)
+    goes = None if new is None else OffsetAndMetadata(new)
+    records = None if old is None or new is None else abs(new - old)
+    return RewindItem(TopicPartition("orders", number), committed, goes, note, records, 0, span)
+
+
+def plan(*items: RewindItem, **more: object) -> GroupPlan:
+    settings: dict[str, object] = {"untouched": 2, **more}
+    return GroupPlan("billing", "20261121-091403-3fa9c1", "x", "Empty", items, **settings)  # type: ignore[arg-type]
+
+
+def lines(group: GroupPlan) -> list[str]:
+    return plan_text(RewindPlan("Qx3", (group,)), "prod").splitlines()
+
+
+def test_as_in_the_contract() -> None:
+    assert lines(
+        plan(
+            item(0, 1_204_331, 1_190_002, span=18_720_000),
+            item(1, 998_120, 998_120, "no record since; stays at end", span=0),
+            item(2, 1_101_777, 1_088_400, "clamped to log start", span=1_000),
+        )
+    ) == [
+        "Rewind group billing on prod (cluster Qx3)",
+        "  to: x",
+        "  TOPIC    PART   COMMITTED  →        NEW    CHANGE   RECORDS RE-READ   NOTE",
+        "  orders      0   1,204,331  →  1,190,002   −14,329   14,329",
+        "  orders      1     998,120  →    998,120         0        0            no record since; stays at end",
+        "  orders      2   1,101,777  →  1,088,400   −13,377   13,377            clamped to log start",
+        "  3 partitions, at most 27.7 k records will be read again (5 h 12 m of data). "
+        "Other topics of the group: untouched (2).",
+        "Group state: Empty. Undo afterwards with: kcli groups rewind billing --undo=20261121-091403-3fa9c1",
+    ]
+
+
+def test_ahead_and_both_ways() -> None:
+    ahead = lines(plan(item(0, 5, 9), untouched=0))
+    assert ahead[2].endswith("CHANGE   RECORDS SKIPPED   NOTE")
+    assert ahead[3].split()[5:] == ["+4", "4"]
+    assert ahead[4] == "  1 partition, at most 4 records will be skipped (how much time is unknown)."
+    both = lines(plan(item(0, 5, 9, span=1), item(1, 9, 5, span=2_000), untouched=0))
+    assert [line.split()[6:] for line in both[3:5]] == [["4", "skipped"], ["4", "re-read"]]
+    assert both[5] == (
+        "  2 partitions, at most 4 records will be read again (2 s of data), "
+        "at most 4 records will be skipped (less than 1 s of data)."
+    )
+
+
+def test_refused_deleted_and_without_a_commit() -> None:
+    refused = RewindItem(TopicPartition("orders", 7), None, None, "refused: no", refusal=TargetError("no"))
+    found = lines(
+        plan(item(0, 5, None, "commit deleted: there was none"), item(1, None, 5), refused, untouched=0)
+    )
+    assert [line.split()[2:6] for line in found[3:6]] == [
+        ["5", "→", "-", "-"],
+        ["-", "→", "5", "-"],
+        ["-", "→", "-", "-"],
+    ]
+    assert found[6] == "  2 partitions. The commits of 1 partition will be deleted. 1 partition refused."
+
+
+def test_a_plan_that_stays_counts_offsets_or_is_refused() -> None:
+    assert lines(plan(item(0, 5, 5), untouched=0))[4] == "  1 partition, all stay where they are."
+    counted = lines(plan(item(0, 5, 3, span=0), untouched=0, counts_offsets=True))
+    assert counted[4].endswith("The change counts offsets, not records.")
+    assert lines(plan(item(0, 5, 3), refusal=NotPossibleError("w", why="it has members")))[-1] == (
+        "Group state: Empty. Refused: it has members."
+    )
+
+
+@pytest.mark.parametrize(
+    ("ms", "ago", "text"),
+    [
+        (NOW - 3_600_000, True, "1 h before now = 2026-11-21T08:14:03Z (09:14:03 +01:00)"),
+        (NOW + 90_000, True, "1 m 30 s after now = 2026-11-21T09:15:33Z (10:15:33 +01:00)"),
+        (NOW + 50_157_007, False, "2026-11-21T23:10:00.007Z (2026-11-22 00:10:00 +01:00)"),
+        (1 << 62, False, "4611686018427387904 ms since the epoch, beyond all calendars"),
+    ],
+)
+def test_instants(ms: int, ago: bool, text: str) -> None:
+    assert instant_text(ms, NOW, BERLIN, ago=ago) == text
+
+
+def test_numbers_spans_and_names_that_need_quotes() -> None:
+    assert [number_text(n) for n in (0, 9_999, 10_000, 999_949, 999_950, 27_706_000, 10**13)] == [
+        "0", "9,999", "10.0 k", "999.9 k", "1.0 M", "27.7 M", "10.0 T",
+    ]  # fmt: skip
+    assert [time_span_text(ms) for ms in (0, 999, 1_000, 61_000, 3_600_000, 3_661_000, 90_000_000)] == [
+        "0 ms", "999 ms", "1 s", "1 m 1 s", "1 h", "1 h 1 m", "1 d 1 h",
+    ]  # fmt: skip
+    quoted = GroupPlan("a b", "1", "x", "Empty", ())
+    assert undo_command(quoted) == "kcli groups rewind 'a b' --undo=1"

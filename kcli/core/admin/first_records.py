@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.fanout import Items, by_leader
-from kcli.core.consumer.transactions import visible_batches
 from kcli.core.errors import CorruptRecordsError, KcliError, TimedOutError
 from kcli.core.protocol.messages.fetch import (
     FetchPartition,
@@ -19,6 +18,7 @@ from kcli.core.protocol.messages.fetch import (
 )
 from kcli.core.records.batch import split_batches
 from kcli.core.records.view import BatchView
+from kcli.core.records.visible import visible_batches
 from kcli.core.types import TopicPartition
 
 _LAST_BY_NAME = 12

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from kcli.core.consumer.transactions import is_abort_marker, visible_batches
 from kcli.core.records.batch import RecordBatch
 from kcli.core.records.builder import BatchBuilder
+from kcli.core.records.visible import is_abort_marker, visible_batches
 
 
 def batch(offset: int, producer: int = -1, *, count: int = 1, key: bytes | None = None) -> RecordBatch:

@@ -6,6 +6,15 @@ from kcli.commands._command import LazyGroup
 
 VERBS: dict[str, tuple[str, str]] = {
     "list": ("kcli.commands.groups.listing:list_groups", "list groups of all kinds"),
+    "delete": ("kcli.commands.groups.deleting:delete_groups", "delete groups with what they have committed"),
+    "delete-offsets": (
+        "kcli.commands.groups.deleting_offsets:delete_offsets",
+        "delete committed offsets of a group",
+    ),
+    "remove-members": (
+        "kcli.commands.groups.removing_members:remove_members",
+        "take members out of a group",
+    ),
 }
 
 

@@ -41,10 +41,14 @@ _kcli_command() {
         "kcli groups")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
-            children="list delete delete-offsets remove-members" ;;
+            children="list export delete delete-offsets remove-members" ;;
         "kcli groups list")
             names="--state --type --match --topic --sort -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--state --type --match --topic --sort -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children="" ;;
+        "kcli groups export")
+            names="--all --format --file --with-time -t --topic -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--format --file -t --topic -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
             children="" ;;
         "kcli groups delete")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -152,6 +156,12 @@ _kcli_value() {
         "kcli groups list -o" | "kcli groups list --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli groups list --color") reply="auto always never" ;;
         "kcli groups list --progress") reply="auto none bar json" ;;
+        "kcli groups export --format") reply="csv ndjson" ;;
+        "kcli groups export --file") files=1 ;;
+        "kcli groups export -F" | "kcli groups export --command-config") files=1 ;;
+        "kcli groups export -o" | "kcli groups export --output") reply="csv ndjson" ;;
+        "kcli groups export --color") reply="auto always never" ;;
+        "kcli groups export --progress") reply="auto none bar json" ;;
         "kcli groups delete -F" | "kcli groups delete --command-config") files=1 ;;
         "kcli groups delete -o" | "kcli groups delete --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli groups delete --color") reply="auto always never" ;;

@@ -17,6 +17,7 @@ from pathlib import Path
 import msgspec
 
 from kcli.core.errors import ConfigError
+from kcli.flows.atomic_file import replace_file
 from kcli.flows.failed_file import cannot_write
 from kcli.flows.file_lock import file_lock
 from kcli.flows.inputs.chunk import Place
@@ -91,23 +92,9 @@ class Checkpoint:
         document = _Document(
             KIND, self.run, self._identity, place.source, place.unit + 1, place.offset, place.crc, finished
         )
-        temporary = f"{self.path}.{os.getpid()}.tmp"
         try:
-            fd = os.open(
-                temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
-            )
-            try:
-                data = msgspec.json.encode(document) + b"\n"
-                while data:
-                    data = data[os.write(fd, data) :]
-                os.fsync(fd)
-            finally:
-                os.close(fd)
-            os.rename(temporary, self.path)
-            _sync_folder(self.path)
+            replace_file(self.path, msgspec.json.encode(document) + b"\n")
         except OSError as error:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
             raise cannot_write(self.path, error) from None
         self._saved = (place, finished)
 
@@ -143,13 +130,3 @@ def locked(path: str) -> Iterator[None]:
         with contextlib.suppress(OSError):
             beside.unlink()
         lock.__exit__(None, None, None)
-
-
-def _sync_folder(path: str) -> None:
-    """The new name is on the disk too, where the file system can say so."""
-    with contextlib.suppress(OSError):
-        fd = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)

@@ -6,6 +6,7 @@ from kcli.commands._command import LazyGroup
 
 VERBS: dict[str, tuple[str, str]] = {
     "list": ("kcli.commands.groups.listing:list_groups", "list groups of all kinds"),
+    "export": ("kcli.commands.groups.exporting:export_groups", "write committed offsets to a file"),
     "delete": ("kcli.commands.groups.deleting:delete_groups", "delete groups with what they have committed"),
     "delete-offsets": (
         "kcli.commands.groups.deleting_offsets:delete_offsets",

@@ -1,0 +1,33 @@
+"""Files that are there whole or not at all: written beside their place, synced, renamed, and the folder synced."""
+
+import contextlib
+import os
+
+
+def replace_file(path: str, data: bytes, *, mode: int = 0o600) -> None:
+    """``path`` holds ``data`` and is on the disk; OSError when not, and what was there before stays."""
+    temporary = f"{path}.{os.getpid()}.tmp"
+    try:
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, mode)
+        try:
+            while data:
+                data = data[os.write(fd, data) :]
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        os.rename(temporary, path)
+        sync_folder(os.path.dirname(os.path.abspath(path)))
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def sync_folder(path: str) -> None:
+    """The names in the folder are on the disk too, where the file system can say so."""
+    with contextlib.suppress(OSError):
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)

@@ -71,11 +71,10 @@ def export_groups(
     names, form = unique(names), _form(inv, form, timed=timed)
     _check_names(names, every=every)
     export = _exported(inv, None if every else names, scopes, with_topic_ids=form == "ndjson")
-    at_ms = wall_ms()
     offsets = _timed(inv, export.offsets) if timed else export.offsets
     if export.groups:
         several = every or len(names) > 1
-        _write(inv, _text(form, offsets, with_group=several, at_ms=at_ms), path)
+        _write(inv, _text(form, offsets, with_group=several), path)
         if path is not None:
             _tell(inv, offsets, path)
     return inv.finish(done=export.groups > 0)
@@ -127,7 +126,7 @@ def _exported(
 
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
-        export = export_offsets(admin, cluster, names, wanted, with_topic_ids=with_topic_ids)
+        export = export_offsets(admin, cluster, names, wanted, at_ms=wall_ms(), with_topic_ids=with_topic_ids)
     for error in export.errors:
         inv.failed(error)
     for name in export.empty if names is not None and not scopes else ():
@@ -168,14 +167,14 @@ def open_consumer(inv: Invocation) -> Consumer:
     return Consumer(inv.client_options(ConsumerOptions, **own), hooks=inv.hooks)
 
 
-def _text(form: str, offsets: Sequence[SavedOffset], *, with_group: bool, at_ms: int) -> str:
+def _text(form: str, offsets: Sequence[SavedOffset], *, with_group: bool) -> str:
     if form == "csv":
         from kcli.flows.transfer.formats.kafka_csv import csv_lines
 
         return csv_lines(offsets, with_group=with_group)
     from kcli.flows.transfer.formats.ndjson import ndjson_lines
 
-    return ndjson_lines(offsets, at_ms=at_ms)
+    return ndjson_lines(offsets)
 
 
 def _write(inv: Invocation, text: str, path: str | None) -> None:

@@ -32,12 +32,13 @@ def export_offsets(
     names: Sequence[str] | None,
     wanted: Callable[[TopicPartition], bool],
     *,
+    at_ms: int,
     with_topic_ids: bool,
 ) -> Export:
     """The commits of these groups (None: of all), for the partitions that are ``wanted``; members are no hindrance.
 
     Each group's commits are one answer of its coordinator; those of several groups are not of one moment. Share groups
-    commit nothing. NotFoundError among the errors for a group that does not exist.
+    commit nothing. NotFoundError among the errors for a group that does not exist. ``at_ms`` is now.
     """
     listing = admin.list_groups() if names is None else None
     if listing is not None:
@@ -56,7 +57,9 @@ def export_offsets(
     ids = _topic_ids(admin, chosen, errors) if with_topic_ids else {}
     return Export(
         tuple(
-            _saved(cluster, name, where, told, ids.get(where.topic))
+            replace(
+                _saved(name, where, told), cluster=cluster or None, topic_id=ids.get(where.topic), at_ms=at_ms
+            )
             for name, rows in chosen.items()
             for where, told in sorted(rows.items())
             if isinstance(told, OffsetAndMetadata)
@@ -117,9 +120,7 @@ def _topic_ids(
     return {name: told.topic_id or None for name, told in described.items() if isinstance(told, TopicInfo)}
 
 
-def _saved(
-    cluster: str, group: str, where: TopicPartition, commit: OffsetAndMetadata, topic_id: str | None
-) -> SavedOffset:
+def _saved(group: str, where: TopicPartition, commit: OffsetAndMetadata) -> SavedOffset:
     return SavedOffset(
         where.topic,
         where.partition,
@@ -127,6 +128,4 @@ def _saved(
         group=group,
         leader_epoch=commit.leader_epoch if commit.leader_epoch >= 0 else None,
         metadata=commit.metadata,
-        cluster=cluster or None,
-        topic_id=topic_id,
     )

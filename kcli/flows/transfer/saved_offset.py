@@ -10,7 +10,8 @@ class SavedOffset:
     """One commit. None is what the file does not tell; ``group`` None: it is about the group that the user names.
 
     ``timestamp`` is that of the first record that the group had not read, in ms since the epoch, None also where there
-    was none: then ``drained`` is true. ``place`` says where in the file it stands, for messages.
+    was none: then ``drained`` is true. ``at_ms`` is when the commit was read, in ms since the epoch too. ``place`` says
+    where in the file it stands, for messages.
     """
 
     topic: str
@@ -23,6 +24,7 @@ class SavedOffset:
     topic_id: str | None = None
     timestamp: int | None = None
     drained: bool | None = None
+    at_ms: int | None = None
     place: str = field(default="", compare=False)
 
     @property

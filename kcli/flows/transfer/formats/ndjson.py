@@ -1,14 +1,15 @@
 """kcli's own form: an object a line, of the kind OffsetExport, with all that is known of a commit. Pure.
 
 Keys: ``kind, api, cluster, at, group, topic, topic_id, partition, offset, leader_epoch, metadata, timestamp, drained``.
-``timestamp`` is the one of the first unread record in ms, ``drained`` says that there was none. Further keys are left
-alone, so that later versions may have more.
+``at`` is when the commit was read, ``timestamp`` the one of the first unread record in ms, ``drained`` says that there
+was none. Further keys are left alone, so that later versions may have more.
 """
 
 import json
 from collections.abc import Iterable
 from typing import Any
 
+from kcli.core.positions import parse_instant
 from kcli.flows.transfer.formats import fields
 from kcli.flows.transfer.formats.fields import BrokenFileError
 from kcli.flows.transfer.saved_offset import SavedOffset
@@ -18,10 +19,9 @@ from kcli.output.tables import time_text
 KIND = "OffsetExport"
 
 
-def ndjson_lines(offsets: Iterable[SavedOffset], *, at_ms: int) -> str:
-    """The lines; ``at_ms`` is when the offsets were read."""
-    at = time_text(at_ms)
-    return "".join(compact(_item(saved, at)) + "\n" for saved in offsets)
+def ndjson_lines(offsets: Iterable[SavedOffset]) -> str:
+    """The lines."""
+    return "".join(compact(_item(saved)) + "\n" for saved in offsets)
 
 
 def read_ndjson(text: str) -> list[SavedOffset]:
@@ -30,12 +30,12 @@ def read_ndjson(text: str) -> list[SavedOffset]:
     return [_saved(f"line {number}", line) for number, line in lines if line.strip()]
 
 
-def _item(saved: SavedOffset, at: str) -> dict[str, Any]:
+def _item(saved: SavedOffset) -> dict[str, Any]:
     return {
         "kind": KIND,
         "api": API,
         "cluster": saved.cluster,
-        "at": at,
+        "at": time_text(saved.at_ms) if saved.at_ms is not None else None,
         "group": saved.group,
         "topic": saved.topic,
         "topic_id": saved.topic_id,
@@ -66,6 +66,7 @@ def _saved(place: str, line: str) -> SavedOffset:
         topic_id=_optional(place, item, "topic_id", str),
         timestamp=_optional(place, item, "timestamp", int),
         drained=_optional(place, item, "drained", bool),
+        at_ms=_instant(place, _optional(place, item, "at", str)),
         place=place,
     )
 
@@ -75,3 +76,12 @@ def _optional(place: str, item: dict[str, Any], key: str, kind: type) -> Any:
     if value is None or type(value) is kind:
         return value
     raise BrokenFileError(place, f"its {key} is {value!r}")
+
+
+def _instant(place: str, text: str | None) -> int | None:
+    if text is None:
+        return None
+    try:
+        return parse_instant(text, 0)
+    except ValueError as error:
+        raise BrokenFileError(place, str(error)) from None

@@ -5,11 +5,15 @@ from collections.abc import Iterator
 import pytest
 
 from kcli.core import Consumer
+from kcli.core.error_codes import TOPIC_AUTHORIZATION_FAILED
 from kcli.core.errors import KcliError
+from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.types import Record, TopicPartition
 from kcli.flows.transfer.first_unread import DRAINED, Place, Unread, first_unread
 from tests.batches import batch_of
 from tests.fake.cluster import FakeCluster
+from tests.fake.raw_client import RawClient
+from tests.fake.raw_transaction import RawTransaction
 
 STAMP = 1_700_000_000_000
 
@@ -63,3 +67,27 @@ def test_a_partition_that_is_not_there_leaves_the_others(cluster: FakeCluster) -
     first, second = look(cluster, at(7, 0), at(0, 1), timeout=1.0)
     assert isinstance(first, KcliError)
     assert second == Unread(STAMP + 1, drained=False)
+
+
+def test_aborted_transactions_and_markers_are_passed_over() -> None:
+    place = TopicPartition("txn", 0), 0
+    with FakeCluster(1, topics={"txn": 1}) as cluster, RawClient(cluster.address(1)) as client:
+        transaction = RawTransaction(client, topic="txn")
+        assert transaction.init() == 0
+        assert transaction.produce(0, b"gone") == 0
+        assert transaction.end(commit=False) == 0
+        assert look(cluster, place) == [DRAINED]
+        assert transaction.produce(0, b"kept") == 0
+        assert look(cluster, place) == [DRAINED]  # nobody may read it yet
+        assert transaction.end(commit=True) == 0
+        (found,) = look(cluster, place)
+    assert isinstance(found, Unread)
+    assert not found.drained
+
+
+def test_a_partition_that_must_not_be_read_leaves_the_others(cluster: FakeCluster) -> None:
+    cluster.fail(FetchRequest, TOPIC_AUTHORIZATION_FAILED, where=TopicPartition("t", 1), times=50)
+    first, second = look(cluster, at(1, 0), at(0, 3))
+    assert isinstance(first, KcliError)
+    assert first.exit_code == 4
+    assert second == Unread(STAMP + 3, drained=False)

@@ -64,7 +64,7 @@ def export_groups(
 ) -> int:
     """Write what groups have committed.
 
-    Works on running groups too; nothing is changed. csv is what Kafka's script calls for: topic,partition,offset for one
+    Works on running groups too; nothing is changed. csv is that of Kafka's script: topic,partition,offset for one
     GROUP, with the group in front for several and for --all. ndjson also has the cluster, topic ids, leader epochs and
     metadata, so that an import can tell whether it fits. What could not be read is reported: exit code 6.
     """

@@ -41,7 +41,7 @@ _kcli_command() {
         "kcli groups")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
-            children="list lag describe rewind" ;;
+            children="list lag describe rewind export delete delete-offsets remove-members" ;;
         "kcli groups list")
             names="--state --type --match --topic --with-lag --sort -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--state --type --match --topic --sort -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
@@ -57,6 +57,22 @@ _kcli_command() {
         "kcli groups rewind")
             names="--to --to-group --from-file --topic --exclude-topic --all-topics --wait --undo --journal --export --to-earliest --to-latest --to-current --to-offset --to-datetime --by-duration --shift-by --execute -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--to --to-group --from-file --topic --exclude-topic --to-offset --to-datetime --by-duration --shift-by -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children="" ;;
+        "kcli groups export")
+            names="--all --format --file --with-time -t --topic -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--format --file -t --topic -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children="" ;;
+        "kcli groups delete")
+            names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children="" ;;
+        "kcli groups delete-offsets")
+            names="-t --topic -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-t --topic -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children="" ;;
+        "kcli groups remove-members")
+            names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
             children="" ;;
         "kcli sandbox")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -168,6 +184,24 @@ _kcli_value() {
         "kcli groups rewind -o" | "kcli groups rewind --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli groups rewind --color") reply="auto always never" ;;
         "kcli groups rewind --progress") reply="auto none bar json" ;;
+        "kcli groups export --format") reply="csv ndjson" ;;
+        "kcli groups export --file") files=1 ;;
+        "kcli groups export -F" | "kcli groups export --command-config") files=1 ;;
+        "kcli groups export -o" | "kcli groups export --output") reply="csv ndjson" ;;
+        "kcli groups export --color") reply="auto always never" ;;
+        "kcli groups export --progress") reply="auto none bar json" ;;
+        "kcli groups delete -F" | "kcli groups delete --command-config") files=1 ;;
+        "kcli groups delete -o" | "kcli groups delete --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli groups delete --color") reply="auto always never" ;;
+        "kcli groups delete --progress") reply="auto none bar json" ;;
+        "kcli groups delete-offsets -F" | "kcli groups delete-offsets --command-config") files=1 ;;
+        "kcli groups delete-offsets -o" | "kcli groups delete-offsets --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli groups delete-offsets --color") reply="auto always never" ;;
+        "kcli groups delete-offsets --progress") reply="auto none bar json" ;;
+        "kcli groups remove-members -F" | "kcli groups remove-members --command-config") files=1 ;;
+        "kcli groups remove-members -o" | "kcli groups remove-members --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli groups remove-members --color") reply="auto always never" ;;
+        "kcli groups remove-members --progress") reply="auto none bar json" ;;
         "kcli sandbox -F" | "kcli sandbox --command-config") files=1 ;;
         "kcli sandbox -o" | "kcli sandbox --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli sandbox --color") reply="auto always never" ;;

@@ -29,14 +29,9 @@ def decide(
 
 def confirm(inv: "Invocation", plan: str, question: str, *, name: str | None = None) -> bool:
     """See ``Invocation.confirm``."""
+    show_plan(inv, plan)
     if inv.dry_run:
-        if inv.out.kind in ("json", "ndjson", "yaml", "csv", "tsv"):
-            inv.talk.plain(plan.rstrip("\n"))  # stdout is for the program that asked for that form
-        else:
-            inv.out.text(plan.rstrip("\n") + "\n")
-            inv.out.flush()
         return False
-    inv.talk.plain(plan.rstrip("\n"))
     terminal = inv.talk.isatty and sys.stdin is not None and sys.stdin.isatty()
     verdict = decide(
         name=name,
@@ -61,6 +56,16 @@ def confirm(inv: "Invocation", plan: str, question: str, *, name: str | None = N
             do="--yes answers it, --dry-run only shows the plan",
         )
     return verdict == GO or _asked(inv, question, name)
+
+
+def show_plan(inv: "Invocation", plan: str) -> None:
+    """The plan on stderr; of a dry run it is the result, and goes to stdout unless a program asked for another form."""
+    text = plan.rstrip("\n")
+    if not inv.dry_run or inv.out.kind in ("json", "ndjson", "yaml", "csv", "tsv"):
+        inv.talk.plain(text)
+    else:
+        inv.out.text(text + "\n")
+        inv.out.flush()
 
 
 def _asked(inv: "Invocation", question: str, name: str | None) -> bool:

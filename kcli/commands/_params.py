@@ -13,10 +13,11 @@ import click
 from kcli.commands._types import DURATION, ParamType
 from kcli.core.clock import wall_ms
 from kcli.core.errors import ConfigError
+from kcli.core.types import TopicPartition
 
 __all__ = (
     "CODEC", "DELIMITER", "DURATION", "HEADER", "INSTANT", "OFFSET", "OFFSET_RANGE", "PARTITIONS", "RATE",
-    "SERDE", "SIZE", "SIZE_RANGE", "Codec", "Rate",
+    "SERDE", "SIZE", "SIZE_RANGE", "TOPIC_PARTITIONS", "Codec", "Rate", "TopicPartitions",
 )  # fmt: skip
 
 
@@ -52,6 +53,22 @@ class Rate:
 
     records: float | None = None
     bytes: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TopicPartitions:
+    """``orders:0,2-4``: some partitions of a topic; ``partitions`` None is all of them."""
+
+    topic: str
+    partitions: tuple[int, ...] | None = None
+
+    def __str__(self) -> str:
+        return (
+            self.topic if self.partitions is None else f"{self.topic}:{','.join(map(str, self.partitions))}"
+        )
+
+    def __contains__(self, where: TopicPartition) -> bool:
+        return where.topic == self.topic and (self.partitions is None or where.partition in self.partitions)
 
 
 _SIZES = {"": 1, "b": 1, "k": 1000, "kb": 1000, "m": 10**6, "mb": 10**6, "g": 10**9, "gb": 10**9}
@@ -107,6 +124,16 @@ def parse_partitions(text: str) -> tuple[int, ...]:
             raise ValueError(f"{part!r} names more partitions than any topic has")
         found |= dict.fromkeys(range(int(match[1]), int(match[2] or match[1]) + 1))
     return tuple(found)
+
+
+def parse_topic_partitions(text: str) -> TopicPartitions:
+    """``orders`` or ``orders:0,2-4``; a topic's name has no colon."""
+    from kcli.core.topic_names import is_topic_name
+
+    topic, colon, numbers = text.strip().partition(":")
+    if not is_topic_name(topic):
+        raise ValueError(f"{topic!r} is not the name of a topic; write orders or orders:0,2-4")
+    return TopicPartitions(topic, parse_partitions(numbers) if colon else None)
 
 
 def parse_header(text: str) -> tuple[str | bytes, bytes | None]:
@@ -218,6 +245,7 @@ SIZE = Word("size", parse_size)
 SIZE_RANGE = Word("sizes", parse_size_range)
 RATE = Word("rate", parse_rate)
 PARTITIONS = Word("partitions", parse_partitions)
+TOPIC_PARTITIONS = Word("topic", parse_topic_partitions)
 HEADER = Word("header", parse_header)
 SERDE = Word("serde", str, SERDES)
 CODEC = Word("codec", parse_codec, CODECS)

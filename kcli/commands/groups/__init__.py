@@ -12,6 +12,16 @@ VERBS: dict[str, tuple[str, str]] = {
         "show members, assignments and offsets of groups",
     ),
     "rewind": ("kcli.commands.groups.rewind:rewind", "move committed offsets back or forth, undo it"),
+    "export": ("kcli.commands.groups.exporting:export_groups", "write committed offsets to a file"),
+    "delete": ("kcli.commands.groups.deleting:delete_groups", "delete groups with what they have committed"),
+    "delete-offsets": (
+        "kcli.commands.groups.deleting_offsets:delete_offsets",
+        "delete committed offsets of a group",
+    ),
+    "remove-members": (
+        "kcli.commands.groups.removing_members:remove_members",
+        "take members out of a group",
+    ),
 }
 
 

@@ -1,0 +1,155 @@
+"""The plans of what takes something from a group: which offsets would be lost, which members removed. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kcli.core.error_codes import GROUP_SUBSCRIBED_TO_TOPIC, NON_EMPTY_GROUP
+from kcli.core.errors import BrokerError, KcliError
+from kcli.output.sanitise import visible_line
+from kcli.output.tables import Column, aligned, flat
+
+if TYPE_CHECKING:
+    from kcli.core.admin.committed import Committed
+    from kcli.core.admin.group_description import GroupDescription, MemberDescription
+    from kcli.core.types import OffsetAndMetadata, TopicPartition
+
+MEMBERS = (
+    Column("member_id"),
+    Column("instance_id"),
+    Column("client_id"),
+    Column("host"),
+    Column("partitions", "number"),
+)
+OFFSETS = (
+    Column("topic"),
+    Column("partition", "id"),
+    Column("committed", "number"),
+    Column("metadata"),
+    Column("note"),
+)
+TOPICS = (Column("topic"), Column("committed_offsets", "number"))
+NAMED_AT_MOST = 3
+
+
+def deletion_plan(group: GroupDescription, committed: Committed | KcliError) -> str:
+    """What goes with the group."""
+    if isinstance(committed, KcliError):
+        what = f"how many offsets it has committed is not known: {committed}"
+        return "\n".join([f"Delete {described(group)}; {what}", *_members(group.members)])
+    counts = Counter(where.topic for where, offset in committed.items() if offset is not None)
+    lines = [f"Delete {described(group)} with {plural(sum(counts.values()), 'committed offset')}."]
+    rows = [{"topic": topic, "committed_offsets": count} for topic, count in sorted(counts.items())]
+    return "\n".join([*lines, *_table(TOPICS, rows), *_members(group.members)])
+
+
+def offsets_plan(
+    group: GroupDescription, chosen: Mapping[TopicPartition, OffsetAndMetadata], kept: Collection[str]
+) -> str:
+    """The offsets that the group would lose, and what that means for who reads next; topics in ``kept`` stay."""
+    rows = [
+        {
+            "topic": where.topic,
+            "partition": where.partition,
+            "committed": offset.offset,
+            "metadata": offset.metadata or None,
+            "note": "stays: members read the topic" if where.topic in kept else None,
+        }
+        for where, offset in sorted(chosen.items())
+    ]
+    lost = sum(where.topic not in kept for where in chosen)
+    return "\n".join(
+        [
+            f"Delete {plural(lost, 'committed offset')} of {described(group)}.",
+            *_table(OFFSETS, rows),
+            "Who reads these partitions next for the group begins where its auto.offset.reset says.",
+        ]
+    )
+
+
+def removal_plan(group: GroupDescription, leaving: Sequence[MemberDescription]) -> str:
+    """Who would be removed, and what they and the others notice."""
+    count = plural(len(group.members), "member")
+    lines = [f"Remove {len(leaving)} of {count} from {described(group)}.", *_members(leaving)]
+    lines.append(
+        "They learn of it with their next heartbeat, lose their partitions, and can no longer commit what they "
+        "have read\nsince their last commit: it will be read again. Consumers that run on join again by themselves: "
+        "stop them first\nif they are to stay away."
+    )
+    if len(leaving) < len(group.members):
+        lines.append("The members that stay take over the partitions in one rebalance.")
+    return "\n".join(lines)
+
+
+def described(group: GroupDescription) -> str:
+    """``group billing (classic, Empty)``."""
+    return f"group {group.group_id} ({group.type}, {group.state})"
+
+
+def live_error(group: GroupDescription, what: str) -> BrokerError:
+    """NON_EMPTY_GROUP before the broker says so, with the names of those who have to stop."""
+    return BrokerError(
+        NON_EMPTY_GROUP,
+        what,
+        message=f"it has {plural(len(group.members), 'member')}: {who(group.members)}",
+        do=f"stop them first; `kcli groups remove-members {group.group_id}` removes those that are gone",
+    )
+
+
+def subscribed_error(group: GroupDescription, topic: str) -> BrokerError:
+    """GROUP_SUBSCRIBED_TO_TOPIC before the broker says so."""
+    readers = [member for member in group.members if topic in topics_of(member)]
+    return BrokerError(
+        GROUP_SUBSCRIBED_TO_TOPIC,
+        f"offsets of {topic} are not deleted from group {group.group_id}",
+        message=f"it is read by {plural(len(readers), 'member')}: {who(readers)}",
+        do="stop them first, or change what they subscribe to",
+    )
+
+
+def topics_of(member: MemberDescription) -> set[str]:
+    """What the member subscribes to, has, or is to have: a subscription by pattern shows in the last two only."""
+    places = (*(member.assignment or ()), *(member.target or ()))
+    return {*member.subscription, *(where.topic for where in places)}
+
+
+def who(members: Collection[MemberDescription]) -> str:
+    """The first few members, as an operator knows them."""
+    named = [
+        visible_line(f"{member.instance_id or member.client_id} at {member.client_host.lstrip('/')}")
+        for member in list(members)[:NAMED_AT_MOST]
+    ]
+    more = len(members) - len(named)
+    return ", ".join(named) + (f" and {more} more" if more else "")
+
+
+def plural(count: int, noun: str) -> str:
+    """``1 member``, ``2,000 members``."""
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+def _members(members: Collection[MemberDescription]) -> list[str]:
+    rows = [
+        {
+            "member_id": member.member_id,
+            "instance_id": member.instance_id,
+            "client_id": member.client_id,
+            "host": member.client_host,
+            "partitions": None if member.assignment is None else len(member.assignment),
+        }
+        for member in members
+    ]
+    return _table(MEMBERS, rows)
+
+
+def _table(columns: Sequence[Column], rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Indented lines, without the columns in which no row has anything."""
+    shown = [column for column in columns if any(row[column.key] is not None for row in rows)]
+    cells = [[visible_line(flat(column, row[column.key], "-")) for column in shown] for row in rows]
+    if not cells:
+        return []
+    lines = [[column.heading for column in shown], *cells]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return ["  " + aligned(line, widths, shown) for line in lines]

@@ -1,0 +1,69 @@
+"""``kcli groups delete``: groups without members, with all that they have committed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from kcli.commands._cluster import connect, open_admin, unique, without_errors
+from kcli.commands._command import command
+from kcli.commands._context import Invocation, pass_invocation
+
+if TYPE_CHECKING:
+    from kcli.core.admin.committed import Committed
+    from kcli.core.admin.group_description import GroupDescription
+    from kcli.core.errors import KcliError
+
+
+@command(
+    "delete",
+    examples=(
+        ("kcli groups delete billing", "asks for the name to be typed"),
+        ("kcli groups delete billing --yes", "in a script"),
+        ("kcli groups delete billing --dry-run", "only show what would be lost"),
+    ),
+)
+@click.argument("names", nargs=-1, required=True, metavar="GROUP…")
+@pass_invocation
+def delete_groups(inv: Invocation, names: tuple[str, ...]) -> int:
+    """Delete groups with all that they have committed.
+
+    There is no way back but a file of `kcli groups export`, so each name has to be typed, or --yes or --confirm NAME be
+    given. All questions come before the first group is deleted. A group with members is refused: exit code 7.
+    """
+    names = unique(names)
+    done = False
+    with open_admin(inv) as admin:
+        connect(inv, admin)
+        found = without_errors(inv, admin.describe_groups(names))
+        committed = admin.fetch_offsets(dict.fromkeys(found)) if found else {}
+        agreed = [name for name, group in found.items() if _agreed(inv, group, committed[name])]
+        for name, error in (admin.delete_groups(agreed) if agreed else {}).items():
+            if error is None:
+                done = True
+                inv.talk.note(f"deleted group {name}")
+            else:
+                inv.failed(_with_remedy(error))
+    return inv.finish(done=done)
+
+
+def _agreed(inv: Invocation, group: GroupDescription, committed: Committed | KcliError) -> bool:
+    from kcli.commands._confirm import show_plan
+    from kcli.commands.groups._losses import deletion_plan, live_error
+
+    plan = deletion_plan(group, committed)
+    if group.members:
+        show_plan(inv, plan)
+        inv.failed(live_error(group, f"group {group.group_id} is not deleted"))
+        return False
+    return inv.confirm(plan, f"Delete group {group.group_id}?", name=group.group_id)
+
+
+def _with_remedy(error: KcliError) -> KcliError:
+    from kcli.core.error_codes import NON_EMPTY_GROUP
+    from kcli.core.errors import BrokerError
+
+    if isinstance(error, BrokerError) and error.code == NON_EMPTY_GROUP and not error.do:
+        error.do = "a member has joined since the plan was made; stop it and try again"
+    return error

@@ -1,0 +1,105 @@
+"""``kcli groups delete-offsets``: a group forgets what it has committed for some partitions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from kcli.commands._cluster import connect, open_admin, without_errors
+from kcli.commands._command import command
+from kcli.commands._context import Invocation, pass_invocation
+from kcli.commands._params import TOPIC_PARTITIONS, TopicPartitions
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from kcli.core.admin.committed import Committed
+    from kcli.core.admin.group_description import GroupDescription
+    from kcli.core.types import OffsetAndMetadata, TopicPartition
+
+
+@command(
+    "delete-offsets",
+    examples=(
+        ("kcli groups delete-offsets billing -t orders", "all partitions of a topic"),
+        (
+            "kcli groups delete-offsets billing -t orders:0,2-4 -t refunds --yes",
+            "some of one, all of another",
+        ),
+        ("kcli groups delete-offsets billing -t orders --dry-run", "only show what would be lost"),
+    ),
+)
+@click.argument("name", metavar="GROUP")
+@click.option(
+    "-t",
+    "--topic",
+    "scopes",
+    type=TOPIC_PARTITIONS,
+    multiple=True,
+    required=True,
+    metavar="TOPIC[:0,2-4]",
+    help="the topic, or some of its partitions; repeatable",
+)
+@pass_invocation
+def delete_offsets(inv: Invocation, name: str, scopes: tuple[TopicPartitions, ...]) -> int:
+    """Delete committed offsets of a group.
+
+    The name of the group has to be typed, or --yes or --confirm NAME be given. Of a running group only topics that no
+    member reads any more can be chosen, the others are refused: exit code 7.
+    """
+    from kcli.commands._confirm import show_plan
+    from kcli.commands.groups._losses import offsets_plan, plural
+
+    done = False
+    with open_admin(inv) as admin:
+        connect(inv, admin)
+        found = without_errors(inv, admin.describe_groups([name]))
+        committed = without_errors(inv, admin.fetch_offsets(dict.fromkeys(found)) if found else {})
+        for group in (found[one] for one in committed):
+            chosen = _chosen(inv, name, committed[name], scopes)
+            kept = _kept(inv, group, {where.topic for where in chosen})
+            plan = offsets_plan(group, chosen, kept)
+            lost = [where for where in chosen if where.topic not in kept]
+            if chosen and not lost:
+                show_plan(inv, plan)
+            if not lost or not inv.confirm(plan, f"Delete these offsets of group {name}?", name=name):
+                continue
+            outcome = admin.delete_offsets({name: lost})[name]
+            gone = without_errors(inv, outcome)
+            if gone:
+                done = True
+                inv.talk.note(f"deleted {plural(len(gone), 'committed offset')} of group {name}")
+    return inv.finish(done=done)
+
+
+def _chosen(
+    inv: Invocation, name: str, committed: Committed, scopes: Sequence[TopicPartitions]
+) -> dict[TopicPartition, OffsetAndMetadata]:
+    """The commits that are to go; what was named and has none is a failure."""
+    from kcli.core.errors import NotFoundError
+
+    there = {where: offset for where, offset in committed.items() if offset is not None}
+    for scope in scopes:
+        numbers = scope.partitions
+        parts = [scope] if numbers is None else [TopicPartitions(scope.topic, (n,)) for n in numbers]
+        for part in parts:
+            if not any(where in part for where in there):
+                inv.failed(NotFoundError(f"group {name} has no committed offset of {part}"))
+    return without_errors(
+        inv, {where: offset for where, offset in there.items() if any(where in scope for scope in scopes)}
+    )
+
+
+def _kept(inv: Invocation, group: GroupDescription, topics: Collection[str]) -> set[str]:
+    """Those of the topics whose offsets the broker keeps because members read them; each of these is a failure."""
+    from kcli.commands.groups._losses import live_error, subscribed_error, topics_of
+    from kcli.core.group.consumer_protocol import PROTOCOL_TYPE
+
+    if topics and group.members and group.protocol_type != PROTOCOL_TYPE:
+        inv.failed(live_error(group, f"offsets of group {group.group_id} are not deleted"))
+        return set(topics)
+    read = set(topics) & {topic for member in group.members for topic in topics_of(member)}
+    for topic in sorted(read):
+        inv.failed(subscribed_error(group, topic))
+    return read

@@ -1,0 +1,79 @@
+"""``kcli groups remove-members``: members are taken out of their group by somebody else (KIP-345)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from kcli.commands._cluster import connect, open_admin, unique, without_errors
+from kcli.commands._command import command
+from kcli.commands._context import Invocation, pass_invocation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kcli.core.admin.group_description import GroupDescription, MemberDescription
+
+REASON = "removed by an operator with kcli groups remove-members"
+
+
+@command(
+    "remove-members",
+    examples=(
+        ("kcli groups remove-members billing billing-3", "a static member, by its instance id"),
+        ("kcli groups remove-members billing --yes", "all members, without a question"),
+        ("kcli groups remove-members billing --dry-run", "only show who would be removed"),
+    ),
+)
+@click.argument("name", metavar="GROUP")
+@click.argument("words", nargs=-1, metavar="[MEMBER…]")
+@pass_invocation
+def remove_members(inv: Invocation, name: str, words: tuple[str, ...]) -> int:
+    """Remove members from a group.
+
+    MEMBER is a member id or an instance id; without one, all members are removed. For members that have died and are
+    waited for, static ones above all: a consumer that runs joins again at once.
+    """
+    from kcli.commands.groups._losses import plural, removal_plan
+    from kcli.core.admin.members import GroupMember
+
+    done = False
+    with open_admin(inv) as admin:
+        connect(inv, admin)
+        for group in without_errors(inv, admin.describe_groups([name])).values():
+            leaving = _leaving(inv, group, unique(words))
+            if not leaving and not words:
+                inv.talk.note(f"group {name} has no members")
+            plan = removal_plan(group, leaving)
+            if not leaving or not inv.confirm(plan, f"Remove these members of group {name}?", name=name):
+                continue
+            members = [GroupMember(member.member_id, member.instance_id) for member in leaving]
+            outcome = admin.remove_members({name: members}, reason=REASON)[name]
+            gone = without_errors(inv, outcome)
+            if gone:
+                done = True
+                inv.talk.note(f"removed {plural(len(gone), 'member')} from group {name}")
+    return inv.finish(done=done)
+
+
+def _leaving(inv: Invocation, group: GroupDescription, words: Sequence[str]) -> list[MemberDescription]:
+    """The members that the words name; a word that names none is a failure."""
+    from kcli.core.errors import NotFoundError
+
+    if not words:
+        return list(group.members)
+    named = {
+        word: [member for member in group.members if word in (member.member_id, member.instance_id)]
+        for word in words
+    }
+    for word, members in named.items():
+        if not members:
+            inv.failed(
+                NotFoundError(
+                    f"group {group.group_id} has no member {word}",
+                    do=f"`kcli groups remove-members {group.group_id} --dry-run` shows them all",
+                )
+            )
+    chosen = {member.member_id for members in named.values() for member in members}
+    return [member for member in group.members if member.member_id in chosen]

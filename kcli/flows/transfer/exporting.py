@@ -1,0 +1,131 @@
+"""What groups have committed, read for a file: all that can be known, and an error for each thing that cannot."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from kcli.core.admin.admin import Admin
+from kcli.core.admin.committed import Committed
+from kcli.core.admin.groups import GroupListing
+from kcli.core.admin.topics import TopicInfo
+from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.transfer.first_unread import Place, Unread
+from kcli.flows.transfer.saved_offset import SavedOffset
+
+SHARE = "share"
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """``offsets`` by group, topic, partition. ``empty`` are groups that exist and have committed nothing that was asked
+    for; ``errors`` is what is missing and why; ``groups`` counts those whose commits could be read."""
+
+    offsets: tuple[SavedOffset, ...]
+    groups: int
+    empty: tuple[str, ...] = ()
+    errors: tuple[KcliError, ...] = ()
+
+
+def export_offsets(
+    admin: Admin,
+    cluster: str,
+    names: Sequence[str] | None,
+    wanted: Callable[[TopicPartition], bool],
+    *,
+    at_ms: int,
+    with_topic_ids: bool,
+) -> Export:
+    """The commits of these groups (None: of all), for the partitions that are ``wanted``; members are no hindrance.
+
+    Each group's commits are one answer of its coordinator; those of several groups are not of one moment. Share groups
+    commit nothing. NotFoundError among the errors for a group that does not exist. ``at_ms`` is now.
+    """
+    listing = admin.list_groups() if names is None else None
+    if listing is not None:
+        names = [row.group_id for row in listing.groups if row.type != SHARE]
+    committed = admin.fetch_offsets(dict.fromkeys(names or ())) if names else {}
+    errors = list(listing.errors.values()) if listing is not None else []
+    silent = [name for name, told in committed.items() if told == {}]
+    if silent and listing is None:
+        absent = _absent(silent, admin.list_groups())
+        errors += absent.values()
+        committed = {name: told for name, told in committed.items() if name not in absent}
+    errors += [told for told in committed.values() if isinstance(told, KcliError)]
+    read = {name: told for name, told in sorted(committed.items()) if not isinstance(told, KcliError)}
+    chosen = {name: _wanted(told, wanted) for name, told in read.items()}
+    errors += [told for rows in chosen.values() for told in rows.values() if isinstance(told, KcliError)]
+    ids = _topic_ids(admin, chosen, errors) if with_topic_ids else {}
+    return Export(
+        tuple(
+            replace(
+                _saved(name, where, told), cluster=cluster or None, topic_id=ids.get(where.topic), at_ms=at_ms
+            )
+            for name, rows in chosen.items()
+            for where, told in sorted(rows.items())
+            if isinstance(told, OffsetAndMetadata)
+        ),
+        len(read),
+        tuple(name for name, rows in chosen.items() if not rows),
+        tuple(errors),
+    )
+
+
+def with_times(
+    offsets: Sequence[SavedOffset], found: Mapping[Place, Unread | KcliError]
+) -> tuple[SavedOffset, ...]:
+    """The offsets with the time of the first record that was not read, where that is known."""
+
+    def timed(saved: SavedOffset) -> SavedOffset:
+        told = found[saved.where, saved.offset]
+        if isinstance(told, KcliError):
+            return saved
+        return replace(saved, timestamp=told.timestamp, drained=told.drained)
+
+    return tuple(map(timed, offsets))
+
+
+def _absent(names: Sequence[str], listing: GroupListing) -> dict[str, KcliError]:
+    """Those of the groups without commits that do not exist, or cannot have any."""
+    from difflib import get_close_matches
+
+    types = {row.group_id: row.type for row in listing.groups}
+    found: dict[str, KcliError] = {}
+    for name in names:
+        if types.get(name) == SHARE:
+            found[name] = UnsupportedError(
+                f"group {name} cannot be exported", why="a share group has no committed offsets"
+            )
+        elif name not in types and listing.is_partial:
+            found[name] = next(iter(listing.errors.values()))
+        elif name not in types:
+            near = get_close_matches(name, types, 3)
+            hint = f"did you mean {', '.join(near)}?" if near else "`kcli groups list` shows what there is"
+            found[name] = NotFoundError(f"group {name} does not exist", do=hint)
+    return found
+
+
+def _wanted(
+    told: Committed, wanted: Callable[[TopicPartition], bool]
+) -> dict[TopicPartition, OffsetAndMetadata | KcliError]:
+    return {where: offset for where, offset in told.items() if offset is not None and wanted(where)}
+
+
+def _topic_ids(
+    admin: Admin, chosen: Mapping[str, Mapping[TopicPartition, object]], errors: list[KcliError]
+) -> dict[str, str | None]:
+    """By name. An id that cannot be told is an error, but for brokers that have none."""
+    topics = sorted({where.topic for rows in chosen.values() for where in rows})
+    described = admin.describe_topics(topics) if topics else {}
+    errors += [told for told in described.values() if isinstance(told, KcliError)]
+    return {name: told.topic_id or None for name, told in described.items() if isinstance(told, TopicInfo)}
+
+
+def _saved(group: str, where: TopicPartition, commit: OffsetAndMetadata) -> SavedOffset:
+    return SavedOffset(
+        where.topic,
+        where.partition,
+        commit.offset,
+        group=group,
+        leader_epoch=commit.leader_epoch if commit.leader_epoch >= 0 else None,
+        metadata=commit.metadata,
+    )

@@ -1,0 +1,87 @@
+"""kcli's own form: an object a line, of the kind OffsetExport, with all that is known of a commit. Pure.
+
+Keys: ``kind, api, cluster, at, group, topic, topic_id, partition, offset, leader_epoch, metadata, timestamp, drained``.
+``at`` is when the commit was read, ``timestamp`` the one of the first unread record in ms, ``drained`` says that there
+was none. Further keys are left alone, so that later versions may have more.
+"""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from kcli.core.positions import parse_instant
+from kcli.flows.transfer.formats import fields
+from kcli.flows.transfer.formats.fields import BrokenFileError
+from kcli.flows.transfer.saved_offset import SavedOffset
+from kcli.output.envelope import API, compact
+from kcli.output.tables import time_text
+
+KIND = "OffsetExport"
+
+
+def ndjson_lines(offsets: Iterable[SavedOffset]) -> str:
+    """The lines."""
+    return "".join(compact(_item(saved)) + "\n" for saved in offsets)
+
+
+def read_ndjson(text: str) -> list[SavedOffset]:
+    """The offsets; BrokenFileError names the line that is none."""
+    lines = enumerate(text.split("\n"), 1)
+    return [_saved(f"line {number}", line) for number, line in lines if line.strip()]
+
+
+def _item(saved: SavedOffset) -> dict[str, Any]:
+    return {
+        "kind": KIND,
+        "api": API,
+        "cluster": saved.cluster,
+        "at": time_text(saved.at_ms) if saved.at_ms is not None else None,
+        "group": saved.group,
+        "topic": saved.topic,
+        "topic_id": saved.topic_id,
+        "partition": saved.partition,
+        "offset": saved.offset,
+        "leader_epoch": saved.leader_epoch,
+        "metadata": saved.metadata,
+        "timestamp": saved.timestamp,
+        "drained": saved.drained,
+    }
+
+
+def _saved(place: str, line: str) -> SavedOffset:
+    try:
+        item = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise BrokenFileError(place, f"it is not JSON: {getattr(error, 'msg', error)}") from None
+    if not isinstance(item, dict) or item.get("kind") != KIND:
+        raise BrokenFileError(place, f"it is no object of the kind {KIND}")
+    return SavedOffset(
+        fields.topic(place, item.get("topic")),
+        fields.partition(place, item.get("partition")),
+        fields.offset(place, item.get("offset")),
+        group=fields.group(place, item["group"]) if item.get("group") is not None else None,
+        leader_epoch=_optional(place, item, "leader_epoch", int),
+        metadata=_optional(place, item, "metadata", str),
+        cluster=_optional(place, item, "cluster", str),
+        topic_id=_optional(place, item, "topic_id", str),
+        timestamp=_optional(place, item, "timestamp", int),
+        drained=_optional(place, item, "drained", bool),
+        at_ms=_instant(place, _optional(place, item, "at", str)),
+        place=place,
+    )
+
+
+def _optional(place: str, item: dict[str, Any], key: str, kind: type) -> Any:
+    value = item.get(key)
+    if value is None or type(value) is kind:
+        return value
+    raise BrokenFileError(place, f"its {key} is {value!r}")
+
+
+def _instant(place: str, text: str | None) -> int | None:
+    if text is None:
+        return None
+    try:
+        return parse_instant(text, 0)
+    except ValueError as error:
+        raise BrokenFileError(place, str(error)) from None

@@ -1,0 +1,88 @@
+"""From the bytes of a file to the offsets in it, whichever tool wrote it: the content tells the form. Pure.
+
+A list is kcl's, an object with ``groupid`` kafka-utils', objects with a kind are kcli's own; of lines those with a comma
+are Kafka's csv, the others rpk's.
+"""
+
+import json
+from typing import Any
+
+from kcli.core.errors import ConfigError
+from kcli.flows.transfer.formats.fields import BrokenFileError
+from kcli.flows.transfer.formats.kafka_csv import read_csv
+from kcli.flows.transfer.formats.kafka_utils_json import read_kafka_utils
+from kcli.flows.transfer.formats.kcl_json import read_kcl
+from kcli.flows.transfer.formats.ndjson import KIND, read_ndjson
+from kcli.flows.transfer.formats.rpk_text import read_rpk
+from kcli.flows.transfer.saved_offset import OffsetFile, SavedOffset
+
+_FORMS = "kcli's ndjson, Kafka's csv, and the files of kcl, rpk and kafka-utils can be read"
+
+
+def parse_offsets(data: bytes, name: str) -> OffsetFile:
+    """What a file holds; ``name`` is its name for messages.
+
+    ConfigError (exit code 2) with the line or entry, and what is wrong there: also where a partition stands twice, or
+    nothing at all is in it.
+    """
+    try:
+        form, offsets = _read(_text(data))
+        _check_twice(offsets)
+    except BrokenFileError as error:
+        raise ConfigError(
+            f"{name} cannot be read: {error.place}", why=error.reason, do=f"correct it; {_FORMS}"
+        ) from None
+    if not offsets:
+        raise ConfigError(f"{name} holds no offsets", why="there is nothing to be read in it", do=_FORMS)
+    return OffsetFile(form, tuple(offsets))
+
+
+def _read(text: str) -> tuple[str, list[SavedOffset]]:
+    start = text.lstrip()[:1]
+    if start == "[":
+        return "kcl", read_kcl(_document(text))
+    if start == "{":
+        if _is_ndjson(text):
+            return "ndjson", read_ndjson(text)
+        document = _document(text)
+        if "groupid" not in document:
+            raise BrokenFileError("line 1", f"it is no object of the kind {KIND}, and has no groupid")
+        return "kafka-utils", read_kafka_utils(document)
+    first = next((line for line in text.split("\n") if line.strip()), "")
+    return ("kafka", read_csv(text)) if "," in first else ("rpk", read_rpk(text))
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.removeprefix(b"\xef\xbb\xbf").decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise BrokenFileError(f"line {line}", "it is not UTF-8") from None
+
+
+def _is_ndjson(text: str) -> bool:
+    """Whether the first line is an object with a kind; a document of several lines is none."""
+    first = text.lstrip().split("\n", 1)[0]
+    try:
+        return "kind" in json.loads(first)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _document(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise BrokenFileError(f"line {error.lineno}", f"it is not JSON: {error.msg}") from None
+    except RecursionError:
+        raise BrokenFileError("line 1", "it is nested too deeply") from None
+
+
+def _check_twice(offsets: list[SavedOffset]) -> None:
+    seen: dict[tuple[str | None, str, int], str] = {}
+    for saved in offsets:
+        key = (saved.group, saved.topic, saved.partition)
+        if key in seen:
+            whose = f" of group {saved.group}" if saved.group is not None else ""
+            raise BrokenFileError(saved.place, f"{saved.where}{whose} stands there twice: see {seen[key]}")
+        seen[key] = saved.place

@@ -1,0 +1,251 @@
+"""What an import would commit: from a file and what the cluster has to a new offset or a refusal for each partition.
+
+Pure. ``aims`` says which partitions of which groups the file is about, ``times`` which times have to be looked up for
+them, ``plan_import`` decides. Reading the cluster and committing is done by others.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kcli.core.admin.committed import Committed
+from kcli.core.cluster.offsets import NOT_FOUND, OffsetInfo
+from kcli.core.errors import ConfigError, KcliError
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.transfer.saved_offset import OffsetFile, SavedOffset
+
+Moment = tuple[TopicPartition, int]
+"""A partition and a time in ms since the epoch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the user asks for.
+
+    ``group`` takes the place of the one in the file; ``topics`` maps names in the file to names here; ``wanted`` chooses
+    among the partitions of the file, by their names there. ``by_time``: the first record that is not older than the
+    first unread one was. ``clamp`` moves offsets outside of the log to its nearer end, ``force`` takes offsets of
+    another cluster or topic as they are.
+    """
+
+    group: str | None = None
+    topics: Mapping[str, str] = field(default_factory=dict)
+    wanted: Callable[[TopicPartition], bool] = lambda _where: True
+    by_time: bool = False
+    clamp: bool = False
+    force: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """A partition of a group here, and what the file has for it."""
+
+    group: str
+    where: TopicPartition
+    saved: SavedOffset
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """A partition as it is now: the first offset, and the one that the next record gets."""
+
+    start: OffsetInfo
+    end: OffsetInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """What the cluster has. ``topic_ids`` are empty where brokers have none.
+
+    ``logs`` has each partition of the aims, or why nothing is known of it: NotFoundError where it does not exist.
+    ``committed`` are the groups' present commits, ``at_time`` the first records that are not older than the ``times``.
+    """
+
+    cluster: str
+    topic_ids: Mapping[str, str]
+    logs: Mapping[TopicPartition, Log | KcliError]
+    committed: Mapping[str, Committed] = field(default_factory=dict)
+    at_time: Mapping[Moment, OffsetInfo | KcliError] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportItem:
+    """One partition. ``new`` None: ``refusal`` says why nothing is to be committed."""
+
+    group: str
+    where: TopicPartition
+    committed: OffsetAndMetadata | None
+    new: OffsetAndMetadata | None
+    note: str = ""
+    refusal: KcliError | None = None
+
+
+class ImportRefusedError(KcliError):
+    """An offset of the file does not fit the cluster, or cannot be found in it."""
+
+    exit_code = 7
+
+
+def aims(file: OffsetFile, wish: Wish) -> list[Aim]:
+    """What the file is about, sorted by group and partition.
+
+    ConfigError where it names no group and the user does not, where ``group`` would mix several, where two partitions
+    of the file would become one, for a topic to be mapped that the file does not have, and where nothing is left.
+    """
+    chosen = [saved for saved in file.offsets if wish.wanted(saved.where)]
+    _check_topics(chosen, wish.topics)
+    group_of = _groups(chosen, wish.group)
+    found: dict[tuple[str, TopicPartition], Aim] = {}
+    for saved in chosen:
+        where = TopicPartition(wish.topics.get(saved.topic, saved.topic), saved.partition)
+        aim = Aim(group_of(saved), where, saved)
+        other = found.setdefault((aim.group, where), aim)
+        if other is not aim:
+            raise ConfigError(
+                f"{where} of group {aim.group} would get two offsets",
+                why=f"{other.saved.where} and {saved.where} are both to become it",
+                do="correct --map-topic, or choose one of them with --topic",
+            )
+    return [found[key] for key in sorted(found)]
+
+
+def times(chosen: Iterable[Aim]) -> set[Moment]:
+    """The times that an import by time needs to have looked up."""
+    moments = ((aim.where, _moment(aim.saved)) for aim in chosen)
+    return {(where, ms) for where, ms in moments if ms is not None}
+
+
+def plan_import(chosen: Sequence[Aim], here: Here, wish: Wish) -> list[ImportItem]:
+    """What would be committed for each aim; a partition that is refused leaves the others as they are."""
+    return [_item(aim, here, wish) for aim in chosen]
+
+
+# --- which partitions ------------------------------------------------------------------------------------
+
+
+def _check_topics(chosen: Sequence[SavedOffset], topics: Mapping[str, str]) -> None:
+    if not chosen:
+        raise ConfigError(
+            "there is nothing to import",
+            why="the file has no offsets of what --topic names",
+            do="see the file",
+        )
+    there = {saved.topic for saved in chosen}
+    missing = sorted(set(topics) - there)
+    if missing:
+        raise ConfigError(
+            f"the file has no offsets of topic {missing[0]}, which is to be mapped",
+            why=f"it has {', '.join(sorted(there)[:5])}",
+            do="--map-topic NAME-IN-THE-FILE=NAME-HERE",
+        )
+
+
+def _groups(chosen: Sequence[SavedOffset], group: str | None) -> Callable[[SavedOffset], str]:
+    """From an offset of the file to the group that is to get it."""
+    named = {saved.group for saved in chosen}
+    if group is None and None in named:
+        raise ConfigError("the file does not say of which group it is", do="name the group with --group")
+    if group is not None and len(named) > 1:
+        names = ", ".join(sorted(name or "none" for name in named)[:5])
+        raise ConfigError(
+            f"--group {group} would get the offsets of {len(named)} groups",
+            why=f"the file has {names}",
+            do="leave out --group, or part the file",
+        )
+    return lambda saved: group or saved.group or ""
+
+
+# --- which offset ----------------------------------------------------------------------------------------
+
+
+def _item(aim: Aim, here: Here, wish: Wish) -> ImportItem:
+    before = here.committed.get(aim.group, {}).get(aim.where)
+    committed = before if isinstance(before, OffsetAndMetadata) else None
+    try:
+        offset, epoch, note = _place(aim, here, wish)
+    except KcliError as error:
+        why = error.why or error.what
+        return ImportItem(aim.group, aim.where, committed, None, f"refused: {why}", error)
+    metadata = aim.saved.metadata
+    if metadata is None:
+        metadata = committed.metadata if committed is not None else ""
+    return ImportItem(aim.group, aim.where, committed, OffsetAndMetadata(offset, metadata, epoch), note)
+
+
+def _place(aim: Aim, here: Here, wish: Wish) -> tuple[int, int, str]:
+    """Offset, leader epoch and note; ImportRefusedError, or why nothing is known of the partition."""
+    log = here.logs[aim.where]
+    if isinstance(log, KcliError):
+        raise log
+    return _by_time(aim, here, log) if wish.by_time else _by_offset(aim, here, log, wish)
+
+
+def _by_offset(aim: Aim, here: Here, log: Log, wish: Wish) -> tuple[int, int, str]:
+    saved, notes = aim.saved, []
+    stranger = _stranger(aim, here)
+    if stranger:
+        if not wish.force:
+            raise ImportRefusedError(
+                f"{aim.where}: the offset of the file is not one of this topic",
+                why=stranger,
+                do="--by time finds the place by its time (of an export --with-time); --force takes the offset as it is",
+            )
+        notes.append(f"forced: {stranger}")
+    start, end = log.start, log.end
+    if start.offset <= saved.offset <= end.offset:
+        known = here.topic_ids.get(aim.where.topic) or None
+        same = known is not None and known == saved.topic_id
+        epoch = saved.leader_epoch if same and saved.leader_epoch is not None else -1
+        return saved.offset, epoch, "; ".join(notes)
+    edge, name = (start, "log start") if saved.offset < start.offset else (end, "log end")
+    if not wish.clamp:
+        raise ImportRefusedError(
+            f"{aim.where}: offset {saved.offset} is out of range",
+            why=f"the log goes from {start.offset} to {end.offset}",
+            do=f"--clamp takes the {name}",
+        )
+    return edge.offset, edge.leader_epoch, "; ".join([*notes, f"clamped to {name}"])
+
+
+def _stranger(aim: Aim, here: Here) -> str:
+    """Why an offset of the file does not name the same record here; empty where it does, or nothing tells.
+
+    The topic's id decides where both are known: it goes with the topic, also into a restored cluster with a new id.
+    """
+    saved, topic = aim.saved, aim.where.topic
+    if topic != saved.topic:
+        return f"{saved.topic} and {topic} are two topics"
+    now = here.topic_ids.get(topic)
+    if saved.topic_id and now:
+        if saved.topic_id == now:
+            return ""
+        if saved.cluster in (None, here.cluster):
+            return f"topic {topic} was deleted and created anew since"
+    if saved.cluster and here.cluster and saved.cluster != here.cluster:
+        return f"the file is of cluster {saved.cluster}, this is {here.cluster}"
+    return ""
+
+
+def _by_time(aim: Aim, here: Here, log: Log) -> tuple[int, int, str]:
+    saved, moment = aim.saved, _moment(aim.saved)
+    if moment is None:
+        if saved.drained:
+            return log.end.offset, log.end.leader_epoch, "all was read; goes to end"
+        raise ImportRefusedError(
+            f"{aim.where}: the file has no time for it",
+            why="it is not known when the first unread record was written",
+            do="export again with --with-time, or import --by offset",
+        )
+    told = here.at_time[aim.where, moment]
+    if isinstance(told, KcliError):
+        raise told
+    note = "all was read; goes to what came since" if saved.timestamp is None else ""
+    if told.offset != NOT_FOUND:
+        return told.offset, told.leader_epoch, note
+    return log.end.offset, log.end.leader_epoch, "no record since; goes to end"
+
+
+def _moment(saved: SavedOffset) -> int | None:
+    """The time of the first unread record; where there was none, that of the export: what came later is unread."""
+    if saved.timestamp is not None:
+        return saved.timestamp
+    return saved.at_ms if saved.drained else None

@@ -1,0 +1,46 @@
+"""A committed offset as a file has it, and what a file holds. Pure values."""
+
+from dataclasses import dataclass, field
+
+from kcli.core.types import TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class SavedOffset:
+    """One commit. None is what the file does not tell; ``group`` None: it is about the group that the user names.
+
+    ``timestamp`` is that of the first record that the group had not read, in ms since the epoch, None also where there
+    was none: then ``drained`` is true. ``at_ms`` is when the commit was read, in ms since the epoch too. ``place`` says
+    where in the file it stands, for messages.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    group: str | None = None
+    leader_epoch: int | None = None
+    metadata: str | None = None
+    cluster: str | None = None
+    topic_id: str | None = None
+    timestamp: int | None = None
+    drained: bool | None = None
+    at_ms: int | None = None
+    place: str = field(default="", compare=False)
+
+    @property
+    def where(self) -> TopicPartition:
+        """Its partition."""
+        return TopicPartition(self.topic, self.partition)
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetFile:
+    """What a file holds. ``form`` is one of ``kafka``, ``ndjson``, ``kcl``, ``kafka-utils``, ``rpk``."""
+
+    form: str
+    offsets: tuple[SavedOffset, ...]
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The groups that it names, in order."""
+        return tuple(dict.fromkeys(saved.group for saved in self.offsets if saved.group is not None))

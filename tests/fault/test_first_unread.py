@@ -1,0 +1,93 @@
+"""The first record that a group has not read, on the fake cluster."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from kcli.core import Consumer
+from kcli.core.error_codes import TOPIC_AUTHORIZATION_FAILED
+from kcli.core.errors import KcliError
+from kcli.core.protocol.messages.fetch import FetchRequest
+from kcli.core.types import Record, TopicPartition
+from kcli.flows.transfer.first_unread import DRAINED, Place, Unread, first_unread
+from tests.batches import batch_of
+from tests.fake.cluster import FakeCluster
+from tests.fake.raw_client import RawClient
+from tests.fake.raw_transaction import RawTransaction
+
+STAMP = 1_700_000_000_000
+
+
+def put(cluster: FakeCluster, partition: int, *offsets: int, base: int) -> None:
+    """A batch that begins at ``base``, with records at these offsets: others were compacted away."""
+    rows = [Record("t", partition, offset, STAMP + offset, 0, None, b"v") for offset in offsets]
+    assert offsets[0] == base
+    cluster.append("t", partition, bytes(batch_of(rows).raw))
+
+
+@pytest.fixture
+def cluster() -> Iterator[FakeCluster]:
+    with FakeCluster(2, topics={"t": 3}) as found:
+        for base in (0, 4):
+            put(found, 0, *range(base, base + 4), base=base)
+        put(found, 1, 0, 5, base=0)
+        yield found
+
+
+def look(cluster: FakeCluster, *places: Place, timeout: float = 5.0) -> list[Unread | KcliError]:
+    with Consumer(
+        bootstrap_servers=cluster.bootstrap, isolation_level="read_committed", fetch_max_wait_ms=50
+    ) as consumer:
+        found = first_unread(consumer, places, timeout)
+    return [found[place] for place in places]
+
+
+def at(partition: int, offset: int) -> Place:
+    return TopicPartition("t", partition), offset
+
+
+def test_many_partitions_and_several_places_in_one(cluster: FakeCluster) -> None:
+    assert look(cluster, at(0, 5), at(0, 0), at(0, 8), at(1, 1), at(1, 6), at(2, 0), at(2, 99)) == [
+        Unread(STAMP + 5, drained=False),
+        Unread(STAMP, drained=False),
+        DRAINED,
+        Unread(STAMP + 5, drained=False),
+        DRAINED,
+        DRAINED,
+        DRAINED,
+    ]
+
+
+def test_what_was_deleted_under_a_commit_is_passed_over(cluster: FakeCluster) -> None:
+    cluster.delete_records("t", 0, 6)
+    assert look(cluster, at(0, 2)) == [Unread(STAMP + 6, drained=False)]
+
+
+def test_a_partition_that_is_not_there_leaves_the_others(cluster: FakeCluster) -> None:
+    first, second = look(cluster, at(7, 0), at(0, 1), timeout=1.0)
+    assert isinstance(first, KcliError)
+    assert second == Unread(STAMP + 1, drained=False)
+
+
+def test_aborted_transactions_and_markers_are_passed_over() -> None:
+    place = TopicPartition("txn", 0), 0
+    with FakeCluster(1, topics={"txn": 1}) as cluster, RawClient(cluster.address(1)) as client:
+        transaction = RawTransaction(client, topic="txn")
+        assert transaction.init() == 0
+        assert transaction.produce(0, b"gone") == 0
+        assert transaction.end(commit=False) == 0
+        assert look(cluster, place) == [DRAINED]
+        assert transaction.produce(0, b"kept") == 0
+        assert look(cluster, place) == [DRAINED]  # nobody may read it yet
+        assert transaction.end(commit=True) == 0
+        (found,) = look(cluster, place)
+    assert isinstance(found, Unread)
+    assert not found.drained
+
+
+def test_a_partition_that_must_not_be_read_leaves_the_others(cluster: FakeCluster) -> None:
+    cluster.fail(FetchRequest, TOPIC_AUTHORIZATION_FAILED, where=TopicPartition("t", 1), times=50)
+    first, second = look(cluster, at(1, 0), at(0, 3))
+    assert isinstance(first, KcliError)
+    assert first.exit_code == 4
+    assert second == Unread(STAMP + 3, drained=False)

@@ -1,0 +1,82 @@
+"""``groups export`` on a real broker, beside Kafka's own script."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks._kafka_tools import tool
+from kcli.core import Admin, Producer
+from kcli.core.types import OffsetAndMetadata, ProducerRecord, TopicPartition
+from tests.kafka import Kafka
+
+pytestmark = pytest.mark.integration
+
+SCRIPT = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
+
+
+def export(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "kcli", "groups", "export", *arguments, "-b", kafka.bootstrap],
+        capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, env=dict(os.environ),
+    )  # fmt: skip
+
+
+def script(kafka: Kafka, *groups: str) -> list[str]:
+    """The lines of Kafka's export of these groups, sorted."""
+    command = tool(SCRIPT)
+    if command is None:
+        pytest.skip("Kafka's tools cannot be had")
+    named = [word for group in groups for word in ("--group", group)]
+    done = subprocess.run(
+        [*command, "--bootstrap-server", kafka.bootstrap, *named,
+         "--reset-offsets", "--to-current", "--all-topics", "--dry-run", "--export"],
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    return sorted(line for line in done.stdout.splitlines() if line.strip())
+
+
+def commit(kafka: Kafka, group: str, offsets: dict[TopicPartition, int]) -> None:
+    with Admin(bootstrap_servers=kafka.bootstrap) as admin:
+        stored = admin.commit_offsets({group: {w: OffsetAndMetadata(o) for w, o in offsets.items()}})
+        assert set(stored[group].values()) == {None}
+
+
+def test_csv_equals_that_of_kafkas_script(kafka: Kafka) -> None:
+    short, long = kafka.topic("t", partitions=3), kafka.topic("a.topic-with-a_long-name", partitions=2)
+    groups = [kafka.unused_name("g"), kafka.unused_name('q"u, ote*')]
+    for group in groups:
+        commit(kafka, group, {TopicPartition(short, n): n for n in range(3)} | {TopicPartition(long, 1): 4})
+    one = export(kafka, groups[0])
+    assert one.returncode == 0, one.stderr
+    assert sorted(one.stdout.splitlines()) == script(kafka, groups[0])
+    assert sorted(export(kafka, *groups).stdout.splitlines()) == script(kafka, *groups)
+
+
+def test_times_of_the_first_unread_records(kafka: Kafka, tmp_path: Path) -> None:
+    topic, group = kafka.topic(partitions=2), kafka.unused_name("g")
+    with Producer(bootstrap_servers=kafka.bootstrap) as producer:
+        for number in range(10):
+            producer.send(ProducerRecord(topic, b"v", partition=0, timestamp=1_000 * number))
+    commit(kafka, group, {TopicPartition(topic, 0): 7, TopicPartition(topic, 1): 0})
+    path = tmp_path / "offsets.ndjson"
+    done = export(kafka, group, "--with-time", "--file", str(path))
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    first, second = map(json.loads, path.read_text().splitlines())
+    assert (first["offset"], first["timestamp"], first["drained"]) == (7, 7_000, False)
+    assert (second["offset"], second["timestamp"], second["drained"]) == (0, None, True)
+    with Admin(bootstrap_servers=kafka.bootstrap) as admin:
+        assert first["cluster"] == admin.cluster_id()
+        found = admin.describe_topics([topic])[topic]
+    assert first["topic_id"] == getattr(found, "topic_id", None)
+
+
+def test_groups_that_do_not_exist(kafka: Kafka) -> None:
+    group = kafka.unused_name("g")
+    assert export(kafka, group).returncode == 1
+    commit(kafka, group, {TopicPartition(kafka.topic(), 0): 0})
+    assert export(kafka, group, "no-such-group").returncode == 6
+    assert group in export(kafka, "--all").stdout

@@ -1,0 +1,177 @@
+"""What an import would commit, and what it refuses."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from kcli.core.cluster.offsets import OffsetInfo
+from kcli.core.errors import BrokerError, ConfigError, KcliError, NotFoundError
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.transfer.importing import Here, ImportItem, Log, Wish, aims, plan_import, times
+from kcli.flows.transfer.saved_offset import OffsetFile, SavedOffset
+
+ORDERS, COPY = TopicPartition("orders", 0), TopicPartition("copy", 0)
+LOG = Log(OffsetInfo(10, -1, 2), OffsetInfo(100, -1, 7))
+HERE = Here("Qx3", {"orders": "id-1", "copy": "id-2"}, {ORDERS: LOG, COPY: LOG})
+SAVED = SavedOffset("orders", 0, 50, group="billing", leader_epoch=5, cluster="Qx3", topic_id="id-1")
+
+
+def file(*offsets: SavedOffset) -> OffsetFile:
+    return OffsetFile("ndjson", offsets)
+
+
+def planned(saved: SavedOffset = SAVED, here: Here = HERE, **wish: Any) -> ImportItem:
+    asked = Wish(**wish)
+    (item,) = plan_import(aims(file(saved), asked), here, asked)
+    return item
+
+
+def new(item: ImportItem) -> tuple[int, int, str]:
+    assert item.refusal is None, item.refusal
+    assert item.new is not None
+    return item.new.offset, item.new.leader_epoch, item.note
+
+
+def refused(item: ImportItem) -> str:
+    assert item.new is None
+    assert item.refusal is not None
+    assert item.refusal.exit_code == 7
+    assert item.note == f"refused: {item.refusal.why}"
+    return item.refusal.why
+
+
+# --- which partitions ------------------------------------------------------------------------------------
+
+
+def test_groups_of_the_file_keep_their_names_and_the_order_is_by_name() -> None:
+    rows = [replace(SAVED, group=g, partition=p) for g, p in (("b", 0), ("a", 11), ("a", 2))]
+    assert [(aim.group, aim.where.partition) for aim in aims(file(*rows), Wish())] == [
+        ("a", 2),
+        ("a", 11),
+        ("b", 0),
+    ]
+
+
+def test_another_group_gets_the_offsets_of_one_group_only() -> None:
+    assert planned(group="new").group == "new"
+    assert planned(replace(SAVED, group=None), group="new").group == "new"
+    with pytest.raises(ConfigError, match="would get the offsets of 2 groups"):
+        aims(file(SAVED, replace(SAVED, group="other")), Wish(group="new"))
+    with pytest.raises(ConfigError, match="does not say of which group"):
+        aims(file(replace(SAVED, group=None)), Wish())
+
+
+def test_topics_are_chosen_by_their_names_in_the_file_then_mapped() -> None:
+    rows = file(SAVED, replace(SAVED, topic="refunds"))
+    wish = Wish(topics={"orders": "copy"}, wanted=lambda where: where.topic == "orders")
+    assert [aim.where for aim in aims(rows, wish)] == [COPY]
+    with pytest.raises(ConfigError, match="nothing to import"):
+        aims(rows, Wish(wanted=lambda where: where.topic == "copy"))
+    with pytest.raises(ConfigError, match="no offsets of topic ordesr"):
+        aims(rows, Wish(topics={"ordesr": "copy"}))
+    with pytest.raises(ConfigError, match="would get two offsets"):
+        aims(rows, Wish(topics={"orders": "refunds"}))
+
+
+# --- by offset -------------------------------------------------------------------------------------------
+
+
+def test_an_offset_of_the_same_topic_keeps_its_leader_epoch() -> None:
+    assert new(planned()) == (50, 5, "")
+    assert new(planned(replace(SAVED, leader_epoch=None))) == (50, -1, "")
+
+
+def test_metadata_of_the_file_wins_and_else_the_old_one_is_kept() -> None:
+    here = replace(HERE, committed={"billing": {ORDERS: OffsetAndMetadata(3, "old")}})
+    kept, given = planned(here=here), planned(replace(SAVED, metadata=""), here)
+    assert kept.committed == OffsetAndMetadata(3, "old")
+    assert kept.new == OffsetAndMetadata(50, "old", 5)
+    assert given.new == OffsetAndMetadata(50, "", 5)
+
+
+@pytest.mark.parametrize(
+    ("saved", "reason"),
+    [
+        (replace(SAVED, topic_id="id-0"), "topic orders was deleted and created anew since"),
+        (replace(SAVED, topic_id="id-0", cluster=None), "topic orders was deleted and created anew since"),
+        (replace(SAVED, topic_id="id-0", cluster="Other"), "the file is of cluster Other, this is Qx3"),
+        (replace(SAVED, topic_id=None, cluster="Other"), "the file is of cluster Other, this is Qx3"),
+    ],
+)
+def test_offsets_of_another_topic_or_cluster_need_force(saved: SavedOffset, reason: str) -> None:
+    assert refused(planned(saved)) == reason
+    assert new(planned(saved, force=True)) == (50, -1, f"forced: {reason}")
+
+
+def test_a_mapped_topic_is_another_one() -> None:
+    wish: dict[str, Any] = {"topics": {"orders": "copy"}}
+    assert refused(planned(**wish)) == "orders and copy are two topics"
+    assert new(planned(force=True, **wish)) == (50, -1, "forced: orders and copy are two topics")
+
+
+@pytest.mark.parametrize(
+    "saved",
+    [
+        replace(SAVED, cluster="Other"),  # restored elsewhere: the topic is the same
+        replace(SAVED, topic_id=None),
+        replace(SAVED, topic_id=None, cluster=None),
+    ],
+)
+def test_what_is_the_same_or_cannot_be_told_is_taken(saved: SavedOffset) -> None:
+    assert new(planned(saved))[0] == 50
+
+
+def test_offsets_at_both_ends_of_the_log_are_within() -> None:
+    assert [new(planned(replace(SAVED, offset=offset)))[0] for offset in (10, 100)] == [10, 100]
+
+
+@pytest.mark.parametrize(("offset", "edge"), [(9, (10, 2, "log start")), (101, (100, 7, "log end"))])
+def test_o5_an_offset_outside_of_the_log_needs_clamp(offset: int, edge: tuple[int, int, str]) -> None:
+    saved = replace(SAVED, offset=offset)
+    assert refused(planned(saved)) == "the log goes from 10 to 100"
+    assert new(planned(saved, clamp=True)) == (edge[0], edge[1], f"clamped to {edge[2]}")
+
+
+def test_a_partition_of_which_nothing_is_known_leaves_the_others() -> None:
+    missing = NotFoundError("topic orders has no partition 1", why="it has 1")
+    here = replace(HERE, logs={**HERE.logs, TopicPartition("orders", 1): missing})
+    wish = Wish()
+    bad, good = plan_import(aims(file(replace(SAVED, partition=1), SAVED), wish), here, wish)[::-1]
+    assert bad.refusal is missing
+    assert new(good)[0] == 50
+
+
+# --- by time ---------------------------------------------------------------------------------------------
+
+
+TIMED = replace(SAVED, timestamp=1_700, drained=False, cluster="Other", topic_id="far")
+
+
+def at(found: OffsetInfo | KcliError, ms: int = 1_700) -> Here:
+    return replace(HERE, at_time={(ORDERS, ms): found})
+
+
+def test_by_time_the_record_that_was_next_is_found_elsewhere() -> None:
+    assert times(aims(file(TIMED, replace(SAVED, partition=1)), Wish())) == {(ORDERS, 1_700)}
+    assert new(planned(TIMED, at(OffsetInfo(33, 1_701, 6)), by_time=True)) == (33, 6, "")
+    assert new(planned(TIMED, at(OffsetInfo(-1, -1)), by_time=True)) == (
+        100,
+        7,
+        "no record since; goes to end",
+    )
+
+
+def test_by_time_a_group_that_had_read_all_goes_to_what_came_after_the_export() -> None:
+    drained = replace(TIMED, timestamp=None, drained=True, at_ms=2_000)
+    assert times(aims(file(drained), Wish())) == {(ORDERS, 2_000)}
+    note = "all was read; goes to what came since"
+    assert new(planned(drained, at(OffsetInfo(98, 2_005, 7), 2_000), by_time=True)) == (98, 7, note)
+    unknown = replace(drained, at_ms=None)
+    assert new(planned(unknown, by_time=True)) == (100, 7, "all was read; goes to end")
+
+
+def test_by_time_without_a_time_is_refused() -> None:
+    assert "not known" in refused(planned(SAVED, by_time=True))
+    error = BrokerError(6, "orders-0")
+    assert planned(TIMED, at(error), by_time=True).refusal is error

@@ -4,12 +4,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from kcli.core import Consumer
+from kcli.core import Admin
 from kcli.core.error_codes import TOPIC_AUTHORIZATION_FAILED
 from kcli.core.errors import KcliError
 from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.types import Record, TopicPartition
-from kcli.flows.transfer.first_unread import DRAINED, Place, Unread, first_unread
+from kcli.flows.groups.first_records import Place
+from kcli.flows.transfer.first_unread import DRAINED, Unread, first_unread
 from tests.batches import batch_of
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import RawClient
@@ -35,10 +36,8 @@ def cluster() -> Iterator[FakeCluster]:
 
 
 def look(cluster: FakeCluster, *places: Place, timeout: float = 5.0) -> list[Unread | KcliError]:
-    with Consumer(
-        bootstrap_servers=cluster.bootstrap, isolation_level="read_committed", fetch_max_wait_ms=50
-    ) as consumer:
-        found = first_unread(consumer, places, timeout)
+    with Admin(bootstrap_servers=cluster.bootstrap, timeout=timeout) as admin:
+        found = first_unread(admin, places)
     return [found[place] for place in places]
 
 

@@ -82,7 +82,7 @@ def group_target(admin: Admin, group: str) -> Target:
 
 def file_targets(path: str, groups: Sequence[str]) -> dict[str, Target]:
     """What a file says of each group."""
-    from kcli.flows.rewind.kafka_csv import read_offsets
+    from kcli.flows.rewind.offsets_file import read_offsets
     from kcli.flows.rewind.targets import Target
 
     return {group: Target("given", offsets=offsets) for group, offsets in read_offsets(path, groups).items()}

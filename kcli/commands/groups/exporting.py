@@ -16,14 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kcli.commands._params import TopicPartitions
-    from kcli.core.consumer.consumer import Consumer
     from kcli.core.types import TopicPartition
     from kcli.flows.transfer.exporting import Export
     from kcli.flows.transfer.saved_offset import SavedOffset
 
 FORMS = ("csv", "ndjson")
-FETCH_BYTES = 1 << 16
-FETCH_WAIT_MS = 100
 
 
 @command(
@@ -145,26 +142,12 @@ def _timed(inv: Invocation, offsets: Sequence[SavedOffset]) -> Sequence[SavedOff
 
     if not offsets:
         return offsets
-    with open_consumer(inv) as consumer:
-        found = first_unread(consumer, {(saved.where, saved.offset) for saved in offsets}, inv.timeout)
+    with open_admin(inv) as admin:
+        found = first_unread(admin, {(saved.where, saved.offset) for saved in offsets})
     for told in found.values():
         if isinstance(told, KcliError):
             inv.failed(told)
     return with_times(offsets, found)
-
-
-def open_consumer(inv: Invocation) -> Consumer:
-    """A reader of a few records from each of many partitions, in no group."""
-    from kcli.core.consumer.consumer import Consumer
-    from kcli.core.options import ConsumerOptions
-
-    own = {
-        "group_id": "",
-        "isolation_level": "read_committed",
-        "max_partition_fetch_bytes": FETCH_BYTES,
-        "fetch_max_wait_ms": FETCH_WAIT_MS,
-    }
-    return Consumer(inv.client_options(ConsumerOptions, **own), hooks=inv.hooks)
 
 
 def _text(form: str, offsets: Sequence[SavedOffset], *, with_group: bool) -> str:

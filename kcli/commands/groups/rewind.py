@@ -357,10 +357,11 @@ def _refusals(plan: RewindPlan) -> tuple[int, ...]:
 
 
 def _export(inv: Invocation, plan: RewindPlan) -> None:
-    from kcli.flows.rewind.kafka_csv import csv_lines
+    from kcli.flows.transfer.formats.kafka_csv import csv_lines
+    from kcli.flows.transfer.saved_offset import SavedOffset
 
     rows = [
-        (group.group, item.where, item.new.offset)
+        SavedOffset(item.where.topic, item.where.partition, item.new.offset, group.group)
         for group in plan.groups
         for item in group.items
         if item.new is not None

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from kcli.core.cluster.offsets import OffsetInfo
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
+from kcli.flows.groups.first_records import Place, first_records_at
 from kcli.flows.lag.partition_lag import INTERPOLATED, READ, UNKNOWN, Moment, unread_from
 
 if TYPE_CHECKING:
     from kcli.core.admin.admin import Admin
     from kcli.flows.lag.sample import LagSample
 
-Place = tuple[TopicPartition, int]
 _ROUNDS = 12
 _CLOSE_MS = 1_000
 
@@ -37,17 +37,14 @@ def read_moments(admin: Admin, sample: LagSample) -> dict[Place, Moment]:
     it waits for.
     """
     found: dict[Place, Moment] = {}
-    for places in _rounds(places_of(sample)):
-        open_ones = {where: at for where, at in places.items() if _stable(sample, where) <= at}
-        settled = {where: at for where, at in places.items() if where not in open_ones}
-        for wanted, committed_only in ((settled, True), (open_ones, False)):
-            answers = admin.first_records(wanted, committed_only=committed_only) if wanted else {}
-            for where, record in answers.items():
-                place = (where, wanted[where])
-                if isinstance(record, KcliError) or (record is not None and record.timestamp < 0):
-                    found[place] = Moment(None, UNKNOWN)
-                else:
-                    found[place] = Moment(record.timestamp if record is not None else None, READ)
+    waiting = {place: None for place in places_of(sample) if _stable(sample, place[0]) <= place[1]}
+    settled = [place for place in places_of(sample) if place not in waiting]
+    records = first_records_at(admin, settled) | first_records_at(admin, waiting, committed_only=False)
+    for place, record in records.items():
+        if isinstance(record, KcliError) or (record is not None and record.timestamp < 0):
+            found[place] = Moment(None, UNKNOWN)
+        else:
+            found[place] = Moment(record.timestamp if record is not None else None, READ)
     return found
 
 
@@ -125,19 +122,6 @@ def _look_up(admin: Admin, wanted: Mapping[TopicPartition, int]) -> dict[TopicPa
         for where, told in answers.items()
         if isinstance(told, OffsetInfo) and (told.offset >= 0 or wanted[where] > 0)
     }
-
-
-def _rounds(places: Collection[Place]) -> list[dict[TopicPartition, int]]:
-    """The places so that each partition is at most once among some."""
-    rounds: list[dict[TopicPartition, int]] = []
-    seen: dict[TopicPartition, int] = {}
-    for where, at in places:
-        number = seen.get(where, 0)
-        seen[where] = number + 1
-        if number == len(rounds):
-            rounds.append({})
-        rounds[number][where] = at
-    return rounds
 
 
 def _stable(sample: LagSample, where: TopicPartition) -> int:

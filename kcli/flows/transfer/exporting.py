@@ -9,7 +9,8 @@ from kcli.core.admin.groups import GroupListing
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.flows.transfer.first_unread import Place, Unread
+from kcli.flows.groups.first_records import Place
+from kcli.flows.transfer.first_unread import Unread
 from kcli.flows.transfer.saved_offset import SavedOffset
 
 SHARE = "share"

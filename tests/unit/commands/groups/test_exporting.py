@@ -156,8 +156,6 @@ def test_what_does_not_fit_is_an_error_of_usage(admin: StandIn, words: tuple[str
 def test_times_are_added_and_what_is_not_known_is_reported(
     admin: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from contextlib import nullcontext
-
     from kcli.flows.transfer import first_unread
 
     answers: dict[TopicPartition, Unread | KcliError] = {
@@ -165,9 +163,8 @@ def test_times_are_added_and_what_is_not_known_is_reported(
         TopicPartition("orders", 10): DRAINED,
         TopicPartition("refunds", 0): NotFoundError("topic refunds does not exist"),
     }
-    monkeypatch.setattr(module, "open_consumer", lambda _inv: nullcontext())
     monkeypatch.setattr(
-        first_unread, "first_unread", lambda _c, places, _t: {(w, o): answers[w] for w, o in places}
+        first_unread, "first_unread", lambda _admin, places: {(w, o): answers[w] for w, o in places}
     )
     done = kcli("b", "--with-time")
     assert done.return_value == 6

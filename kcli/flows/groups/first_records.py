@@ -1,0 +1,38 @@
+"""The first records at many places, several of one partition too: a question to all leaders for each of these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from kcli.core.types import TopicPartition
+
+if TYPE_CHECKING:
+    from kcli.core.admin.admin import Admin
+    from kcli.core.admin.first_records import FirstRecord
+    from kcli.core.errors import KcliError
+
+Place = tuple[TopicPartition, int]
+"""A partition and an offset in it."""
+
+
+def first_records_at(
+    admin: Admin, places: Iterable[Place], *, committed_only: bool = True
+) -> dict[Place, FirstRecord | KcliError | None]:
+    """See ``Admin.first_records``."""
+    found: dict[Place, FirstRecord | KcliError | None] = {}
+    for some in _rounds(places):
+        for where, record in admin.first_records(some, committed_only=committed_only).items():
+            found[where, some[where]] = record
+    return found
+
+
+def _rounds(places: Iterable[Place]) -> Iterator[dict[TopicPartition, int]]:
+    """The places so that each partition is at most once among some."""
+    left = dict.fromkeys(places)
+    while left:
+        some: dict[TopicPartition, int] = {}
+        for where, at in left:
+            some.setdefault(where, at)
+        yield some
+        left = dict.fromkeys(place for place in left if some[place[0]] != place[1])

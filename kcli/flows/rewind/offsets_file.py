@@ -1,0 +1,36 @@
+"""``--from-file``: where groups are to go, from a file of committed offsets in any form that can be read."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from kcli.core.errors import ConfigError
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.transfer.formats.recognise import parse_offsets
+
+Offsets = dict[TopicPartition, OffsetAndMetadata]
+
+
+def read_offsets(path: str, groups: Sequence[str]) -> dict[str, Offsets]:
+    """What a file says of each group; lines that name no group are about the one that was named.
+
+    ConfigError names what is wrong with the file, and a group it has nothing of.
+    """
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}", why=(error.strerror or str(error)).lower()) from None
+    found: dict[str, Offsets] = {group: {} for group in groups}
+    for saved in parse_offsets(data, path).offsets:
+        if saved.group is None and len(groups) != 1:
+            raise ConfigError(
+                f"{path}: {saved.place} names no group", do="name one group, or use a file that names them"
+            )
+        offsets = found.get(groups[0] if saved.group is None else saved.group)
+        if offsets is not None:
+            offsets[saved.where] = OffsetAndMetadata(saved.offset)
+    for group, offsets in found.items():
+        if not offsets:
+            raise ConfigError(
+                f"{path} has no offsets of group {group}", do="name the groups that it is about"
+            )
+    return found

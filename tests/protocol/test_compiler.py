@@ -189,6 +189,33 @@ def test_an_element_with_an_unknown_tag_is_read_and_the_tag_stepped_over() -> No
     assert [(row.number, row.flag, row.tagged) for row in rows] == [(5, True, 7), (6, False, 7)]
 
 
+class Noted(Struct):
+    number: int = field(INT64)
+    note: str | None = field(STRING, nullable="0+")
+    code: int = field(INT16)
+    name: str = field(STRING, "1+", default="")
+
+
+class Notes(Struct):
+    rows: list[Noted] = field(Array(Noted))
+    after: int = field(INT8)
+
+
+@pytest.mark.parametrize("note", ["", None, "x", "é" * 200])
+@pytest.mark.parametrize("at", [0, 1, 2])
+@pytest.mark.parametrize(("version", "flexible"), [(0, False), (1, False), (0, True), (1, True)])
+def test_strings_are_empty_as_a_rule_and_read_as_they_are_all_the_same(
+    version: int, at: int, note: str | None, *, flexible: bool
+) -> None:
+    rows = [Noted(number=n, note="", code=-n) for n in range(3)]
+    rows[at].note = note
+    if version and note:
+        rows[at].name = note
+    data = encoded(Notes(rows=rows, after=7), version, flexible=flexible)
+    back = decoded(Notes, data, version, flexible=flexible)
+    assert plain(back) == plain(Notes(rows=rows, after=7))
+
+
 def test_elements_of_the_fast_path_do_not_share_mutable_defaults() -> None:
     class Row(Struct):
         number: int = field(INT32)

@@ -148,7 +148,7 @@ class _Fetch:
         topics: Iterable[wire.OffsetFetchResponseTopics | wire.OffsetFetchResponseTopic],
     ) -> int | KcliError:
         """Notes the partitions of an answer; 0, or the error for which the group must be asked again."""
-        left = self.left[group]
+        left, found = self.left[group], self._found[group]
         again: dict[TopicPartition, KcliError] = {}
         missing = set(left or ())
         for topic in topics:
@@ -157,11 +157,16 @@ class _Fetch:
                 if left is not None and where not in missing:
                     continue  # told twice, or never asked for
                 missing.discard(where)
+                if not row.error_code and row.committed_offset >= 0:
+                    found[where] = OffsetAndMetadata(
+                        row.committed_offset, row.metadata or "", row.committed_leader_epoch
+                    )
+                    continue
                 outcome = _outcome(GroupPartition(group, where), row)
                 if isinstance(outcome, KcliError) and judge(outcome).retriable:
                     again[where] = outcome
                 elif left is not None or outcome is not None:
-                    self._found[group][where] = outcome
+                    found[where] = outcome
         again |= dict.fromkeys(missing, LeftOutError("the broker's answer leaves it out"))
         self._errors |= {GroupPartition(group, where): error for where, error in again.items()}
         self.left[group] = [where for where in (again if left is None else left) if where in again]
@@ -170,15 +175,14 @@ class _Fetch:
 
 def _outcome(
     key: GroupPartition, row: wire.OffsetFetchResponsePartition | wire.OffsetFetchResponsePartitions
-) -> OffsetAndMetadata | KcliError | None:
+) -> KcliError | None:
+    """Of a row without an offset: None where nothing is committed."""
     if row.error_code != NONE:
         return BrokerError(row.error_code, f"reading the offset of {key}")
     if row.committed_offset == _NO_COMMIT:
         return None
-    if row.committed_offset < 0:
-        why = f"the broker answers with {row.committed_offset}"
-        return ProtocolError(f"reading the offset of {key}", why=why)
-    return OffsetAndMetadata(row.committed_offset, row.metadata or "", row.committed_leader_epoch)
+    why = f"the broker answers with {row.committed_offset}"
+    return ProtocolError(f"reading the offset of {key}", why=why)
 
 
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:

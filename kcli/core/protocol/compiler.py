@@ -261,12 +261,11 @@ def _emit_read_array(src: _Source, depth: int, row: Field, version: int, flexibl
         src.add(depth, f"pos += n * {minimum}")
     elif isinstance(element, type):
         read = src.name(_decoder(element, version, flexible))
-        shape = _fixed_shape(element, version, flexible)
-        if shape is None:
-            _emit_read_items(src, depth, f"{read}(buf, pos)", target)
-        else:
-            table = src.name(_table_reader(element, shape, version, flexible))
+        if _may_have_one_shape(element, version):
+            table = src.name(_table_reader(element, version, flexible))
             src.add(depth, f"{target}, pos = {table}(buf, pos, n)")
+        else:
+            _emit_read_items(src, depth, f"{read}(buf, pos)", target)
     else:
         read = src.name(_reader(element, False, flexible))
         _emit_read_items(src, depth, f"{read}(buf, pos)", target)
@@ -290,23 +289,39 @@ def _wrong_size(name: str, size: int, pos: int) -> ProtocolError:
     )
 
 
-def _fixed_shape(cls: type[Struct], version: int, flexible: bool) -> struct.Struct | None:
-    """The layout of a struct that is all fixed-size fields (and, if flexible, has no tagged ones set)."""
+_USUAL = {True: ("B", b"\x01"), False: ("h", b"\0\0")}
+"""How an empty string stands in flexible and in older versions."""
+
+
+def _may_have_one_shape(cls: type[Struct], version: int) -> bool:
+    """Whether elements are all of one size when their strings are empty, and no tagged field is set."""
     plain, _ = _rows(cls, version)
-    if not plain or not all(_is_fixed(row.type) for row in plain):
-        return None
-    return struct.Struct(">" + "".join(row.type for row in plain) + ("B" if flexible else ""))
+    return bool(plain) and all(_is_fixed(row.type) or row.type == STRING for row in plain)
 
 
 def _table_reader(
-    cls: type[Struct], shape: struct.Struct, version: int, flexible: bool
+    cls: type[Struct], version: int, flexible: bool
 ) -> Callable[[memoryview, int, int], tuple[list[Any], int]]:
-    """Reads ``n`` elements at once; one by one when an element carries tagged fields after all."""
+    """Reads ``n`` elements at once; one by one when a string is not empty, or a tagged field is there."""
     plain, _ = _rows(cls, version)
-    names = [row.name for row in plain]
-    absent = [(row.name, row.default_value) for row in cls.fields if row not in plain]
     one = _decoder(cls, version, flexible)
-    new, size = cls.__new__, shape.size
+    layout, size = ">", 0
+    names: list[str] = []
+    probes: list[tuple[int, bytes]] = []
+    for row in plain:
+        if row.type == STRING:
+            code, usual = _USUAL[flexible]
+            probes += [(size + place, usual[place : place + 1]) for place in range(len(usual))]
+        else:
+            code = row.type
+        names.append("_" if row.type == STRING else f"v{len(names)}")
+        layout += code
+        size += struct.calcsize(">" + code)
+    if flexible:
+        probes.append((size, b"\0"))
+        names.append("_")
+        layout += "B"
+        size += 1
 
     def slowly(buf: memoryview, pos: int, n: int) -> tuple[list[Any], int]:
         items = []
@@ -315,22 +330,26 @@ def _table_reader(
             items.append(item)
         return items, pos
 
-    def read(buf: memoryview, pos: int, n: int) -> tuple[list[Any], int]:
-        end = pos + n * size
-        if end > len(buf):
-            return slowly(buf, pos, n)
-        items = []
-        for values in shape.iter_unpack(buf[pos:end]):
-            if flexible and values[-1]:
-                return slowly(buf, pos, n)
-            item = new(cls)
-            item.__dict__.update(zip(names, values, strict=False))
-            for name, default in absent:
-                setattr(item, name, default())
-            items.append(item)
-        return items, end
-
-    return read
+    source = _Source()
+    source.names |= {"new": cls.__new__, "cls": cls, "slowly": slowly}
+    source.add(0, "def read(buf, pos, n):")
+    source.add(1, f"end = pos + n * {size}")
+    source.add(1, "if end > len(buf): return slowly(buf, pos, n)")
+    for place, usual in probes:
+        source.add(1, f"if bytes(buf[pos + {place}:end:{size}]) != {usual!r} * n: return slowly(buf, pos, n)")
+    source.add(1, "items = []")
+    unpack = source.name(struct.Struct(layout).iter_unpack)
+    source.add(1, f"for {', '.join(names)}, in {unpack}(buf[pos:end]):")
+    source.add(2, "item = new(cls)")
+    for row, name in zip(plain, names, strict=False):
+        source.add(2, f"item.{row.name} = {name if row.type != STRING else repr('')}")
+    for row in cls.fields:
+        if row not in plain:
+            source.add(2, f"item.{row.name} = {source.name(row.default_value)}()")
+    source.add(2, "items.append(item)")
+    source.add(1, "return items, end")
+    reader: Callable[[memoryview, int, int], tuple[list[Any], int]] = source.compile("read")
+    return reader
 
 
 def _emit_read_tags(src: _Source, tagged: list[Field], version: int) -> None:

@@ -27,7 +27,7 @@ def offsets(group: st.SearchStrategy[str | None], *, all_fields: bool) -> st.Sea
             "metadata": text,
             "cluster": text,
             "topic_id": text,
-            "timestamp": st.none() | st.integers(-1, 1 << 50),
+            "timestamp": st.none() | st.integers(0, 1 << 50),
             "drained": st.none() | st.booleans(),
             "at_ms": st.none() | st.integers(0, 253_402_300_799_999),
         }

@@ -41,7 +41,7 @@ _kcli_command() {
         "kcli groups")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
-            children="list lag describe rewind export delete delete-offsets remove-members" ;;
+            children="list lag describe rewind export import copy create delete delete-offsets remove-members" ;;
         "kcli groups list")
             names="--state --type --match --topic --with-lag --sort -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--state --type --match --topic --sort -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
@@ -61,6 +61,18 @@ _kcli_command() {
         "kcli groups export")
             names="--all --format --file --with-time -t --topic -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--format --file -t --topic -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children="" ;;
+        "kcli groups import")
+            names="--group --map-topic --by -t --topic --clamp --force -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--group --map-topic --by -t --topic -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children="" ;;
+        "kcli groups copy")
+            names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children="" ;;
+        "kcli groups create")
+            names="-t --topic --from -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-t --topic --from -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
             children="" ;;
         "kcli groups delete")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -190,6 +202,19 @@ _kcli_value() {
         "kcli groups export -o" | "kcli groups export --output") reply="csv ndjson" ;;
         "kcli groups export --color") reply="auto always never" ;;
         "kcli groups export --progress") reply="auto none bar json" ;;
+        "kcli groups import --by") reply="offset time" ;;
+        "kcli groups import -F" | "kcli groups import --command-config") files=1 ;;
+        "kcli groups import -o" | "kcli groups import --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli groups import --color") reply="auto always never" ;;
+        "kcli groups import --progress") reply="auto none bar json" ;;
+        "kcli groups copy -F" | "kcli groups copy --command-config") files=1 ;;
+        "kcli groups copy -o" | "kcli groups copy --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli groups copy --color") reply="auto always never" ;;
+        "kcli groups copy --progress") reply="auto none bar json" ;;
+        "kcli groups create -F" | "kcli groups create --command-config") files=1 ;;
+        "kcli groups create -o" | "kcli groups create --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli groups create --color") reply="auto always never" ;;
+        "kcli groups create --progress") reply="auto none bar json" ;;
         "kcli groups delete -F" | "kcli groups delete --command-config") files=1 ;;
         "kcli groups delete -o" | "kcli groups delete --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli groups delete --color") reply="auto always never" ;;
@@ -238,6 +263,7 @@ _kcli_argument() {
     reply="" files=""
     case "$1" in
         "kcli produce") files=1 ;;
+        "kcli groups import") files=1 ;;
         *) ;;
     esac
 }

@@ -17,7 +17,7 @@ from kcli.core.types import TopicPartition
 
 __all__ = (
     "CODEC", "DELIMITER", "DURATION", "HEADER", "INSTANT", "OFFSET", "OFFSET_RANGE", "PARTITIONS", "RATE",
-    "SERDE", "SIZE", "SIZE_RANGE", "TOPIC_PARTITIONS", "Codec", "Rate", "TopicPartitions",
+    "SERDE", "SIZE", "SIZE_RANGE", "TOPIC_MAP", "TOPIC_PARTITIONS", "Codec", "Rate", "TopicPartitions",
 )  # fmt: skip
 
 
@@ -136,6 +136,16 @@ def parse_topic_partitions(text: str) -> TopicPartitions:
     return TopicPartitions(topic, parse_partitions(numbers) if colon else None)
 
 
+def parse_topic_map(text: str) -> tuple[str, str]:
+    """``A=B``: two names of topics."""
+    from kcli.core.topic_names import is_topic_name
+
+    name, sign, other = text.strip().partition("=")
+    if not (sign and is_topic_name(name) and is_topic_name(other)):
+        raise ValueError(f"{text!r} does not map one topic to another: orders=orders.v2")
+    return name, other
+
+
 def parse_header(text: str) -> tuple[str | bytes, bytes | None]:
     """``n=v``; ``n=`` is empty, ``n`` is null. A name that is not UTF-8 stays bytes."""
     name, sign, value = text.partition("=")
@@ -246,6 +256,7 @@ SIZE_RANGE = Word("sizes", parse_size_range)
 RATE = Word("rate", parse_rate)
 PARTITIONS = Word("partitions", parse_partitions)
 TOPIC_PARTITIONS = Word("topic", parse_topic_partitions)
+TOPIC_MAP = Word("topics", parse_topic_map)
 HEADER = Word("header", parse_header)
 SERDE = Word("serde", str, SERDES)
 CODEC = Word("codec", parse_codec, CODECS)

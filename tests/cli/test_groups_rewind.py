@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,36 +18,14 @@ from kcli.core.protocol.messages.offset_delete import OffsetDeleteRequest
 from kcli.core.protocol.messages.offset_fetch import OffsetFetchRequest
 from kcli.core.types import OffsetAndMetadata, ProducerRecord, Record, TopicPartition
 from tests.batches import batch_of
-from tests.command import KCLI, environment
+from tests.command import KCLI
+from tests.committing import MINUTE, STAMP, Kcli, commit, committed, offsets, put
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.knobs import Hold
 
-STAMP = 1_700_000_000_000
-MINUTE = 60_000
 T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
 OLD = {T0: OffsetAndMetadata(20, "by hand", 0), T1: OffsetAndMetadata(15), T2: OffsetAndMetadata(20, "", 0)}
-
-
-def put(cluster: FakeCluster, topic: str, partition: int, count: int = 20) -> None:
-    """One record a minute."""
-    rows = [Record(topic, partition, n, STAMP + n * MINUTE, 0, None, b"v", ()) for n in range(count)]
-    cluster.append(topic, partition, bytes(batch_of(rows).raw))
-
-
-def commit(cluster: FakeCluster, group: str, offsets: dict[TopicPartition, OffsetAndMetadata]) -> None:
-    with Admin(bootstrap_servers=cluster.bootstrap) as admin:
-        assert not any(admin.commit_offsets({group: offsets})[group].values())
-
-
-def committed(cluster: FakeCluster, group: str = "g") -> dict[TopicPartition, OffsetAndMetadata]:
-    with Admin(bootstrap_servers=cluster.bootstrap) as admin:
-        told: Any = admin.fetch_offsets({group: None})[group]
-        return {where: one for where, one in told.items() if one is not None}
-
-
-def offsets(cluster: FakeCluster, group: str = "g") -> list[int]:
-    return [one.offset for _, one in sorted(committed(cluster, group).items())]
 
 
 @pytest.fixture
@@ -61,38 +38,9 @@ def cluster() -> Iterator[FakeCluster]:
         yield made
 
 
-class Kcli:
-    """Runs ``kcli groups rewind`` with a state folder of its own."""
-
-    def __init__(self, cluster: FakeCluster, state: Path) -> None:
-        self.state = state
-        self.environment = environment(cluster.bootstrap, XDG_STATE_HOME=str(state), TZ="Europe/Berlin")
-
-    def __call__(self, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-        process = self.start(*arguments)
-        out, err = process.communicate(timeout=60)
-        assert process.returncode == code, (process.returncode, out, err)
-        assert "Traceback" not in err
-        return subprocess.CompletedProcess(arguments, code, out, err)
-
-    def start(self, *arguments: str) -> "subprocess.Popen[str]":
-        return subprocess.Popen(
-            [*KCLI, "groups", "rewind", *arguments],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            env=self.environment,
-        )  # fmt: skip
-
-    def items(self, *arguments: str, code: int = 0) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = json.loads(self(*arguments, "-o", "json", code=code).stdout)["items"]
-        return found
-
-    def journals(self) -> list[Path]:
-        return sorted(self.state.glob("kcli/rewind/*/*.json"))
-
-
 @pytest.fixture
 def rewind(cluster: FakeCluster, tmp_path: Path) -> Kcli:
-    return Kcli(cluster, tmp_path / "state")
+    return Kcli(cluster, tmp_path / "state", "groups", "rewind")
 
 
 # --- the plan ----------------------------------------------------------------------------------------

@@ -13,6 +13,9 @@ VERBS: dict[str, tuple[str, str]] = {
     ),
     "rewind": ("kcli.commands.groups.rewind:rewind", "move committed offsets back or forth, undo it"),
     "export": ("kcli.commands.groups.exporting:export_groups", "write committed offsets to a file"),
+    "import": ("kcli.commands.groups.importing:import_offsets", "commit the offsets of a file"),
+    "copy": ("kcli.commands.groups.copying:copy_group", "commit for a group what another has committed"),
+    "create": ("kcli.commands.groups.creating:create_group", "make a group that starts at a place or time"),
     "delete": ("kcli.commands.groups.deleting:delete_groups", "delete groups with what they have committed"),
     "delete-offsets": (
         "kcli.commands.groups.deleting_offsets:delete_offsets",

@@ -21,6 +21,8 @@ FLAGS = (
 )  # fmt: skip
 """Each says where to; exactly one is needed."""
 
+REWIND_EXAMPLES = "--to earliest, --to @-1h, --to 2026-11-21T10:00Z, --to 1200, --to -1000 (from the commit)"
+
 WORDS = {
     "earliest": "the start of the log",
     "latest": "the end of the log",
@@ -48,8 +50,7 @@ def simple_target(name: str, value: Any, *, terminal: bool) -> tuple[Target, str
 
     now = wall_ms()
     if name == "to":
-        spec = _spec(value, now, terminal=terminal)
-        return target_of(spec), _words(target_of(spec), now, ago=_is_ago(value))
+        return spec_target(value, "groups rewind: --to", REWIND_EXAMPLES, terminal=terminal)
     if name in ("to_earliest", "to_latest", "to_current"):
         target = Target(name.removeprefix("to_"))
     elif name == "to_offset":
@@ -63,8 +64,20 @@ def simple_target(name: str, value: Any, *, terminal: bool) -> tuple[Target, str
     return target, _words(target, now, ago=name == "by_duration")
 
 
-def group_target(admin: Admin, group: str) -> Target:
-    """What another group has committed; NotFoundError where that is nothing."""
+def spec_target(text: str, option: str, examples: str, *, terminal: bool) -> tuple[Target, str]:
+    """The target that ``text`` says, and its words. ``option`` with its command and ``examples`` are for messages.
+
+    A time without a zone needs a ``terminal`` where somebody sees what it was taken for.
+    """
+    from kcli.flows.rewind.targets import target_of
+
+    now = wall_ms()
+    target = target_of(_spec(text, now, option, examples, terminal=terminal))
+    return target, _words(target, now, ago=_is_ago(text))
+
+
+def group_target(admin: Admin, group: str, *, exact: bool = False) -> Target:
+    """What another group has committed; NotFoundError where that is nothing, or why some of it cannot be read."""
     from kcli.core.errors import KcliError, NotFoundError
     from kcli.core.types import OffsetAndMetadata
     from kcli.flows.rewind.targets import Target
@@ -72,12 +85,15 @@ def group_target(admin: Admin, group: str) -> Target:
     told = admin.fetch_offsets({group: None})[group]
     if isinstance(told, KcliError):
         raise told
+    for one in told.values():
+        if isinstance(one, KcliError):
+            raise one
     offsets = {where: one for where, one in told.items() if isinstance(one, OffsetAndMetadata)}
     if not offsets:
         raise NotFoundError(
             f"group {group} has committed nothing", do="`kcli groups list` shows the groups there are"
         )
-    return Target("given", offsets=offsets)
+    return Target("given", offsets=offsets, exact=exact)
 
 
 def file_targets(path: str, groups: Sequence[str]) -> dict[str, Target]:
@@ -95,7 +111,7 @@ def has_terminal(inv: Invocation) -> bool:
     return inv.talk.isatty and stdin_is_terminal()
 
 
-def _spec(text: str, now: int, *, terminal: bool) -> OffsetSpec:
+def _spec(text: str, now: int, option: str, examples: str, *, terminal: bool) -> OffsetSpec:
     from kcli.core.positions import OffsetSpec, has_zone, parse_instant, parse_offset
 
     try:
@@ -105,13 +121,13 @@ def _spec(text: str, now: int, *, terminal: bool) -> OffsetSpec:
             spec = OffsetSpec("timestamp", parse_instant(text, now))
         except ValueError:
             raise usage(
-                f"groups rewind: --to {text!r} is no target",
+                f"{option} {text!r} is no target",
                 why=str(error),
-                do="as in --to earliest, --to @-1h, --to 2026-11-21T10:00Z, --to 1200, --to -1000 (from the commit)",
+                do=f"as in {examples}",
             ) from None
     if spec.kind == "timestamp" and not has_zone(text) and not terminal:
         raise usage(
-            f"groups rewind: --to {text} names no time zone",
+            f"{option} {text} names no time zone",
             why="without a terminal nobody would see what it was taken for",
             do="write Z or an offset behind it: 2026-11-21T10:00Z, 2026-11-21T10:00+01:00",
         )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from kcli.flows.rewind.plan import ABSENT
 from kcli.output.sanitise import visible_line
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ _GAP = "   "
 
 def plan_text(plan: RewindPlan, where: str) -> str:
     """All groups, one below the other. ``where`` is what the cluster is known by, ``prod`` or ``host:9092``."""
-    return "\n\n".join(_group(group, plan.cluster, where) for group in plan.groups)
+    return "\n\n".join(_group(group, plan, where) for group in plan.groups)
 
 
 def question(plan: RewindPlan) -> str:
@@ -91,15 +92,17 @@ def number_text(number: int) -> str:
     return f"{number / 10**12:.1f} T"
 
 
-def _group(plan: GroupPlan, cluster: str, where: str) -> str:
-    lines = [f"Rewind group {plan.group} on {where}" + (f" (cluster {cluster})" if cluster else "")]
+def _group(plan: GroupPlan, whole: RewindPlan, where: str) -> str:
+    cluster = f" (cluster {whole.cluster})" if whole.cluster else ""
+    lines = [f"{whole.act} {plan.group} on {where}{cluster}"]
     lines.append(f"  to: {plan.to}")
     lines += [f"  {line}" for line in _table(plan.items)]
     lines.append(f"  {_summary(plan)}")
     if plan.refusal is not None:
         lines.append(f"Group state: {plan.state}. Refused: {plan.refusal.why}.")
     elif plan.todo:
-        lines.append(f"Group state: {plan.state}. Undo afterwards with: {undo_command(plan)}")
+        state = "does not exist" if plan.state == ABSENT else plan.state
+        lines.append(f"Group state: {state}. Undo afterwards with: {undo_command(plan)}")
     return "\n".join(lines)
 
 

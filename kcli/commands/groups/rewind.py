@@ -18,14 +18,12 @@ if TYPE_CHECKING:
 
     from kcli.core.admin.admin import Admin
     from kcli.core.errors import KcliError
-    from kcli.flows.rewind.execute import GroupReport
     from kcli.flows.rewind.journal import Journals
-    from kcli.flows.rewind.plan import GroupPlan, RewindPlan
-    from kcli.flows.rewind.survey import Asked, Spans
+    from kcli.flows.rewind.plan import RewindPlan
+    from kcli.flows.rewind.survey import Asked
 
 NEWEST = ""
 FOR_EVER = ""
-STRUCTURED = ("json", "ndjson", "yaml", "csv", "tsv")
 LOOK_EVERY = 1.0
 
 
@@ -141,62 +139,37 @@ class _Run:
         self.by = _rewind_target.chosen(flags)
         self.scope = _scope(flags)
         self.patience = _patience(flags["wait"])
-        self.cluster = ""
         self._asked = self._before_contact()
 
     def run(self) -> int:
         """The exit status."""
+        from kcli.commands.groups._spans import spans
         from kcli.core.clock import wall_ms
         from kcli.flows.rewind.journal import Journals
         from kcli.flows.rewind.survey import survey
 
         with open_admin(self.inv) as admin:
-            self.cluster = connect(self.inv, admin)
-            journals = Journals(self.cluster)
+            cluster = connect(self.inv, admin)
+            journals = Journals(cluster)
             asked = self._asked or self._with_cluster(admin, journals)
             if self.flags["wait"] is not None and not self.inv.dry_run:
                 _wait_until_empty(self.inv, admin, list(asked.targets), self.patience)
-            plan, failures = survey(admin, self.cluster, asked, wall_ms(), self._spans())
-            return self._settle(admin, plan, failures, journals)
+            plan, failures = survey(admin, cluster, asked, wall_ms(), spans(self.inv))
+            return self._settle(admin, plan, failures)
 
-    def _settle(
-        self, admin: Admin, plan: RewindPlan, failures: Sequence[KcliError], journals: Journals
-    ) -> int:
-        from kcli.commands.groups import _rewind_text as text
+    def _settle(self, admin: Admin, plan: RewindPlan, failures: Sequence[KcliError]) -> int:
+        from kcli.commands.groups._settling import Manner, settle
 
-        inv = self.inv
-        if self.flags["export"]:
-            _export(inv, plan)
-        looks = inv.dry_run or (self.flags["export"] and not inv.yes) or not plan.possible
-        if looks and not self.flags["export"]:
-            self._show(plan)
-        for error in (*failures, *(group.refusal for group in plan.groups if group.refusal)):
-            inv.failed(error)
-        if looks:
-            return inv.finish(done=plan.possible, also=_refusals(plan))
-        inv.confirm(text.plan_text(plan, self._where()), text.question(plan))
-        return self._execute(admin, plan, journals)
-
-    def _execute(self, admin: Admin, plan: RewindPlan, journals: Journals) -> int:
-        from kcli.commands.groups import _rewind_text as text
-        from kcli.flows.rewind.execute import execute
-
-        begun: list[GroupPlan] = []
-        try:
-            reports = execute(admin, plan, journals, written=begun.append)
-        except BaseException:  # Ctrl-C, too: nobody knows then what was set
-            for group in begun:
-                self.inv.talk.warn(f"offsets may have been set; undo with: {text.undo_command(group)}")
-            raise
-        if not self.flags["export"]:
-            self._print(reports)
-        done = False
-        for report in reports:
-            done = done or report.count("verified") > 0
-            _tell_errors(self.inv, report)
-            if report.error is None:
-                self.inv.talk.note(text.done_text(report))
-        return self.inv.finish(done=done, also=_refusals(plan))
+        exports = self.flags["export"]
+        if exports:
+            _export(self.inv, plan)
+        return settle(
+            self.inv,
+            admin,
+            plan,
+            failures,
+            Manner(only_look=exports and not self.inv.yes, stdout_taken=exports),
+        )
 
     # what is asked
 
@@ -226,63 +199,6 @@ class _Run:
                 self.scope,
             )
         return _undo(journals, self.names, self.flags["undo"], self.scope)
-
-    # what is shown
-
-    def _show(self, plan: RewindPlan) -> None:
-        """The plan alone: on stdout of a dry run, as rows for programs; else on stderr."""
-        from kcli.commands.groups import _rewind_rows as rows
-        from kcli.commands.groups import _rewind_text as text
-
-        inv = self.inv
-        if not plan.groups:
-            return
-        if not inv.dry_run:
-            inv.talk.plain(text.plan_text(plan, self._where()))
-        elif inv.out.kind in (*STRUCTURED, "name"):
-            with inv.out.rows(
-                "RewindPlan", "RewindPlanItem", rows.PLAN, cluster=self.cluster, warnings=inv.talk.warnings
-            ) as printed:
-                for row in rows.plan_rows(plan):
-                    printed.add(row)
-        else:
-            inv.out.text(text.plan_text(plan, self._where()) + "\n")
-            inv.out.flush()
-
-    def _print(self, reports: Sequence[GroupReport]) -> None:
-        from kcli.commands.groups import _rewind_rows as rows
-
-        inv = self.inv
-        with inv.out.rows(
-            "RewindReport", "RewindReportItem", rows.REPORT, cluster=self.cluster, warnings=inv.talk.warnings
-        ) as printed:
-            for report in reports:
-                for row in rows.report_rows(report):
-                    printed.add(row)
-
-    def _where(self) -> str:
-        brokers = str(self.inv.resolved.values["bootstrap_servers"])
-        first, comma, _ = brokers.partition(",")
-        return first + (",…" if comma else "")
-
-    def _spans(self) -> Spans:
-        """Reads the times of records; the consumer is made when there is something to be read."""
-
-        def read(ranges: Any) -> Any:
-            from kcli.core.consumer.consumer import Consumer
-            from kcli.core.options import ConsumerOptions
-            from kcli.flows.rewind.spans import time_spans
-
-            options = self.inv.client_options(
-                ConsumerOptions,
-                isolation_level="read_uncommitted",
-                max_partition_fetch_bytes=1 << 16,
-                fetch_max_wait_ms=100,
-            )
-            with Consumer(options, hooks=self.inv.hooks) as consumer:
-                return time_spans(consumer, ranges)
-
-        return read
 
 
 def _scope(flags: dict[str, Any]) -> Any:
@@ -348,14 +264,6 @@ def _wait_until_empty(inv: Invocation, admin: Admin, names: Sequence[str], patie
         time.sleep(left)
 
 
-def _refusals(plan: RewindPlan) -> tuple[int, ...]:
-    """7 where nothing can be done, 6 where some partitions are left out."""
-    refused = [item for group in plan.groups for item in group.refused]
-    if not refused:
-        return ()
-    return (6,) if plan.possible else (7,)
-
-
 def _export(inv: Invocation, plan: RewindPlan) -> None:
     from kcli.flows.transfer.formats.kafka_csv import csv_lines
     from kcli.flows.transfer.saved_offset import SavedOffset
@@ -368,39 +276,6 @@ def _export(inv: Invocation, plan: RewindPlan) -> None:
     ]
     inv.out.text(csv_lines(rows, with_group=len(plan.groups) > 1))
     inv.out.flush()
-
-
-def _tell_errors(inv: Invocation, report: GroupReport) -> None:
-    """One error for each reason, however many partitions it is about."""
-    from kcli.core.errors import PartlyFailedError
-    from kcli.flows.rewind.plan import NotPossibleError
-
-    if report.error is not None:
-        if report.plan.refusal is None:  # what forbade the plan was told with it
-            inv.failed(report.error)
-        return
-    by_reason: dict[str, list[KcliError]] = {}
-    for outcome in report.outcomes:
-        if outcome.status == "failed" and outcome.error is not None:
-            by_reason.setdefault(outcome.error.why or outcome.error.what, []).append(outcome.error)
-    for errors in by_reason.values():
-        first = errors[0]
-        if len(errors) == 1:
-            inv.failed(first)
-        else:
-            inv.failed(
-                PartlyFailedError(f"{len(errors)} partitions of group {report.plan.group} failed", first)
-            )
-    lost = [outcome for outcome in report.outcomes if outcome.status == "overwritten"]
-    if lost:
-        found = lost[0].found
-        inv.failed(
-            NotPossibleError(
-                f"{len(lost)} of {len(report.outcomes)} partitions of group {report.plan.group} were overwritten",
-                why=f"somebody else has set {lost[0].item.where} to {'no commit' if found is None else found.offset}",
-                do="find out who commits for this group, and rewind again",
-            )
-        )
 
 
 def _list_journals(inv: Invocation, names: Sequence[str], flags: dict[str, Any]) -> int:

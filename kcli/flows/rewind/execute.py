@@ -11,7 +11,7 @@ from kcli.core.error_codes import GROUP_SUBSCRIBED_TO_TOPIC, UNKNOWN_MEMBER_ID
 from kcli.core.errors import BrokerError, KcliError, NotFoundError, OutcomeUnknownError, TimedOutError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.journal import Journals
-from kcli.flows.rewind.plan import GroupPlan, NotPossibleError, RewindItem, RewindPlan, not_possible
+from kcli.flows.rewind.plan import ABSENT, GroupPlan, NotPossibleError, RewindItem, RewindPlan, not_possible
 
 LIVE = (UNKNOWN_MEMBER_ID, GROUP_SUBSCRIBED_TO_TOPIC)
 
@@ -78,7 +78,7 @@ def _changed(admin: Admin, plans: Sequence[GroupPlan]) -> dict[str, KcliError]:
     found: dict[str, KcliError] = {}
     for plan in plans:
         now, committed = described[plan.group], commits[plan.group]
-        gone = isinstance(now, NotFoundError) and plan.undoes is not None
+        gone = isinstance(now, NotFoundError) and (plan.undoes is not None or plan.state == ABSENT)
         error = now if isinstance(now, KcliError) else not_possible(now)
         if error is None or gone:
             error = committed if isinstance(committed, KcliError) else _moved(plan, committed)
@@ -156,7 +156,7 @@ def _explained(error: KcliError, where: TopicPartition) -> KcliError:
         return NotPossibleError(
             f"the group became live while it was being rewound ({where})",
             why=error.why,
-            do="stop its members and try again, or wait for their end with --wait",
+            do="stop its members and try again; a rewind can wait for their end with --wait",
         )
     return error
 

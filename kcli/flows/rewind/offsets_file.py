@@ -1,11 +1,10 @@
 """``--from-file``: where groups are to go, from a file of committed offsets in any form that can be read."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from kcli.core.errors import ConfigError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.flows.transfer.formats.recognise import parse_offsets
+from kcli.flows.transfer.file import file_name, read_file
 
 Offsets = dict[TopicPartition, OffsetAndMetadata]
 
@@ -15,15 +14,12 @@ def read_offsets(path: str, groups: Sequence[str]) -> dict[str, Offsets]:
 
     ConfigError names what is wrong with the file, and a group it has nothing of.
     """
-    try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise ConfigError(f"cannot read {path}", why=(error.strerror or str(error)).lower()) from None
     found: dict[str, Offsets] = {group: {} for group in groups}
-    for saved in parse_offsets(data, path).offsets:
+    for saved in read_file(path).offsets:
         if saved.group is None and len(groups) != 1:
             raise ConfigError(
-                f"{path}: {saved.place} names no group", do="name one group, or use a file that names them"
+                f"{file_name(path)}: {saved.place} names no group",
+                do="name one group, or use a file that names them",
             )
         offsets = found.get(groups[0] if saved.group is None else saved.group)
         if offsets is not None:
@@ -31,6 +27,6 @@ def read_offsets(path: str, groups: Sequence[str]) -> dict[str, Offsets]:
     for group, offsets in found.items():
         if not offsets:
             raise ConfigError(
-                f"{path} has no offsets of group {group}", do="name the groups that it is about"
+                f"{file_name(path)} has no offsets of group {group}", do="name the groups that it is about"
             )
     return found

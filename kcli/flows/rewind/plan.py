@@ -8,7 +8,9 @@ from kcli.core.errors import KcliError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.targets import Seen, Target, find
 
-EMPTY_STATES = ("Empty", "Dead")
+ABSENT = "Dead"
+"""The state of a group that does not exist: coordinators before 4.0 say so too."""
+EMPTY_STATES = ("Empty", ABSENT)
 CONSUMERS = ("", "consumer")
 
 
@@ -80,10 +82,11 @@ class GroupPlan:
 
 @dataclass(frozen=True, slots=True)
 class RewindPlan:
-    """What is going to be done, in the order in which it will be."""
+    """What is going to be done, in the order in which it will be. ``act`` says it, with the group's name behind."""
 
     cluster: str
     groups: tuple[GroupPlan, ...]
+    act: str = "Rewind group"
 
     @property
     def possible(self) -> bool:
@@ -92,7 +95,7 @@ class RewindPlan:
 
 
 class NotPossibleError(KcliError):
-    """The state of the group forbids a rewind."""
+    """The state of the group forbids that its offsets are set."""
 
     exit_code = 7
 
@@ -103,11 +106,17 @@ def plan_item(where: TopicPartition, target: Target, seen: Seen) -> RewindItem:
         found = find(target, where, seen)
     except KcliError as error:
         return refused_item(where, error, seen.committed)
-    item = RewindItem(where, seen.committed, found.new, found.note)
-    if item.change is None or seen.committed is None or found.new is None:
+    return with_records(
+        RewindItem(where, seen.committed, found.new, found.note), seen.start.offset, seen.end.offset
+    )
+
+
+def with_records(item: RewindItem, start: int, end: int) -> RewindItem:
+    """The item with how many records lie between its two offsets, in a log that goes from ``start`` to ``end``."""
+    if item.committed is None or item.new is None:
         return item
-    low, high = sorted((seen.committed.offset, found.new.offset))
-    low, high = max(low, seen.start.offset), min(high, max(seen.end.offset, found.new.offset))
+    low, high = sorted((item.committed.offset, item.new.offset))
+    low, high = max(low, start), min(high, max(end, item.new.offset))
     return replace(item, records=max(0, high - low), low=low)
 
 
@@ -128,7 +137,7 @@ def not_possible(group: GroupDescription) -> KcliError | None:
     """Why the offsets of a group cannot be set by who is no member of it; None: they can."""
     if group.protocol_type not in CONSUMERS:
         return NotPossibleError(
-            f"group {group.group_id} cannot be rewound",
+            f"the offsets of group {group.group_id} cannot be set",
             why=f"it is no group of consumers, its protocol is {group.protocol_type!r}",
             do="change its offsets with its own tools (Kafka Connect: its REST interface)"
             if group.protocol_type == "connect"
@@ -143,7 +152,7 @@ def not_possible(group: GroupDescription) -> KcliError | None:
     return NotPossibleError(
         f"group {group.group_id} has members ({len(group.members)}), it is {group.state}",
         why=f"they go on from positions of their own, and would commit these: {_listed(group.members)}",
-        do="stop them and try again, or wait for their end with --wait",
+        do="stop them and try again; a rewind can wait for their end with --wait",
     )
 
 

@@ -1,11 +1,17 @@
-"""The file of an export on the disk: there whole or not at all."""
+"""A file of offsets on the disk: written whole or not at all, and read."""
 
 import os
 import stat
+import sys
+from pathlib import Path
 
 from kcli.core.errors import ConfigError
 from kcli.flows.atomic_file import replace_file
 from kcli.flows.failed_file import FileError
+from kcli.flows.transfer.formats.recognise import parse_offsets
+from kcli.flows.transfer.saved_offset import OffsetFile
+
+STDIN = "-"
 
 _MODE = 0o666  # less what the umask takes
 
@@ -30,3 +36,21 @@ def write_file(path: str, text: str) -> None:
             why=(error.strerror or str(error)).lower(),
             do="make room or choose another place; nothing was changed",
         ) from None
+
+
+def read_file(path: str) -> OffsetFile:
+    """What a file of any form holds; ``-`` is stdin. ConfigError says what is wrong and where."""
+    if path == STDIN and sys.stdin is None:
+        raise ConfigError("cannot read stdin", why="it is closed", do="name a file")
+    try:
+        data = sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
+    except OSError as error:
+        raise ConfigError(
+            f"cannot read {file_name(path)}", why=(error.strerror or str(error)).lower()
+        ) from None
+    return parse_offsets(data, file_name(path))
+
+
+def file_name(path: str) -> str:
+    """For messages."""
+    return "stdin" if path == STDIN else path

@@ -58,6 +58,13 @@ def test_no_partitions(text: str) -> None:
         params.parse_partitions(text)
 
 
+def test_one_topic_is_mapped_to_another() -> None:
+    assert params.parse_topic_map("orders=orders.v2") == ("orders", "orders.v2")
+    for text in ("orders", "=x", "x=", "a=b=c", "a b=c"):
+        with pytest.raises(ValueError, match="does not map one topic to another"):
+            params.parse_topic_map(text)
+
+
 def test_headers_tell_empty_from_null() -> None:
     assert params.parse_header("n=v") == ("n", b"v")
     assert params.parse_header("n=") == ("n", b"")

@@ -57,6 +57,13 @@ def test_as_in_the_contract() -> None:
     ]
 
 
+def test_what_is_done_and_a_group_that_does_not_exist() -> None:
+    group = GroupPlan("new", "1", "the offsets in f", "Dead", (item(0, None, 5),))
+    found = plan_text(RewindPlan("Qx3", (group,), "Import into group"), "prod").splitlines()
+    assert found[0] == "Import into group new on prod (cluster Qx3)"
+    assert found[-1] == "Group state: does not exist. Undo afterwards with: kcli groups rewind new --undo=1"
+
+
 def test_ahead_and_both_ways() -> None:
     ahead = lines(plan(item(0, 5, 9), untouched=0))
     assert ahead[2].endswith("CHANGE   RECORDS SKIPPED   NOTE")

@@ -42,6 +42,11 @@ def offset(place: str, value: Any) -> int:
     return _whole(place, "offset", value, LARGEST_OFFSET)
 
 
+def timestamp(place: str, value: Any) -> int:
+    """A time in ms since the epoch, from 0 on: what is less would be a place in the log to a broker."""
+    return _whole(place, "timestamp", value, LARGEST_OFFSET)
+
+
 def _whole(place: str, name: str, value: Any, largest: int) -> int:
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= _DIGITS:
         value = int(value)

@@ -64,7 +64,7 @@ def _saved(place: str, line: str) -> SavedOffset:
         metadata=_optional(place, item, "metadata", str),
         cluster=_optional(place, item, "cluster", str),
         topic_id=_optional(place, item, "topic_id", str),
-        timestamp=_optional(place, item, "timestamp", int),
+        timestamp=fields.timestamp(place, item["timestamp"]) if item.get("timestamp") is not None else None,
         drained=_optional(place, item, "drained", bool),
         at_ms=_instant(place, _optional(place, item, "at", str)),
         place=place,
@@ -82,6 +82,7 @@ def _instant(place: str, text: str | None) -> int | None:
     if text is None:
         return None
     try:
-        return parse_instant(text, 0)
+        instant = parse_instant(text, 0)
     except ValueError as error:
         raise BrokenFileError(place, str(error)) from None
+    return fields.timestamp(place, instant)

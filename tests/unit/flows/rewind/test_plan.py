@@ -23,8 +23,8 @@ def test_groups_without_members_can_be(described: GroupDescription) -> None:
         (group("Stable", members=1), "g has members (1), it is Stable", "reader at 10.0.0.7"),
         (group("Stable", members=12), "g has members (12)", "and 2 more"),
         (group("PreparingRebalance"), "g is PreparingRebalance", "just coming or going"),
-        (group("Empty", "connect"), "g cannot be rewound", "its protocol is 'connect'"),
-        (group("Stable", "sr", 1), "g cannot be rewound", "its protocol is 'sr'"),
+        (group("Empty", "connect"), "the offsets of group g cannot be set", "its protocol is 'connect'"),
+        (group("Stable", "sr", 1), "the offsets of group g cannot be set", "its protocol is 'sr'"),
     ],
 )
 def test_others_are_refused(described: GroupDescription, what: str, why: str) -> None:

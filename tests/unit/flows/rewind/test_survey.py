@@ -117,7 +117,7 @@ def test_share_groups_and_groups_that_are_not_there_are_failures_beside_the_plan
     whole, failures = plan(StandIn(), Target("earliest"), "shared", "nobody", "g")
     assert [group.group for group in whole.groups] == ["g"]
     assert [(error.what, error.exit_code) for error in failures] == [
-        ("group shared cannot be rewound", 7),
+        ("the offsets of group shared cannot be set", 7),
         ("group nobody does not exist", 1),
     ]
 

@@ -27,7 +27,7 @@ def offsets(group: st.SearchStrategy[str | None], *, all_fields: bool) -> st.Sea
             "metadata": text,
             "cluster": text,
             "topic_id": text,
-            "timestamp": st.none() | st.integers(-1, 1 << 50),
+            "timestamp": st.none() | st.integers(0, 1 << 50),
             "drained": st.none() | st.booleans(),
             "at_ms": st.none() | st.integers(0, 253_402_300_799_999),
         }
@@ -144,6 +144,8 @@ KCLI = '{"kind":"OffsetExport","topic":"t","partition":0,"offset":1}\n'
         (KCLI + '{"kind":"Other"}\n', "line 2", "no object of the kind OffsetExport"),
         (KCLI.replace("}", ',"metadata":1}'), "line 1", "its metadata is 1"),
         (KCLI.replace("}", ',"at":"soon"}'), "line 1", "'soon' is not a time"),
+        (KCLI.replace("}", ',"timestamp":-2}'), "line 1", "the timestamp -2 is not a whole number from 0"),
+        (KCLI.replace("}", ',"at":"1969-12-31T23:59:59Z"}'), "line 1", "the timestamp -1000 is not"),
         (KCLI.replace("}", ',"leader_epoch":true}'), "line 1", "its leader_epoch is True"),
         (KCLI.replace(':1}', ':1.0}'), "line 1", "the offset 1.0"),
         (KCLI.replace('"partition":0', '"partition":true'), "line 1", "the partition True"),

@@ -1,0 +1,46 @@
+"""``kcli groups copy``: a group gets what another one has committed, with the plan and the undo of a rewind."""
+
+from __future__ import annotations
+
+import click
+
+from kcli.commands._cluster import connect, open_admin
+from kcli.commands._command import command
+from kcli.commands._context import Invocation, pass_invocation
+from kcli.commands._exit import usage
+
+
+@command(
+    "copy",
+    examples=(
+        ("kcli groups copy billing billing-test", "a group that starts where billing is now"),
+        ("kcli groups copy billing billing-v2 --dry-run", "the plan; nothing is changed"),
+    ),
+)
+@click.argument("source", metavar="A")
+@click.argument("name", metavar="B")
+@pass_invocation
+def copy_group(inv: Invocation, source: str, name: str) -> int:
+    """Commit for group B what group A has committed: offsets, metadata and leader epochs.
+
+    A may be running; B must have no members, and need not exist. What B has committed elsewhere stays. Shows a plan
+    first, keeps what B had committed before for `kcli groups rewind B --undo`, and reads every partition back.
+    """
+    from kcli.commands.groups._rewind_target import group_target
+    from kcli.commands.groups._settling import settle
+    from kcli.commands.groups._spans import spans
+    from kcli.core.clock import wall_ms
+    from kcli.flows.rewind.survey import Asked, survey
+
+    if source == name:
+        raise usage("groups copy: A and B are the same group", why="nothing would change", do="name two")
+    with open_admin(inv) as admin:
+        cluster = connect(inv, admin)
+        asked = Asked(
+            {name: group_target(admin, source, exact=True)},
+            f"what group {source} has committed",
+            act="Copy into group",
+            makes=True,
+        )
+        plan, failures = survey(admin, cluster, asked, wall_ms(), spans(inv))
+        return settle(inv, admin, plan, failures)

@@ -1,0 +1,81 @@
+"""``kcli groups create``: a group's first commits, made before its first member comes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from kcli.commands._cluster import connect, open_admin
+from kcli.commands._command import command
+from kcli.commands._context import Invocation, pass_invocation
+from kcli.commands._exit import usage
+from kcli.commands._params import TOPIC_PARTITIONS
+
+if TYPE_CHECKING:
+    from kcli.commands._params import TopicPartitions
+    from kcli.flows.rewind.survey import Asked
+
+EXAMPLES = "--from earliest, --from latest, --from @-1h, --from 2026-11-21T10:00Z, --from 1200"
+
+
+@command(
+    "create",
+    examples=(
+        ("kcli groups create audit -t orders --from earliest", "from the start of all partitions"),
+        ("kcli groups create audit -t orders -t refunds --from @-1h --dry-run", "the plan for one hour back"),
+    ),
+)
+@click.argument("name", metavar="GROUP")
+@click.option(
+    "-t",
+    "--topic",
+    "scopes",
+    type=TOPIC_PARTITIONS,
+    multiple=True,
+    required=True,
+    metavar="TOPIC[:0,2-4]",
+    help="the topic, or some of its partitions; repeatable",
+)
+@click.option(
+    "--from",
+    "start",
+    required=True,
+    metavar="SPEC",
+    help="earliest, latest, an offset, a time (@-1h, 2026-11-21T10:00Z)",
+)
+@pass_invocation
+def create_group(inv: Invocation, name: str, scopes: tuple[TopicPartitions, ...], start: str) -> int:
+    """Make a group that starts at a place of your choice: commit it for all partitions of topics.
+
+    The group must not have committed anything yet (exit code 7: exists already). Shows a plan first; `kcli groups
+    rewind GROUP --undo` takes it back. A time is the first record that is not older.
+    """
+    from kcli.commands.groups._settling import settle
+    from kcli.commands.groups._spans import spans
+    from kcli.core.clock import wall_ms
+    from kcli.flows.rewind.survey import survey
+
+    if not name:
+        raise usage("groups create: the name is empty", why="a group has one", do="name it")
+    asked = _asked(inv, name, scopes, start)
+    with open_admin(inv) as admin:
+        cluster = connect(inv, admin)
+        plan, failures = survey(admin, cluster, asked, wall_ms(), spans(inv))
+        return settle(inv, admin, plan, failures)
+
+
+def _asked(inv: Invocation, name: str, scopes: tuple[TopicPartitions, ...], start: str) -> Asked:
+    from kcli.commands.groups._rewind_target import has_terminal, spec_target
+    from kcli.flows.rewind.scope import Scope, parse_topics
+    from kcli.flows.rewind.survey import Asked
+
+    target, words = spec_target(start, "groups create: --from", EXAMPLES, terminal=has_terminal(inv))
+    if target.is_relative:
+        raise usage(
+            f"groups create: --from {start} is from a commit",
+            why="a group that is made has none yet",
+            do=f"as in {EXAMPLES}",
+        )
+    scope = Scope(parse_topics(map(str, scopes)))
+    return Asked({name: target}, words, scope, act="Create group", makes=True, only_new=True)

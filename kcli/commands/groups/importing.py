@@ -1,0 +1,153 @@
+"""``kcli groups import``: committed offsets from a file of kcli or another tool, planned and undone as a rewind is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from kcli.commands._cluster import connect, open_admin
+from kcli.commands._command import command
+from kcli.commands._context import Invocation, pass_invocation, stdin_is_terminal
+from kcli.commands._exit import usage
+from kcli.commands._params import TOPIC_MAP, TOPIC_PARTITIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kcli.commands._params import TopicPartitions
+    from kcli.core.types import TopicPartition
+    from kcli.flows.transfer.importing import Wish
+    from kcli.flows.transfer.saved_offset import OffsetFile
+
+BY = ("offset", "time")
+
+
+@command(
+    "import",
+    examples=(
+        (
+            "kcli groups import all.ndjson --dry-run",
+            "the plan for all groups of the file; nothing is changed",
+        ),
+        ("kcli groups import billing.csv --group billing", "Kafka's csv of one group does not name it"),
+        ("kcli groups import all.ndjson --by time", "in another cluster, of an export --with-time"),
+        (
+            "kcli groups import b.ndjson --group copy --map-topic orders=orders.v2 --by time",
+            "for another topic",
+        ),
+    ),
+)
+@click.argument("path", metavar="FILE")
+@click.option(
+    "--group", metavar="NEW", help="the group that gets the offsets, instead of the one in the file"
+)
+@click.option(
+    "--map-topic",
+    "mapped",
+    type=TOPIC_MAP,
+    multiple=True,
+    metavar="A=B",
+    help="topic A of the file is B here; repeatable",
+)
+@click.option("--by", type=click.Choice(BY), default=BY[0], show_default=True, help="what to go by")
+@click.option(
+    "-t",
+    "--topic",
+    "scopes",
+    type=TOPIC_PARTITIONS,
+    multiple=True,
+    metavar="TOPIC[:0,2-4]",
+    help="only this topic of the file, or some of its partitions; repeatable",
+)
+@click.option("--clamp", is_flag=True, help="offsets outside of the log go to its nearer end")
+@click.option("--force", is_flag=True, help="take offsets of another cluster or topic as they are")
+@pass_invocation
+def import_offsets(
+    inv: Invocation,
+    path: str,
+    group: str | None,
+    mapped: tuple[tuple[str, str], ...],
+    by: str,
+    scopes: tuple[TopicPartitions, ...],
+    clamp: bool,
+    force: bool,
+) -> int:
+    """Commit the offsets of a file: those of export, Kafka's csv, or the files of kcl, rpk and kafka-utils.
+
+    Shows a plan first, keeps what was committed before for `kcli groups rewind GROUP --undo`, and reads every partition
+    back. The groups must have no members; they need not exist. FILE - is stdin.
+
+    An offset means the same record only in the same topic: where the file tells that it comes from another cluster or
+    topic, or the offset is outside of the log, that partition is refused. --by time finds the record by its time.
+    """
+    from kcli.commands.groups._settling import Manner, settle
+    from kcli.commands.groups._spans import spans
+    from kcli.core.clock import wall_ms
+    from kcli.flows.transfer.file import STDIN, file_name, read_file
+    from kcli.flows.transfer.importing import aims
+    from kcli.flows.transfer.survey import survey_import
+
+    wish = _wish(group, mapped, by, scopes, clamp=clamp, force=force)
+    if path == STDIN and stdin_is_terminal():
+        inv.talk.note("reading offsets from the terminal; end with Ctrl-D …")
+    file = read_file(path)
+    _check_scopes(file, scopes, file_name(path))
+    chosen = aims(file, wish)
+    words = f"the {'times' if wish.by_time else 'offsets'} in {file_name(path)}"
+    with open_admin(inv) as admin:
+        cluster = connect(inv, admin)
+        plan, failures = survey_import(admin, cluster, chosen, wish, words, wall_ms(), spans(inv))
+        return settle(inv, admin, plan, failures, Manner(report="OffsetImportReport"))
+
+
+def _wish(
+    group: str | None,
+    mapped: Sequence[tuple[str, str]],
+    by: str,
+    scopes: Sequence[TopicPartitions],
+    *,
+    clamp: bool,
+    force: bool,
+) -> Wish:
+    from kcli.flows.transfer.importing import Wish
+
+    if group == "":
+        raise usage("groups import: --group is empty", why="no group has that name", do="name one")
+    if by == "time" and (clamp or force):
+        raise usage(
+            f"groups import: --by time and --{'clamp' if clamp else 'force'} exclude one another",
+            why="a time is found in any cluster and topic, and within the log",
+            do="give one of them",
+        )
+    topics: dict[str, str] = {}
+    for name, here in mapped:
+        if topics.setdefault(name, here) != here:
+            raise usage(
+                f"groups import: topic {name} is mapped twice",
+                why=f"to {topics[name]} and {here}",
+                do="choose",
+            )
+
+    def wanted(where: TopicPartition) -> bool:
+        return not scopes or any(where in scope for scope in scopes)
+
+    return Wish(group, topics, wanted, by == "time", clamp, force)
+
+
+def _check_scopes(file: OffsetFile, scopes: Sequence[TopicPartitions], name: str) -> None:
+    """What was named and is not there is not left out in silence."""
+    from kcli.commands._params import TopicPartitions
+    from kcli.core.errors import ConfigError
+
+    for scope in scopes:
+        parts = [scope] if scope.partitions is None else [
+            TopicPartitions(scope.topic, (number,)) for number in scope.partitions
+        ]  # fmt: skip
+        for part in parts:
+            if not any(saved.where in part for saved in file.offsets):
+                raise ConfigError(
+                    f"{name} has no offset of {part}",
+                    why="--topic names it",
+                    do="correct --topic, see the file",
+                )

@@ -1,0 +1,108 @@
+"""What every plan needs to know of a cluster, and the plan of one group from it. Nothing is changed, no group joined."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from shlex import quote
+
+from kcli.core.admin.admin import Admin
+from kcli.core.admin.committed import Committed
+from kcli.core.admin.group_description import GroupDescription
+from kcli.core.admin.topics import TopicInfo
+from kcli.core.cluster.offsets import OffsetInfo
+from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
+from kcli.core.types import TopicPartition
+from kcli.flows.rewind.journal import new_id
+from kcli.flows.rewind.plan import (
+    ABSENT,
+    GroupPlan,
+    NotPossibleError,
+    RewindItem,
+    not_possible,
+    with_spans,
+)
+
+Range = tuple[int, int]
+Spans = Callable[[Mapping[TopicPartition, Range]], Mapping[TopicPartition, int]]
+"""The time (ms) between the first and the last record of each range of offsets, where it can be known."""
+
+Looked = tuple[dict[str, GroupDescription], dict[str, Committed], list[KcliError]]
+
+
+def committed_groups(admin: Admin, names: Sequence[str], *, may_be_absent: Collection[str]) -> Looked:
+    """The groups, what they have committed, and why some cannot be told.
+
+    ``may_be_absent``: these need not exist. An undo may find its group gone, since coordinators before 4.0 drop one with
+    its last offset; an import makes it.
+    """
+    found: dict[str, GroupDescription] = {}
+    failures: list[KcliError] = []
+    for name, told in admin.describe_groups(names).items():
+        if isinstance(told, NotFoundError) and name in may_be_absent:
+            found[name] = GroupDescription(name, "classic", ABSENT, "", "", -1)
+        elif isinstance(told, KcliError):
+            failures.append(_explained(told, name))
+        else:
+            found[name] = told
+    commits: dict[str, Committed] = {}
+    for name, answer in admin.fetch_offsets(dict.fromkeys(found)).items() if found else ():
+        if isinstance(answer, KcliError):
+            failures.append(answer)
+        else:
+            commits[name] = answer
+    return found, commits, failures
+
+
+def described_topics(
+    admin: Admin, names: Collection[str]
+) -> tuple[dict[str, TopicInfo], dict[str, KcliError]]:
+    """The topics that exist, and why the others cannot be told."""
+    present: dict[str, TopicInfo] = {}
+    missing: dict[str, KcliError] = {}
+    for name, told in admin.describe_topics(sorted(names)).items() if names else ():
+        if isinstance(told, KcliError):
+            missing[name] = told
+        else:
+            present[name] = told
+    return present, missing
+
+
+def good(told: OffsetInfo | KcliError) -> OffsetInfo:
+    """The offset; raises what stands in its place."""
+    if isinstance(told, KcliError):
+        raise told
+    return told
+
+
+def group_plan(
+    group: GroupDescription,
+    committed: Committed,
+    items: Sequence[RewindItem],
+    to: str,
+    now_ms: int,
+    spans: Spans,
+) -> GroupPlan:
+    """The plan of one group, with a new id for its journal; refused where its state forbids it."""
+    ranges = {item.where: (item.low, item.low + item.records) for item in items if item.records}
+    topics = {item.where.topic for item in items}
+    others = {where.topic for where, told in committed.items() if told is not None} - topics
+    return GroupPlan(
+        group.group_id,
+        new_id(now_ms),
+        to,
+        group.state,
+        with_spans(items, spans(ranges) if ranges else {}),
+        members=group.members,
+        untouched=len(others),
+        refusal=not_possible(group),
+    )
+
+
+def _explained(error: KcliError, group: str) -> KcliError:
+    if isinstance(error, NotFoundError):
+        error.do = f"`kcli groups list` shows the groups, `kcli groups create {quote(group)}` makes one"
+    if isinstance(error, UnsupportedError):
+        return NotPossibleError(
+            f"the offsets of group {group} cannot be set",
+            why=error.why,
+            do="only consumers commit offsets that can be set like this",
+        )
+    return error

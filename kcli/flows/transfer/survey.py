@@ -1,0 +1,105 @@
+"""From a file of offsets to the plan of an import: all that has to be known of the cluster is read, nothing changed.
+
+As for a rewind commits are read before ends, and ends before times. Groups need not exist: their first commit makes them.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from kcli.core.admin.admin import Admin
+from kcli.core.admin.committed import Committed
+from kcli.core.admin.topics import TopicInfo
+from kcli.core.cluster.metadata import no_partition
+from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
+from kcli.core.errors import KcliError
+from kcli.core.types import TopicPartition
+from kcli.flows.rewind.looks import Spans, committed_groups, described_topics, good, group_plan
+from kcli.flows.rewind.plan import RewindItem, RewindPlan, refused_item, with_records
+from kcli.flows.transfer.importing import Aim, Here, ImportItem, Log, Moment, Wish, plan_import, times
+
+ACT = "Import into group"
+
+
+def survey_import(
+    admin: Admin, cluster: str, chosen: Sequence[Aim], wish: Wish, to: str, now_ms: int, spans: Spans
+) -> tuple[RewindPlan, list[KcliError]]:
+    """The plan of the groups that can be looked at, and why the others cannot. ``to`` says in words what is imported."""
+    names = list(dict.fromkeys(aim.group for aim in chosen))
+    groups, commits, failures = committed_groups(admin, names, may_be_absent=names)
+    chosen = [aim for aim in chosen if aim.group in commits]
+    here = _here(admin, cluster, chosen, wish, commits)
+    items: dict[str, list[RewindItem]] = {}
+    for aim, item in zip(chosen, plan_import(chosen, here, wish), strict=True):
+        items.setdefault(aim.group, []).append(_item(aim, item, here))
+    plans = [
+        group_plan(groups[name], commits[name], found, to, now_ms, spans) for name, found in items.items()
+    ]
+    return RewindPlan(cluster, tuple(plans), ACT), failures
+
+
+def _here(
+    admin: Admin, cluster: str, chosen: Sequence[Aim], wish: Wish, commits: Mapping[str, Committed]
+) -> Here:
+    topics, missing = described_topics(admin, {aim.where.topic for aim in chosen})
+    logs = _logs(admin, {aim.where for aim in chosen}, topics, missing)
+    there = [aim for aim in chosen if isinstance(logs[aim.where], Log)]
+    return Here(
+        cluster,
+        {name: info.topic_id for name, info in topics.items()},
+        logs,
+        commits,
+        at_times(admin, times(there)) if wish.by_time else {},
+    )
+
+
+def _logs(
+    admin: Admin,
+    wheres: Collection[TopicPartition],
+    topics: Mapping[str, TopicInfo],
+    missing: Mapping[str, KcliError],
+) -> dict[TopicPartition, Log | KcliError]:
+    found: dict[TopicPartition, Log | KcliError] = {}
+    for where in wheres:
+        info = topics.get(where.topic)
+        if info is None:
+            found[where] = missing[where.topic]
+        elif where.partition not in {part.partition for part in info.partitions}:
+            found[where] = no_partition(where, len(info.partitions))
+    there = [where for where in wheres if where not in found]
+    starts = admin.list_offsets(dict.fromkeys(there, EARLIEST)) if there else {}
+    ends = admin.list_offsets(dict.fromkeys(there, LATEST)) if there else {}
+    for where in there:
+        try:
+            found[where] = Log(good(starts[where]), good(ends[where]))
+        except KcliError as error:
+            found[where] = error
+    return found
+
+
+def at_times(admin: Admin, moments: Collection[Moment]) -> dict[Moment, OffsetInfo | KcliError]:
+    """The first record of each partition that is not older than each time.
+
+    A request has one time for a partition: several groups that stand at several times take as many questions.
+    """
+    left: dict[TopicPartition, list[int]] = {}
+    for where, ms in moments:
+        left.setdefault(where, []).append(ms)
+    found: dict[Moment, OffsetInfo | KcliError] = {}
+    while left:
+        asked = {where: waiting.pop() for where, waiting in left.items()}
+        for where, told in admin.list_offsets(asked).items():
+            found[where, asked[where]] = told
+        left = {where: waiting for where, waiting in left.items() if waiting}
+    return found
+
+
+def _item(aim: Aim, item: ImportItem, here: Here) -> RewindItem:
+    log = here.logs[aim.where]
+    before = here.committed[aim.group].get(aim.where)
+    if isinstance(before, KcliError):
+        return refused_item(aim.where, before)
+    if item.refusal is not None:
+        return refused_item(aim.where, item.refusal, item.committed)
+    assert isinstance(log, Log)  # without one there is a refusal
+    return with_records(
+        RewindItem(aim.where, item.committed, item.new, item.note), log.start.offset, log.end.offset
+    )

@@ -1,0 +1,104 @@
+"""What an import reads of the cluster, in which order, and what becomes of what cannot be read."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from kcli.core.admin.admin import Admin
+from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
+from kcli.core.errors import BrokerError, KcliError
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.rewind.plan import RewindPlan
+from kcli.flows.transfer.importing import Wish, aims
+from kcli.flows.transfer.saved_offset import OffsetFile, SavedOffset
+from kcli.flows.transfer.survey import at_times, survey_import
+from tests.unit.flows.rewind.test_survey import COMMIT, T0, T1, StandIn
+
+
+def surveyed(
+    admin: StandIn, *saved: SavedOffset, spans: Any = lambda _ranges: {}, **wish: Any
+) -> tuple[RewindPlan, list[KcliError]]:
+    asked = Wish(**wish)
+    chosen = aims(OffsetFile("ndjson", saved), asked)
+    return survey_import(cast(Admin, admin), "Qx3", chosen, asked, "the offsets in f", 1_000, spans)
+
+
+def saved(partition: int = 0, offset: int = 12, **more: Any) -> SavedOffset:
+    return SavedOffset("t", partition, offset, **{"group": "g", "metadata": "new", **more})
+
+
+def test_the_plan_of_groups_that_exist_and_that_do_not() -> None:
+    asked: list[Any] = []
+
+    def spans(ranges: Mapping[TopicPartition, tuple[int, int]]) -> dict[TopicPartition, int]:
+        asked.append(dict(ranges))
+        return dict.fromkeys(ranges, 7)
+
+    plan, failures = surveyed(StandIn(), saved(), saved(group="fresh", partition=1), spans=spans)
+    assert (plan.cluster, plan.act, failures) == ("Qx3", "Import into group", [])
+    fresh, known = plan.groups
+    assert (fresh.group, fresh.state, fresh.items[0].committed) == ("fresh", "Dead", None)
+    (item,) = known.items
+    assert (item.committed, item.new) == (COMMIT, OffsetAndMetadata(12, "new"))
+    assert (item.change, item.records, item.span_ms) == (-3, 3, 7)
+    assert asked == [{T0: (12, 15)}]
+    assert known.to == "the offsets in f"
+
+
+def test_other_topics_of_a_group_are_untouched() -> None:
+    admin = StandIn()
+    admin.committed[TopicPartition("u", 0)] = OffsetAndMetadata(1)
+    assert surveyed(admin, saved())[0].groups[0].untouched == 1
+
+
+def test_what_cannot_be_read_refuses_its_partition_alone() -> None:
+    admin = StandIn()
+    admin.broken = T1
+    admin.committed[T0] = BrokerError(88, "t-0")
+    rows = [saved(0), saved(1), saved(2), SavedOffset("gone", 0, 1, group="g")]
+    plan, failures = surveyed(admin, *rows)
+    assert failures == []
+    assert [(item.where.topic, item.action) for item in plan.groups[0].items] == [
+        ("gone", "refused"), ("t", "refused"), ("t", "refused"), ("t", "refused"),
+    ]  # fmt: skip
+    assert [item.note for item in plan.groups[0].items if item.where.partition == 2] == [
+        "refused: it has 2, numbered from 0"
+    ]
+    assert not plan.possible
+
+
+def test_a_share_group_is_a_failure_and_the_others_are_planned() -> None:
+    plan, failures = surveyed(StandIn(), saved(), saved(group="shared"))
+    assert [group.group for group in plan.groups] == ["g"]
+    assert [(error.what, error.exit_code) for error in failures] == [
+        ("the offsets of group shared cannot be set", 7)
+    ]
+
+
+def test_o8_ends_are_read_before_times_and_times_only_when_asked_for() -> None:
+    admin = StandIn()
+    plan, _ = surveyed(admin, saved(timestamp=500), by_time=True)
+    assert admin.listed == [{EARLIEST}, {LATEST}, {500}]
+    assert plan.groups[0].items[0].note == "no record since; goes to end"
+    admin = StandIn()
+    surveyed(admin, saved(timestamp=500))
+    assert admin.listed == [{EARLIEST}, {LATEST}]
+
+
+class Clock:
+    """A log whose offsets are its times; remembers the questions."""
+
+    def __init__(self) -> None:
+        self.asked: list[dict[TopicPartition, int]] = []
+
+    def list_offsets(self, wanted: Mapping[TopicPartition, int]) -> dict[TopicPartition, OffsetInfo]:
+        self.asked.append(dict(wanted))
+        return {where: OffsetInfo(ms, ms) for where, ms in wanted.items()}
+
+
+def test_one_question_for_each_time_of_the_partition_that_has_most() -> None:
+    clock = Clock()
+    moments = {(T0, 1), (T0, 2), (T0, 3), (T1, 9)}
+    found = at_times(cast(Admin, clock), moments)
+    assert found == {(where, ms): OffsetInfo(ms, ms) for where, ms in moments}
+    assert [len(question) for question in clock.asked] == [2, 1, 1]
+    assert at_times(cast(Admin, clock), ()) == {}

@@ -8,7 +8,7 @@ from kcli.core.records.batch import HEADER_SIZE, RecordBatch
 from kcli.core.records.builder import BatchBuilder
 from kcli.core.records.kernels import decode_headers
 from kcli.core.records.run import plain_run
-from tests.unit.core.consumer.test_transactions import batch, marker
+from tests.unit.records.test_visible import batch, marker
 
 
 def joined(*parts: bytes) -> memoryview:

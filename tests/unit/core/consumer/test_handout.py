@@ -14,7 +14,7 @@ from kcli.core.protocol.messages.fetch import AbortedTransaction, FetchResponse,
 from kcli.core.records.batch import RecordBatch
 from kcli.core.types import TopicPartition
 from tests.interrupting import Interrupter
-from tests.unit.core.consumer.test_transactions import batch, marker
+from tests.unit.records.test_visible import batch, marker
 
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
 OPTIONS = ConsumerOptions(check_crcs=False)

@@ -60,17 +60,21 @@ def confirm(inv: "Invocation", plan: str, question: str, *, name: str | None = N
 
 def show_plan(inv: "Invocation", plan: str) -> None:
     """The plan on stderr; of a dry run it is the result, and goes to stdout unless a program asked for another form."""
+    from kcli.output.sanitise import visible
+
     text = plan.rstrip("\n")
     if not inv.dry_run or inv.out.kind in ("json", "ndjson", "yaml", "csv", "tsv"):
         inv.talk.plain(text)
     else:
-        inv.out.text(text + "\n")
+        inv.out.text((visible(text) if inv.out.isatty else text) + "\n")
         inv.out.flush()
 
 
 def _asked(inv: "Invocation", question: str, name: str | None) -> bool:
+    from kcli.output.sanitise import visible
+
     prompt = f"{question} [y/N] " if name is None else f"{question} Type {name} to go on: "
-    inv.talk.stream.write(prompt)
+    inv.talk.stream.write(visible(prompt))
     inv.talk.stream.flush()
     answer = sys.stdin.readline()
     if not answer.endswith("\n"):

@@ -283,6 +283,18 @@ def test_an_open_transaction_that_holds_readers_back_is_named(
     assert "last stable offset 0: a transaction of transactional id writer is open" in row["note"]
 
 
+def test_behind_aborted_records_what_is_open_counts(
+    cluster: FakeCluster, transaction: RawTransaction
+) -> None:
+    assert transaction.produce(0, b"a", b"b") == 0
+    assert transaction.end(commit=False) == 0
+    assert transaction.produce(0, b"open") == 0
+    time.sleep(0.3)
+    (row,) = lag(cluster, "tx")
+    assert row["lag_method"] == "read"
+    assert row["lag_seconds"] > 0.2
+
+
 def test_round_trips_do_not_grow_with_the_number_of_groups(cluster: FakeCluster) -> None:
     def questions() -> list[int]:
         before = [len(cluster.seen(kind)) for kind in QUESTIONS]
@@ -337,6 +349,30 @@ def test_watching_ends_with_8_when_a_limit_is_exceeded(cluster: FakeCluster) -> 
         _, errors = process.communicate(timeout=30)
     assert process.returncode == 8
     assert b"group other is 14 records behind" in errors
+
+
+def test_a_check_that_checks_nothing_is_refused(cluster: FakeCluster) -> None:
+    for words, said in (
+        (("--time", "off", "--max-lag-time", "1s"), b"--time off with --max-lag-time"),
+        (("--watch=0s",), b"--watch is too short"),
+    ):
+        done = kcli("groups", "lag", "g", *words, bootstrap="127.0.0.1:1")
+        assert done.returncode == 2
+        assert said in done.stderr
+    done = kcli("groups", "lag", "g", "--topic", "nosuch", "--max-lag", "5", bootstrap=cluster.bootstrap)
+    assert done.returncode == 1
+    assert b"none of these groups has anything of topic nosuch" in done.stderr
+
+
+def test_watching_a_group_that_goes_ends_with_1(cluster: FakeCluster) -> None:
+    with start("groups", "lag", "other", "--watch=100ms", bootstrap=cluster.bootstrap) as process:
+        time.sleep(0.5)
+        assert process.poll() is None
+        with Admin(bootstrap_servers=cluster.bootstrap) as admin:
+            assert admin.delete_groups(["other"]) == {"other": None}
+        _, errors = process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert b"group other does not exist" in errors
 
 
 def test_openmetrics(cluster: FakeCluster) -> None:

@@ -77,7 +77,10 @@ def test_aborted_transactions_and_markers_are_passed_over() -> None:
         assert transaction.end(commit=False) == 0
         assert look(cluster, place) == [DRAINED]
         assert transaction.produce(0, b"kept") == 0
-        assert look(cluster, place) == [DRAINED]  # nobody may read it yet
+        (waited_for,) = look(cluster, place)  # nobody may read it yet, and nothing is drained
+        assert isinstance(waited_for, Unread)
+        assert not waited_for.drained
+        assert waited_for.timestamp is not None
         assert transaction.end(commit=True) == 0
         (found,) = look(cluster, place)
     assert isinstance(found, Unread)

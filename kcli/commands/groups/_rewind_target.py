@@ -118,6 +118,8 @@ def _spec(text: str, now: int, option: str, examples: str, *, terminal: bool) ->
         spec = parse_offset(text, now)
     except ValueError as error:
         try:
+            if text.strip().isdigit():  # a bare integer is an offset
+                raise
             spec = OffsetSpec("timestamp", parse_instant(text, now))
         except ValueError:
             raise usage(

@@ -92,7 +92,10 @@ def _show(inv: Invocation, plan: RewindPlan) -> None:
             for row in rows.plan_rows(plan):
                 printed.add(row)
     else:
-        inv.out.text(text.plan_text(plan, _where(inv)) + "\n")
+        from kcli.output.sanitise import visible
+
+        shown = text.plan_text(plan, _where(inv)) + "\n"
+        inv.out.text(visible(shown) if inv.out.isatty else shown)
         inv.out.flush()
 
 

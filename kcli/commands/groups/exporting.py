@@ -69,12 +69,13 @@ def export_groups(
     _check_names(names, every=every)
     export = _exported(inv, None if every else names, scopes, with_topic_ids=form == "ndjson")
     offsets = _timed(inv, export.offsets) if timed else export.offsets
-    if export.groups:
+    found = bool(export.offsets) or (export.groups > 0 and not scopes)
+    if found:
         several = every or len(names) > 1
         _write(inv, _text(form, offsets, with_group=several), path)
         if path is not None:
             _tell(inv, offsets, path)
-    return inv.finish(done=export.groups > 0)
+    return inv.finish(done=found)
 
 
 def _form(inv: Invocation, form: str | None, *, timed: bool) -> str:

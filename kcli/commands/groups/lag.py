@@ -13,13 +13,17 @@ from kcli.commands._options import OUTPUT_KINDS, AttachedOption
 from kcli.commands._types import DURATION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from kcli.commands.groups._lag_output import LagOutput
     from kcli.core.admin.admin import Admin
     from kcli.core.errors import KcliError
     from kcli.flows.lag.look import LagLook
     from kcli.flows.lag.sample import Wanted
+
+
+SHORTEST = 0.1
+"""Seconds between two looks, at least."""
 
 
 @command(
@@ -74,6 +78,7 @@ def lag(inv: Invocation, /, **flags: Any) -> int:
     from kcli.flows.lag.sample import Wanted
 
     names = unique(flags["names"])
+    _check(flags)
     by = flags["by"] or ("partition" if names else "group")
     time = flags["time"] or ("exact" if names or flags["max_lag_time"] is not None else "off")
     wanted = Wanted(names, frozenset(flags["topics"]), members=by in ("partition", "member"))
@@ -81,6 +86,23 @@ def lag(inv: Invocation, /, **flags: Any) -> int:
         run = _Run(inv, admin, wanted, by, time, flags)
         cluster = connect(inv, admin)
         return run.once(cluster) if flags["watch"] is None else run.watch(cluster, flags["watch"])
+
+
+def _check(flags: dict[str, Any]) -> None:
+    from kcli.commands._exit import usage
+
+    if flags["time"] == "off" and flags["max_lag_time"] is not None:
+        raise usage(
+            "groups lag: --time off with --max-lag-time",
+            why="without lag in time there is nothing to compare",
+            do="leave --time out, or use --max-lag",
+        )
+    if flags["watch"] is not None and flags["watch"] < SHORTEST:
+        raise usage(
+            "groups lag: --watch is too short",
+            why=f"each look asks the brokers; {SHORTEST:g} s is the least",
+            do="--watch=1s",
+        )
 
 
 class _Run:
@@ -104,33 +126,44 @@ class _Run:
         seen = self._look(cluster)
         with self._output(cluster, watched=False) as output:
             output.show(seen.sample.at_ms, self._rows(seen, watched=False))
-        self._report(seen)
+        for error in self._left_out(seen):
+            self.inv.failed(error)
         for breach in self._breaches(seen):
             self.inv.failed(breach)
         return self.inv.finish(done=bool(seen.sample.groups) or not self.wanted.groups)
 
     def watch(self, cluster: str, interval: float) -> int:
-        """Looks again and again, to a signal or the first breach. A look that fails is told of, and the next one made."""
+        """Looks again and again, to a signal, the first breach, or the end of all groups that were named.
+
+        What a look does not tell is said once, and again when it is something else.
+        """
         from time import monotonic, sleep
 
         from kcli.core.errors import KcliError
 
-        seen = self._look(cluster)  # what is wrong from the beginning ends it
-        self._report(seen)
+        seen, told = self._look(cluster), list[str]()  # what is wrong from the beginning ends it
+        breaches: list[KcliError] = []
         with self._output(cluster, watched=True) as output:
-            while True:
+            while seen.sample.groups or not self.wanted.groups:
                 began = monotonic()
                 output.show(seen.sample.at_ms, self._rows(seen, watched=True))
+                told = self._tell(self._left_out(seen), told)
                 if breaches := self._breaches(seen):
                     break
                 sleep(max(0.0, began + interval - monotonic()))
                 try:
                     seen = self._look(cluster)
                 except KcliError as error:
-                    self.inv.talk.warn(str(error))
-        for breach in breaches:
-            self.inv.failed(breach)
-        return self.inv.finish(done=True)
+                    told = self._tell([error], told)
+        for why in breaches or self._left_out(seen):
+            self.inv.failed(why)
+        return self.inv.finish(done=bool(breaches))
+
+    def _tell(self, errors: Sequence[KcliError], told: list[str]) -> list[str]:
+        said = [str(error) for error in errors]
+        for text in said if said != told else ():
+            self.inv.talk.warn(text)
+        return said
 
     def _look(self, cluster: str) -> LagLook:
         from kcli.flows.lag.look import look
@@ -158,10 +191,17 @@ class _Run:
 
         return LagOutput(self.inv, self.by, cluster, watched=watched)
 
-    def _report(self, seen: LagLook) -> None:
-        """Groups that are not among the rows, and why."""
-        for error in (*seen.sample.failed.values(), *seen.sample.partial):
-            self.inv.failed(error)
+    def _left_out(self, seen: LagLook) -> list[KcliError]:
+        """Why there are no rows of groups or topics that were asked for."""
+        from kcli.core.errors import NotFoundError
+
+        there = {row.where.topic for rows in seen.rows.values() for row in rows}
+        missing = sorted(set(self.wanted.topics) - there) if self.wanted.groups else []
+        return [
+            *seen.sample.failed.values(),
+            *seen.sample.partial,
+            *(NotFoundError(f"none of these groups has anything of topic {topic}") for topic in missing),
+        ]
 
     def _breaches(self, seen: LagLook) -> list[KcliError]:
         from kcli.commands.groups._lag_rows import breaches

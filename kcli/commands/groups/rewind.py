@@ -210,6 +210,12 @@ def _scope(flags: dict[str, Any]) -> Any:
         raise usage(
             "groups rewind: --topic is not understood", why=str(error), do="as in --topic orders:0,2-4"
         ) from None
+    if listed := [name for name in flags["excluded"] if "," in name]:
+        raise usage(
+            f"groups rewind: --exclude-topic {listed[0]!r} is no topic",
+            why="no name of a topic has a comma",
+            do="give --exclude-topic once for each",
+        )
     if topics and flags["all_topics"]:
         raise usage(
             "groups rewind: --topic and --all-topics exclude one another",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from kcli.core.types import TopicPartition
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from kcli.core.admin.admin import Admin
     from kcli.core.admin.first_records import FirstRecord
     from kcli.core.errors import KcliError
+    from kcli.flows.groups.offsets import LogEnds
 
 Place = tuple[TopicPartition, int]
 """A partition and an offset in it."""
@@ -25,6 +26,29 @@ def first_records_at(
         for where, record in admin.first_records(some, committed_only=committed_only).items():
             found[where, some[where]] = record
     return found
+
+
+def first_unread_records(
+    admin: Admin, places: Collection[Place], logs: Mapping[TopicPartition, LogEnds]
+) -> dict[Place, FirstRecord | KcliError | None]:
+    """The first record that a read_committed reader gets; None where none is left.
+
+    Where it gets none because a transaction is open, the first record of what it waits for: nothing is drained there.
+    """
+    found = first_records_at(admin, places)
+    waiting = {
+        (where, at): (where, max(at, stable))
+        for (where, at), record in found.items()
+        if record is None and (stable := _held_at(logs[where])) is not None
+    }
+    held = first_records_at(admin, waiting.values(), committed_only=False)
+    return found | {place: held[begin] for place, begin in waiting.items()}
+
+
+def _held_at(log: LogEnds) -> int | None:
+    """The last stable offset, where it is not the end."""
+    held = log.stable is not None and log.end is not None and log.stable < log.end
+    return log.stable if held else None
 
 
 def _rounds(places: Iterable[Place]) -> Iterator[dict[TopicPartition, int]]:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from kcli.core.cluster.offsets import OffsetInfo
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
-from kcli.flows.groups.first_records import Place, first_records_at
+from kcli.flows.groups.first_records import Place, first_unread_records
 from kcli.flows.lag.partition_lag import INTERPOLATED, READ, UNKNOWN, Moment, unread_from
 
 if TYPE_CHECKING:
     from kcli.core.admin.admin import Admin
     from kcli.flows.lag.sample import LagSample
 
-_ROUNDS = 12
+_ROUNDS = 60
 _CLOSE_MS = 1_000
 
 
@@ -37,9 +37,7 @@ def read_moments(admin: Admin, sample: LagSample) -> dict[Place, Moment]:
     it waits for.
     """
     found: dict[Place, Moment] = {}
-    waiting = {place: None for place in places_of(sample) if _stable(sample, place[0]) <= place[1]}
-    settled = [place for place in places_of(sample) if place not in waiting]
-    records = first_records_at(admin, settled) | first_records_at(admin, waiting, committed_only=False)
+    records = first_unread_records(admin, places_of(sample), sample.bounds)
     for place, record in records.items():
         if isinstance(record, KcliError) or (record is not None and record.timestamp < 0):
             found[place] = Moment(None, UNKNOWN)
@@ -51,7 +49,9 @@ def read_moments(admin: Admin, sample: LagSample) -> dict[Place, Moment]:
 def estimate_moments(admin: Admin, sample: LagSample) -> dict[Place, Moment]:
     """Halves the time around each offset, a question to all leaders at a time, until it is known to a second.
 
-    No record is read: leaders look times up in their index. Where timestamps do not increase it can be wrong.
+    No record is read: leaders look times up in their index. What one offset's search learns of a partition the others
+    learn too, and the widest one asks next; after 60 questions time goes by evenly between what is known. Where
+    timestamps do not increase it can be wrong.
     """
     wanted: dict[TopicPartition, list[int]] = {}
     for where, at in places_of(sample):
@@ -66,10 +66,12 @@ def estimate_moments(admin: Admin, sample: LagSample) -> dict[Place, Moment]:
         ]
     for _ in range(_ROUNDS):
         asked = {
-            where: next(one.middle for one in some if not one.done)
+            where: max((one for one in some if not one.done), key=lambda one: one.width).middle
             for where, some in searches.items()
             if not all(one.done for one in some)
         }
+        if not asked:
+            break
         for where, told in _look_up(admin, asked).items():
             for one in searches[where]:
                 one.learn(asked[where], told)
@@ -90,7 +92,12 @@ class TimeSearch:
     @property
     def done(self) -> bool:
         """Whether it is known, or known to a second."""
-        return self._before[0] >= self.at or self._behind[1] - self._before[1] <= _CLOSE_MS
+        return self._before[0] >= self.at or self.width <= _CLOSE_MS
+
+    @property
+    def width(self) -> int:
+        """Milliseconds within which it lies."""
+        return self._behind[1] - self._before[1]
 
     @property
     def middle(self) -> int:
@@ -122,8 +129,3 @@ def _look_up(admin: Admin, wanted: Mapping[TopicPartition, int]) -> dict[TopicPa
         for where, told in answers.items()
         if isinstance(told, OffsetInfo) and (told.offset >= 0 or wanted[where] > 0)
     }
-
-
-def _stable(sample: LagSample, where: TopicPartition) -> int:
-    bounds = sample.bounds[where]
-    return -1 if bounds.stable is None else bounds.stable

@@ -26,7 +26,7 @@ class Scope:
     ) -> list[str]:
         """The topics to be looked at. ``given``: partitions for which a file, another group or a journal has offsets.
 
-        ConfigError where the group has commits on several topics and nobody said which are meant.
+        ConfigError where the group has commits on several topics and nobody said which are meant, or none is left.
         """
         if given:
             named = _topics(where for where in given if self.wants(where))
@@ -34,9 +34,16 @@ class Scope:
             named = list(self.topics)
         else:
             named = _topics(committed)
-            if not self.all_topics and len(set(named) - self.excluded) != 1:
+            if not named or (not self.all_topics and len(set(named) - self.excluded) != 1):
                 raise _unclear(group, named)
-        return [name for name in named if name not in self.excluded]
+        chosen = [name for name in named if name not in self.excluded]
+        if not chosen:
+            raise ConfigError(
+                f"nothing of group {group} is meant",
+                why="what was named leaves no topic",
+                do="look at --topic and --exclude-topic",
+            )
+        return chosen
 
     def wants(self, where: TopicPartition) -> bool:
         """Whether a partition is within what was named."""

@@ -1,7 +1,7 @@
 """The first record that a group has not read, by partition and offset: one small read each, all partitions at once.
 
 What a read_committed reader would get first counts: records of aborted transactions, markers and offsets that were
-compacted away are passed over.
+compacted away are passed over. Behind an open transaction nothing is drained: its first record counts.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kcli.core.errors import KcliError
-from kcli.flows.groups.first_records import Place, first_records_at
+from kcli.flows.groups.first_records import Place, first_unread_records
 from kcli.flows.groups.offsets import log_ends
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ Found = dict[Place, Unread | KcliError]
 def first_unread(admin: Admin, places: Collection[Place]) -> Found:
     """For each place the first record from there on, or why it cannot be told."""
     found: Found = {}
-    logs = log_ends(admin, {where for where, _offset in places})
+    logs = log_ends(admin, {where for where, _offset in places}, stable=True)
     begins: dict[Place, Place] = {}
     for where, offset in places:
         log = logs[where]
@@ -47,7 +47,7 @@ def first_unread(admin: Admin, places: Collection[Place]) -> Found:
             found[where, offset] = DRAINED
         else:
             begins[where, offset] = (where, max(offset, log.start))
-    records = first_records_at(admin, begins.values())
+    records = first_unread_records(admin, set(begins.values()), logs)
     for place, begin in begins.items():
         record = records[begin]
         if record is None:

@@ -1,11 +1,17 @@
 """The search for an offset's time through answers of ListOffsets, against logs whose times are known."""
 
+from typing import cast
+
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kcli.core import Admin
 from kcli.core.cluster.offsets import OffsetInfo
-from kcli.flows.lag.moments import TimeSearch
-from tests.unit.flows.lag.looking import NOW
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.groups.offsets import LogEnds
+from kcli.flows.lag.moments import TimeSearch, estimate_moments
+from kcli.flows.lag.sample import GroupSample, LagSample
+from tests.unit.flows.lag.looking import NOW, P0
 
 TIMES = st.lists(st.integers(0, 3_600_000), min_size=1, max_size=40).map(sorted)
 
@@ -30,6 +36,30 @@ def test_it_comes_to_within_a_second_of_the_record_where_times_increase(
     assert found.method == "interpolated"
     assert found.time_ms is not None
     assert abs(found.time_ms - times[at]) <= 1_000
+
+
+class Leader:
+    """Answers offsets by time of t-0."""
+
+    def __init__(self, times: list[int]) -> None:
+        self._times = times
+        self.asked = 0
+
+    def list_offsets(self, wanted: dict[TopicPartition, int]) -> dict[TopicPartition, OffsetInfo]:
+        self.asked += 1
+        return {where: answer(self._times, asked) for where, asked in wanted.items()}
+
+
+def test_many_groups_on_one_partition_help_one_another() -> None:
+    week = 7 * 24 * 3_600_000
+    times = [NOW - week + round(week * (n / 2_000) ** 3) for n in range(2_000)]
+    groups = [GroupSample(f"g{at}", "Empty", {P0: OffsetAndMetadata(at)}) for at in range(0, 2_000, 100)]
+    leader = Leader(times)
+    found = estimate_moments(cast("Admin", leader), LagSample(NOW, groups, {P0: LogEnds(0, 2_000, 2_000)}))
+    for (_, at), moment in found.items():
+        assert moment.time_ms is not None
+        assert abs(moment.time_ms - times[at]) < 0.01 * week
+    assert leader.asked <= 62
 
 
 def test_without_a_question_time_goes_by_evenly() -> None:

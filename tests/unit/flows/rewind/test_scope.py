@@ -38,7 +38,6 @@ def test_words_that_are_none(word: str) -> None:
         (Scope(excluded=frozenset("b"), all_topics=True), [A0, B0], [], ["a"]),
         (Scope({"c": None}), [A0, B0], [], ["c"]),
         (Scope(), [], [A0, B0], ["a", "b"]),
-        (Scope({"a": frozenset([1])}), [], [A0, B0], []),
         (Scope({"a": frozenset([0])}), [], [A0, B0], ["a"]),
         (Scope(excluded=frozenset("a")), [], [A0, B0], ["b"]),
     ],
@@ -65,3 +64,20 @@ def test_places() -> None:
     assert Scope().places("a", [1, 0], [A0], committed_only=True) == [A0]
     assert named.places("a", [1, 0], [A1], committed_only=True) == [A0, TopicPartition("a", 7)]
     assert named.places("a", [1, 0], [], given=[A1, A0, B0]) == [A0]
+
+
+@pytest.mark.parametrize(
+    ("scope", "committed", "given"),
+    [
+        (Scope({"a": frozenset([1])}), [], [A0, B0]),
+        (Scope({"c": None}), [], [A0]),
+        (Scope({"a": None}, frozenset("a")), [A0], []),
+        (Scope(excluded=frozenset("ab"), all_topics=True), [A0, B0], []),
+        (Scope(all_topics=True), [], []),
+    ],
+)
+def test_a_scope_that_leaves_nothing_is_an_error(
+    scope: Scope, committed: list[TopicPartition], given: list[TopicPartition]
+) -> None:
+    with pytest.raises(ConfigError, match="group g"):
+        scope.names("g", committed, given)

@@ -33,7 +33,9 @@ def question(plan: RewindPlan) -> str:
 def done_text(report: GroupReport) -> str:
     """One sentence on what was done to a group."""
     plan = report.plan
-    counts = [f"{report.count(status)} {status}" for status in ("overwritten", "failed", "refused")]
+    counts = [
+        f"{report.count(status)} {status}" for status in ("overwritten", "failed", "unknown", "refused")
+    ]
     rest = ", ".join(text for text in counts if not text.startswith("0 "))
     partitions = _count(report.count("verified"), "partition")
     undo = f"; undo with: {undo_command(plan)}" if report.kept else "; nothing has changed"

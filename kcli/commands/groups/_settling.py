@@ -162,7 +162,7 @@ def _tell_errors(inv: Invocation, report: GroupReport) -> None:
         return
     by_reason: dict[str, list[KcliError]] = {}
     for outcome in report.outcomes:
-        if outcome.status == "failed" and outcome.error is not None:
+        if outcome.status in ("failed", "unknown") and outcome.error is not None:
             by_reason.setdefault(outcome.error.why or outcome.error.what, []).append(outcome.error)
     for errors in by_reason.values():
         first = errors[0]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kcli.core.admin.admin import Admin
+    from kcli.core.admin.group_description import GroupDescription
     from kcli.core.errors import KcliError
     from kcli.flows.rewind.journal import Journals
     from kcli.flows.rewind.plan import RewindPlan
@@ -252,22 +253,30 @@ def _wait_until_empty(inv: Invocation, admin: Admin, names: Sequence[str], patie
     """Returns when no group has members, or ``patience`` seconds have passed: the plan says what is left then."""
     import time
 
-    from kcli.core.admin.group_description import GroupDescription
     from kcli.core.clock import monotonic
-    from kcli.flows.rewind.plan import not_possible
 
     deadline = None if patience is None else monotonic() + patience
     said = False
     while True:
-        told = [one for one in admin.describe_groups(names).values() if isinstance(one, GroupDescription)]
-        live = [one for one in told if one.members and not_possible(one) is not None]
+        told = admin.describe_groups(names)
+        live = [name for name, one in told.items() if _may_have_members(one)]
         if not live or (deadline is not None and monotonic() >= deadline):
             return
         if not said:
             said = True
-            inv.talk.note(f"waiting until {', '.join(one.group_id for one in live)} has no members …")
+            inv.talk.note(f"waiting until {', '.join(live)} has no members …")
         left = LOOK_EVERY if deadline is None else min(LOOK_EVERY, max(0.0, deadline - monotonic()))
         time.sleep(left)
+
+
+def _may_have_members(told: GroupDescription | KcliError) -> bool:
+    """A group that could not be asked about for now may have some."""
+    from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
+    from kcli.flows.rewind.plan import not_possible
+
+    if isinstance(told, KcliError):
+        return not isinstance(told, NotFoundError | UnsupportedError)
+    return bool(told.members) and not_possible(told) is not None
 
 
 def _export(inv: Invocation, plan: RewindPlan) -> None:

@@ -16,12 +16,14 @@ from kcli.flows.rewind.plan import ABSENT, GroupPlan, NotPossibleError, RewindIt
 LIVE = (UNKNOWN_MEMBER_ID, GROUP_SUBSCRIBED_TO_TOPIC)
 
 VERIFIED, OVERWRITTEN, FAILED, REFUSED = "verified", "overwritten", "failed", "refused"
+UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """One partition: ``status`` is ``verified`` (read back as it was asked for), ``overwritten`` (by somebody else),
-    ``failed`` (``error`` says why), ``refused`` (nothing was tried). ``found``: what was read back.
+    ``failed`` (``error`` says why), ``unknown`` (it was tried, and whether it was done could not be seen), ``refused``
+    (nothing was tried). ``found``: what was read back.
     """
 
     item: RewindItem
@@ -122,9 +124,7 @@ def _report(plan: GroupPlan, stored: Stored, back: Committed | KcliError, journa
         _outcome(item, stored[item.where], back if isinstance(back, KcliError) else back[item.where])
         for item in plan.todo
     ]
-    untouched = all(
-        o.status == FAILED and o.error is not None and o.found == o.item.committed for o in outcomes
-    )
+    untouched = all(_untouched(outcome) for outcome in outcomes)
     certain = not isinstance(back, KcliError) and not any(
         isinstance(o.error, OutcomeUnknownError) for o in outcomes
     )
@@ -135,11 +135,20 @@ def _report(plan: GroupPlan, stored: Stored, back: Committed | KcliError, journa
     return GroupReport(plan, (*outcomes, *refused), kept=kept)
 
 
+def _untouched(outcome: Outcome) -> bool:
+    """Whether the partition is where it was."""
+    if outcome.status == VERIFIED:
+        return _same(outcome.item.committed, outcome.item.new)
+    return outcome.status == FAILED and outcome.error is not None and outcome.found == outcome.item.committed
+
+
 def _outcome(
     item: RewindItem, error: KcliError | None, found: OffsetAndMetadata | KcliError | None
 ) -> Outcome:
     if isinstance(found, KcliError):
-        return Outcome(item, FAILED, None, error or found)
+        if error is None or isinstance(error, OutcomeUnknownError | TimedOutError):
+            return Outcome(item, UNKNOWN, None, _unseen(error or found))
+        return Outcome(item, FAILED, None, error)
     same = _same(found, item.new)
     if isinstance(error, NotFoundError) and item.new is None and found is None:
         error = None  # the group went with its last offset
@@ -148,7 +157,14 @@ def _outcome(
         return Outcome(item, VERIFIED, found)
     if error is None:
         return Outcome(item, OVERWRITTEN, found)
+    if unsure:  # a broker that has stood still may do it later
+        return Outcome(item, UNKNOWN, found, _unseen(error))
     return Outcome(item, FAILED, found, _explained(error, item.where))
+
+
+def _unseen(error: KcliError) -> KcliError:
+    error.do = "it may have been set, or may yet be: look with `kcli groups describe`, --undo takes it back"
+    return error
 
 
 def _explained(error: KcliError, where: TopicPartition) -> KcliError:

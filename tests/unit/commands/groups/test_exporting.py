@@ -176,6 +176,13 @@ def test_times_are_added_and_what_is_not_known_is_reported(
     ]
 
 
+def test_a_topic_that_nobody_has_committed_leaves_the_file_alone(admin: StandIn, tmp_path: Path) -> None:
+    path = tmp_path / "all.csv"
+    path.write_text("old")
+    assert kcli("a", "--topic", "nosuch", "--file", str(path)).return_value == 1
+    assert path.read_text() == "old"
+
+
 def test_a_file_is_replaced_whole_or_not_at_all(admin: StandIn, tmp_path: Path) -> None:
     path, link = tmp_path / "all.csv", tmp_path / "link"
     path.write_text("old")

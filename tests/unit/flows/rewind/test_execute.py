@@ -1,0 +1,93 @@
+"""A plan carried out against a stand-in for the admin client: what is reported, and whether a journal is kept."""
+
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from kcli.core import Admin
+from kcli.core.admin.group_description import GroupDescription
+from kcli.core.errors import BrokerError, KcliError, OutcomeUnknownError, TimedOutError
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.rewind.execute import GroupReport, execute
+from kcli.flows.rewind.journal import Journals
+from kcli.flows.rewind.plan import GroupPlan, RewindItem, RewindPlan
+
+A = TopicPartition("a", 0)
+OLD, NEW, OTHER = OffsetAndMetadata(7), OffsetAndMetadata(1), OffsetAndMetadata(5)
+SILENT = TimedOutError("gave up after 4 s", why="no answer in time")
+LOST = OutcomeUnknownError("the connection broke")
+REFUSED = BrokerError(28, "committing the offset of a-0")
+
+
+class StandIn:
+    """One group. ``stored`` is what a commit is answered with; ``found`` what is read back after it."""
+
+    def __init__(self, stored: KcliError | None, found: OffsetAndMetadata | KcliError | None) -> None:
+        self._stored, self._found = stored, found
+        self._committed = False
+
+    def describe_groups(self, names: list[str]) -> dict[str, Any]:
+        return {name: GroupDescription(name, "classic", "Empty", "consumer", "", 1) for name in names}
+
+    def fetch_offsets(self, wanted: dict[str, list[TopicPartition]]) -> dict[str, Any]:
+        found = self._found if self._committed else OLD
+        return {group: dict.fromkeys(places, found) for group, places in wanted.items()}
+
+    def commit_offsets(self, wanted: dict[str, dict[TopicPartition, OffsetAndMetadata]]) -> dict[str, Any]:
+        self._committed = True
+        return {group: dict.fromkeys(places, self._stored) for group, places in wanted.items()}
+
+
+def carried_out(
+    root: Path,
+    stored: KcliError | None,
+    found: OffsetAndMetadata | KcliError | None,
+    new: OffsetAndMetadata = NEW,
+) -> tuple[GroupReport, bool]:
+    """The report, and whether there is a journal afterwards."""
+    journals = Journals("c", root)
+    plan = RewindPlan("c", (GroupPlan("g", "id", "offset 1", "Empty", (RewindItem(A, OLD, new),)),))
+    (report,) = execute(cast("Admin", StandIn(stored, found)), plan, journals, written=lambda _plan: None)
+    return report, (journals.folder / "id.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("stored", "found", "status", "kept"),
+    [
+        (None, NEW, "verified", True),
+        (None, OffsetAndMetadata(1, "", 9), "verified", True),
+        (None, OTHER, "overwritten", True),
+        (None, None, "overwritten", True),
+        (None, SILENT, "unknown", True),
+        (SILENT, NEW, "verified", True),
+        (SILENT, OLD, "unknown", True),
+        (LOST, OTHER, "unknown", True),
+        (SILENT, SILENT, "unknown", True),
+        (REFUSED, OLD, "failed", False),
+        (REFUSED, OTHER, "failed", True),
+        (REFUSED, SILENT, "failed", True),
+    ],
+)
+def test_what_is_reported_was_seen(
+    stored: KcliError | None,
+    found: OffsetAndMetadata | KcliError | None,
+    status: str,
+    kept: bool,
+    tmp_path: Path,
+) -> None:
+    report, there = carried_out(tmp_path, stored, found)
+    (outcome,) = report.outcomes
+    assert outcome.status == status
+    assert (report.kept, there) == (kept, kept)
+    if status == "unknown":
+        assert outcome.error is not None
+        assert "--undo takes it back" in outcome.error.do
+
+
+def test_a_rewind_that_changes_nothing_leaves_the_journal_of_the_one_before_the_newest(
+    tmp_path: Path,
+) -> None:
+    report, there = carried_out(tmp_path, None, OLD, new=OLD)
+    assert report.outcomes[0].status == "verified"
+    assert (report.kept, there) == (False, False)

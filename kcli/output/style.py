@@ -46,7 +46,10 @@ def render(
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False, header_style="bold")
     for column in columns:
         justify: Any = "right" if column.right else "left"
-        table.add_column(column.heading, justify=justify, no_wrap=True, overflow="ellipsis")
+        prose = column.kind == "prose"
+        table.add_column(
+            column.heading, justify=justify, no_wrap=not prose, overflow="fold" if prose else "ellipsis"
+        )
     for line in cells:
         table.add_row(*(Text(cell) for cell in line))
     console = Console(

@@ -20,7 +20,8 @@ Row = Mapping[str, Any]
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column. ``kind``: ``text``, ``number`` (grouped in a table, right-aligned), ``id`` (right-aligned, never
-    grouped), ``time`` (ms since the epoch, shown as RFC 3339), ``duration`` (seconds; in a table ``3 min 20 s``).
+    grouped), ``time`` (ms since the epoch, shown as RFC 3339), ``duration`` (seconds; in a table ``3 min 20 s``),
+    ``prose`` (in a table it wraps, so that the other columns keep their width).
     ``wide`` ones appear with ``-o wide`` and in the formats for programs, not in table and plain."""
 
     key: str

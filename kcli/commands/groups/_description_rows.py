@@ -37,7 +37,7 @@ OFFSETS = (
     Column("client_id"),
     Column("host"),
     Column("commit_time", "time", wide=True),
-    Column("note"),
+    Column("note", "prose"),
 )
 MEMBERS = (
     GROUP,
@@ -64,7 +64,7 @@ STATES = (
     Column("assignment_epoch", "id"),
     Column("member_count", "number"),
     Column("protocol_type", wide=True),
-    Column("note"),
+    Column("note", "prose"),
 )
 PEEK = (
     Column("topic"),

@@ -26,7 +26,7 @@ _LAG = (
     Column("lost_records", "number", wide=True),
 )
 _MEMBER = (Column("member_id", wide=True), Column("client_id"), Column("host", wide=True))
-_SAID = (Column("verdict"), Column("note"))
+_SAID = (Column("verdict"), Column("note", "prose"))
 _TREND = (
     Column("consumed_per_second", "number"),
     Column("produced_per_second", "number"),

@@ -28,7 +28,7 @@ OFFSETS = (
     Column("partition", "id"),
     Column("committed", "number"),
     Column("metadata"),
-    Column("note"),
+    Column("note", "prose"),
 )
 TOPICS = (Column("topic"), Column("committed_offsets", "number"))
 NAMED_AT_MOST = 3

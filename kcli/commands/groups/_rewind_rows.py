@@ -23,7 +23,7 @@ PLAN = (
     Column("new", "number"),
     Column("change", "number"),
     Column("records", "number"),
-    Column("note"),
+    Column("note", "prose"),
 )
 REPORT = (
     Column("group"),
@@ -33,7 +33,7 @@ REPORT = (
     Column("new", "number"),
     Column("found", "number"),
     Column("status"),
-    Column("note"),
+    Column("note", "prose"),
 )
 JOURNALS = (
     Column("id"),

@@ -115,7 +115,11 @@ def _row(
     seconds, method, margin = _age(now, where, first, moments, retention)
     lag = max(0, end - offset)
     kept = retention.get(where.topic)
-    at_risk = bool(lost) or (margin is not None and kept is not None and margin * 1000 < kept * _RISKY)
+    at_risk = (
+        lost > 0
+        or offset > end
+        or (margin is not None and kept is not None and margin * 1000 < kept * _RISKY)
+    )
     margin = 0.0 if lost else margin
     note = "; ".join(said)
     return PartitionLag(

@@ -97,7 +97,13 @@ class History:
             return None
         if first.lag and not _advance(first.committed, last.committed):
             return STALLED
-        return SLOW if last.lag > first.lag else OK
+        return SLOW if _has_grown([point.lag for point in points]) else OK
+
+
+def _has_grown(lags: list[int]) -> bool:
+    """Whether the least of the later samples is more than the least of the earlier ones: commits come in steps."""
+    half = (len(lags) + 1) // 2
+    return min(lags[half:]) > min(lags[:half])
 
 
 def _advance(before: dict[TopicPartition, int], after: dict[TopicPartition, int]) -> int:

@@ -29,6 +29,8 @@ def watched(*samples: tuple[int, int], state: str = "Stable", step: int = 10_000
         ([(5, 3), (7, 9)], "Stable", "slow"),
         ([(5, 9), (9, 9)], "Stable", "ok"),
         ([(5, 9), (9, 5)], "Stable", "ok"),
+        ([(5, 0), (5, 8), (13, 0), (13, 8)], "Stable", "ok"),
+        ([(5, 0), (5, 8), (9, 6), (9, 16)], "Stable", "slow"),
         ([(5, 9), (2, 12)], "Stable", "rewound"),
         ([(5, 9), (2, 12), (9, 5)], "Empty", "rewound"),
         ([(5, 9), (7, 7)], "", None),

@@ -71,7 +71,7 @@ def test_the_dry_run_prints_the_plan_and_changes_nothing(cluster: FakeCluster, r
         ["t", "2", "20", "→", "5", "−15", "15"],
     ]
     assert lines[6] == "  3 partitions, at most 40 records will be read again (14 m of data)."
-    assert lines[7].startswith("Group state: Empty. Undo afterwards with: kcli groups rewind g --undo=")
+    assert lines[7] == "Group state: Empty. Undo afterwards with: kcli groups rewind g --undo"
     assert not rewind.journals()
     assert not cluster.seen(JoinGroupRequest)
     assert len(cluster.seen(OffsetCommitRequest)) == 1  # the fixture's
@@ -80,8 +80,6 @@ def test_the_dry_run_prints_the_plan_and_changes_nothing(cluster: FakeCluster, r
 
 def test_the_plan_for_programs(rewind: Kcli) -> None:
     first = rewind.items("g", "--to", "-16", "--dry-run")[1]
-    undo = first.pop("undo")
-    assert undo.count("-") == 2
     assert first == {
         "group": "g", "topic": "t", "partition": 1, "committed": 15, "new": 0, "change": -15, "records": 15,
         "note": "clamped to log start", "action": "commit", "span_seconds": 840.0,

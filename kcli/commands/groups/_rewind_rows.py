@@ -46,7 +46,7 @@ JOURNALS = (
 
 
 def plan_rows(plan: RewindPlan) -> Iterator[Row]:
-    """A row for each partition; JSON also has what is done with it, the time span, and the undo's id."""
+    """A row for each partition; JSON also has what is done with it, and the time span."""
     for group in plan.groups:
         for item in group.items:
             yield {
@@ -56,7 +56,6 @@ def plan_rows(plan: RewindPlan) -> Iterator[Row]:
                 "note": item.note or None,
                 "action": "refused" if group.refusal is not None else item.action,
                 "span_seconds": None if item.span_ms is None else item.span_ms / 1000,
-                "undo": group.id,
             }
 
 

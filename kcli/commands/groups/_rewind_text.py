@@ -20,9 +20,12 @@ ARROW = "\N{RIGHTWARDS ARROW}"
 _GAP = "   "
 
 
-def plan_text(plan: RewindPlan, where: str) -> str:
-    """All groups, one below the other. ``where`` is what the cluster is known by, ``prod`` or ``host:9092``."""
-    return "\n\n".join(_group(group, plan, where) for group in plan.groups)
+def plan_text(plan: RewindPlan, where: str, *, dry: bool = False) -> str:
+    """All groups, one below the other. ``where`` is what the cluster is known by, ``prod`` or ``host:9092``.
+
+    ``dry``: it is only shown, and no journal will have its id.
+    """
+    return "\n\n".join(_group(group, plan, where, dry=dry) for group in plan.groups)
 
 
 def question(plan: RewindPlan) -> str:
@@ -42,11 +45,17 @@ def done_text(report: GroupReport) -> str:
     return f"group {plan.group}: {partitions} set and read back{', ' + rest if rest else ''}{undo}"
 
 
-def undo_command(plan: GroupPlan) -> str:
-    """What takes it back; a name that a shell would take apart is quoted."""
+def undo_command(plan: GroupPlan, *, planned: bool = False) -> str:
+    """What takes it back; a name that a shell or kcli would take for something else is kept from it.
+
+    ``planned``: nothing has a journal yet, so that the newest one will be meant.
+    """
     from shlex import quote
 
-    return f"kcli groups rewind {quote(plan.group)} --undo={plan.id}"
+    undo = "--undo" if planned else f"--undo={plan.id}"
+    if plan.group.startswith("-"):
+        return f"kcli groups rewind {undo} -- {quote(plan.group)}"
+    return f"kcli groups rewind {quote(plan.group)} {undo}"
 
 
 def instant_text(ms: int, now_ms: int, zone: tzinfo | None = None, *, ago: bool = False) -> str:
@@ -94,7 +103,7 @@ def number_text(number: int) -> str:
     return f"{number / 10**12:.1f} T"
 
 
-def _group(plan: GroupPlan, whole: RewindPlan, where: str) -> str:
+def _group(plan: GroupPlan, whole: RewindPlan, where: str, *, dry: bool) -> str:
     cluster = f" (cluster {whole.cluster})" if whole.cluster else ""
     lines = [f"{whole.act} {plan.group} on {where}{cluster}"]
     lines.append(f"  to: {plan.to}")
@@ -104,7 +113,7 @@ def _group(plan: GroupPlan, whole: RewindPlan, where: str) -> str:
         lines.append(f"Group state: {plan.state}. Refused: {plan.refusal.why}.")
     elif plan.todo:
         state = "does not exist" if plan.state == ABSENT else plan.state
-        lines.append(f"Group state: {state}. Undo afterwards with: {undo_command(plan)}")
+        lines.append(f"Group state: {state}. Undo afterwards with: {undo_command(plan, planned=dry)}")
     return "\n".join(lines)
 
 

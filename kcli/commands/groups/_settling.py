@@ -84,7 +84,7 @@ def _show(inv: Invocation, plan: RewindPlan) -> None:
     if not plan.groups:
         return
     if not inv.dry_run:
-        inv.talk.plain(text.plan_text(plan, _where(inv)))
+        inv.talk.plain(text.plan_text(plan, _where(inv), dry=True))
     elif inv.out.kind in (*STRUCTURED, "name"):
         with inv.out.rows(
             "RewindPlan", "RewindPlanItem", rows.PLAN, cluster=plan.cluster, warnings=inv.talk.warnings
@@ -94,7 +94,7 @@ def _show(inv: Invocation, plan: RewindPlan) -> None:
     else:
         from kcli.output.sanitise import visible
 
-        shown = text.plan_text(plan, _where(inv)) + "\n"
+        shown = text.plan_text(plan, _where(inv), dry=True) + "\n"
         inv.out.text(visible(shown) if inv.out.isatty else shown)
         inv.out.flush()
 

@@ -1,5 +1,6 @@
 """The plan of a rewind as it is printed: the shape that the contract shows."""
 
+from dataclasses import replace
 from datetime import timedelta, timezone
 
 import pytest
@@ -121,3 +122,9 @@ def test_numbers_spans_and_names_that_need_quotes() -> None:
     ]  # fmt: skip
     quoted = GroupPlan("a b", "1", "x", "Empty", ())
     assert undo_command(quoted) == "kcli groups rewind 'a b' --undo=1"
+
+
+def test_the_way_back_survives_odd_names_and_a_dry_run_has_no_journal() -> None:
+    plan = GroupPlan("--yes", "1", "earliest", "Empty", ())
+    assert undo_command(plan) == "kcli groups rewind --undo=1 -- --yes"
+    assert undo_command(replace(plan, group="a b"), planned=True) == "kcli groups rewind 'a b' --undo"

@@ -19,6 +19,10 @@ from kcli.flows.transfer.saved_offset import OffsetFile, SavedOffset
 _FORMS = "kcli's ndjson, Kafka's csv, and the files of kcl, rpk and kafka-utils can be read"
 
 
+class NotJsonError(BrokenFileError):
+    """It begins like JSON."""
+
+
 def parse_offsets(data: bytes, name: str) -> OffsetFile:
     """What a file holds; ``name`` is its name for messages.
 
@@ -38,6 +42,17 @@ def parse_offsets(data: bytes, name: str) -> OffsetFile:
 
 
 def _read(text: str) -> tuple[str, list[SavedOffset]]:
+    try:
+        return _read_as_it_begins(text)
+    except NotJsonError:
+        try:  # a group may be called "[", and Kafka's csv begin with it
+            return "kafka", read_csv(text)
+        except BrokenFileError:
+            pass
+        raise
+
+
+def _read_as_it_begins(text: str) -> tuple[str, list[SavedOffset]]:
     start = text.lstrip()[:1]
     if start == "[":
         return "kcl", read_kcl(_document(text))
@@ -73,7 +88,7 @@ def _document(text: str) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        raise BrokenFileError(f"line {error.lineno}", f"it is not JSON: {error.msg}") from None
+        raise NotJsonError(f"line {error.lineno}", f"it is not JSON: {error.msg}") from None
     except RecursionError:
         raise BrokenFileError("line 1", "it is nested too deeply") from None
 

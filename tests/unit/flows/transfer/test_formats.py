@@ -4,7 +4,7 @@ import contextlib
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kcli.core.errors import ConfigError
@@ -49,6 +49,8 @@ def test_csv_of_one_group_is_read_as_it_was_written(rows: list[SavedOffset]) -> 
 
 
 @given(several(offsets(GROUPS, all_fields=False)))
+@example([SavedOffset("t", 0, 0, group="[")])
+@example([SavedOffset("t", 0, 0, group="{}")])
 def test_csv_of_several_groups_is_read_as_it_was_written(rows: list[SavedOffset]) -> None:
     assert read(csv_lines(rows, with_group=True)) == ("kafka", rows)
 

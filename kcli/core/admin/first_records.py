@@ -23,10 +23,8 @@ from kcli.core.types import TopicPartition
 
 _LAST_BY_NAME = 12
 _ANSWER = 16 << 20
-_FIRST_TRY, _LATER = (
-    16_384,
-    1 << 20,
-)  # bytes of a partition: most batches are small, and few are larger than the second
+_FIRST_TRY, _LATER = 16_384, 1 << 20
+"""Bytes of a partition: most batches are smaller than the first, few are larger than the second."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,16 +39,10 @@ def first_unread_records(
     waiting = {
         (where, at): (where, max(at, stable))
         for (where, at), record in found.items()
-        if record is None and (stable := _held_at(logs[where])) is not None
+        if record is None and (stable := logs[where].held_at) is not None
     }
     held = first_records_at(admin, waiting.values(), committed_only=False)
     return found | {place: held[begin] for place, begin in waiting.items()}
-
-
-def _held_at(log: LogEnds) -> int | None:
-    """The last stable offset, where it is not the end."""
-    held = log.stable is not None and log.end is not None and log.stable < log.end
-    return log.stable if held else None
 
 
 def _rounds(places: Iterable[Place]) -> Iterator[dict[TopicPartition, int]]:

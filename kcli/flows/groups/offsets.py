@@ -33,6 +33,12 @@ class LogEnds:
     stable: int | None = None
     note: str | None = None
 
+    @property
+    def held_at(self) -> int | None:
+        """The last stable offset, where an open transaction keeps it from being the end."""
+        held = self.stable is not None and self.end is not None and self.stable < self.end
+        return self.stable if held else None
+
 
 @dataclass(frozen=True, slots=True)
 class Position:

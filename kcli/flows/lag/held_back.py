@@ -19,11 +19,7 @@ def held_back(admin: Admin, sample: LagSample) -> dict[TopicPartition, str]:
 
     Brokers before 2.8 do not tell whose transaction it is, those before 3.0 not by what name.
     """
-    behind = {
-        where: bounds.stable
-        for where, bounds in sample.bounds.items()
-        if bounds.stable is not None and bounds.end is not None and bounds.stable < bounds.end
-    }
+    behind = {where: at for where, log in sample.bounds.items() if (at := log.held_at) is not None}
     if not behind:
         return {}
     producers = admin.describe_producers(list(behind))

@@ -31,11 +31,7 @@ def places_of(sample: LagSample) -> dict[Place, None]:
 
 
 def read_moments(admin: Admin, sample: LagSample) -> dict[Place, Moment]:
-    """Reads the records, each partition at most once at a time.
-
-    A partition whose stable offset a group has reached already is read on to what is not committed yet: that is what
-    it waits for.
-    """
+    """Reads the records; behind an open transaction the first one that the group waits for."""
     found: dict[Place, Moment] = {}
     records = first_unread_records(admin, places_of(sample), sample.bounds)
     for place, record in records.items():

@@ -60,13 +60,11 @@ def confirm(inv: "Invocation", plan: str, question: str, *, name: str | None = N
 
 def show_plan(inv: "Invocation", plan: str) -> None:
     """The plan on stderr; of a dry run it is the result, and goes to stdout unless a program asked for another form."""
-    from kcli.output.sanitise import visible
-
     text = plan.rstrip("\n")
     if not inv.dry_run or inv.out.kind in ("json", "ndjson", "yaml", "csv", "tsv"):
         inv.talk.plain(text)
     else:
-        inv.out.text((visible(text) if inv.out.isatty else text) + "\n")
+        inv.out.shown(text + "\n")
         inv.out.flush()
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import IO, Any, BinaryIO
 
 from kcli.output.colour import is_terminal, wants_colour
+from kcli.output.sanitise import visible
 from kcli.output.tables import Column, Rows, rows
 
 
@@ -73,6 +74,10 @@ class Output:
     def text(self, text: str) -> None:
         """Writes text as UTF-8; lone surrogates, which no UTF-8 has, become escapes."""
         self.write(text.encode("utf-8", "backslashreplace"))
+
+    def shown(self, text: str) -> None:
+        """Text with names made by peers, in its own lines: on a terminal everything unprintable is made visible."""
+        self.text(visible(text) if self.isatty else text)
 
     def flush(self) -> None:
         """What was written is with the reader, or an error is raised."""

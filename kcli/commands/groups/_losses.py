@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.core.error_codes import GROUP_SUBSCRIBED_TO_TOPIC, NON_EMPTY_GROUP
 from kcli.core.errors import BrokerError, KcliError
+from kcli.output.progress import counted
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column, aligned, flat
 
@@ -40,7 +41,7 @@ def deletion_plan(group: GroupDescription, committed: Committed | KcliError) -> 
         what = f"how many offsets it has committed is not known: {committed}"
         return "\n".join([f"Delete {described(group)}; {what}", *_members(group.members)])
     counts = Counter(where.topic for where, offset in committed.items() if offset is not None)
-    lines = [f"Delete {described(group)} with {plural(sum(counts.values()), 'committed offset')}."]
+    lines = [f"Delete {described(group)} with {counted(sum(counts.values()), 'committed offset')}."]
     rows = [{"topic": topic, "committed_offsets": count} for topic, count in sorted(counts.items())]
     return "\n".join([*lines, *_table(TOPICS, rows), *_members(group.members)])
 
@@ -62,7 +63,7 @@ def offsets_plan(
     lost = sum(where.topic not in kept for where in chosen)
     return "\n".join(
         [
-            f"Delete {plural(lost, 'committed offset')} of {described(group)}.",
+            f"Delete {counted(lost, 'committed offset')} of {described(group)}.",
             *_table(OFFSETS, rows),
             "Who reads these partitions next for the group begins where its auto.offset.reset says.",
         ]
@@ -71,7 +72,7 @@ def offsets_plan(
 
 def removal_plan(group: GroupDescription, leaving: Sequence[MemberDescription]) -> str:
     """Who would be removed, and what they and the others notice."""
-    count = plural(len(group.members), "member")
+    count = counted(len(group.members), "member")
     lines = [f"Remove {len(leaving)} of {count} from {described(group)}.", *_members(leaving)]
     lines.append(
         "They learn of it with their next heartbeat, lose their partitions, and can no longer commit what they "
@@ -93,7 +94,7 @@ def live_error(group: GroupDescription, what: str) -> BrokerError:
     return BrokerError(
         NON_EMPTY_GROUP,
         what,
-        message=f"it has {plural(len(group.members), 'member')}: {who(group.members)}",
+        message=f"it has {counted(len(group.members), 'member')}: {who(group.members)}",
         do=f"stop them first; `kcli groups remove-members {group.group_id}` removes those that are gone",
     )
 
@@ -104,7 +105,7 @@ def subscribed_error(group: GroupDescription, topic: str) -> BrokerError:
     return BrokerError(
         GROUP_SUBSCRIBED_TO_TOPIC,
         f"offsets of {topic} are not deleted from group {group.group_id}",
-        message=f"it is read by {plural(len(readers), 'member')}: {who(readers)}",
+        message=f"it is read by {counted(len(readers), 'member')}: {who(readers)}",
         do="stop them first, or change what they subscribe to",
     )
 
@@ -123,11 +124,6 @@ def who(members: Collection[MemberDescription]) -> str:
     ]
     more = len(members) - len(named)
     return ", ".join(named) + (f" and {more} more" if more else "")
-
-
-def plural(count: int, noun: str) -> str:
-    """``1 member``, ``2,000 members``."""
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
 def _members(members: Collection[MemberDescription]) -> list[str]:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from kcli.flows.rewind.plan import ABSENT
+from kcli.output.progress import counted
 from kcli.output.sanitise import visible_line
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def done_text(report: GroupReport) -> str:
         f"{report.count(status)} {status}" for status in ("overwritten", "failed", "unknown", "refused")
     ]
     rest = ", ".join(text for text in counts if not text.startswith("0 "))
-    partitions = _count(report.count("verified"), "partition")
+    partitions = counted(report.count("verified"), "partition")
     undo = f"; undo with: {undo_command(plan)}" if report.kept else "; nothing has changed"
     return f"group {plan.group}: {partitions} set and read back{', ' + rest if rest else ''}{undo}"
 
@@ -193,10 +194,10 @@ def _summary(plan: GroupPlan) -> str:
         sentences.append("The change counts offsets, not records.")
     deleted = sum(item.action == "delete" for item in todo)
     if deleted:
-        sentences.append(f"The commits of {_count(deleted, 'partition')} will be deleted.")
+        sentences.append(f"The commits of {counted(deleted, 'partition')} will be deleted.")
     refused = len(plan.items) - len(todo)
     if refused:
-        sentences.append(f"{_count(refused, 'partition')} refused.")
+        sentences.append(f"{counted(refused, 'partition')} refused.")
     if plan.untouched:
         sentences.append(f"Other topics of the group: untouched ({plan.untouched}).")
     return " ".join(sentences)
@@ -212,7 +213,7 @@ def _effect(todo: Sequence[RewindItem]) -> str:
         if chosen:
             records = sum(item.records or 0 for item in chosen)
             sides.append(f"at most {number_text(records)} records will be {name} ({_span(chosen)})")
-    partitions = _count(len(todo), "partition")
+    partitions = counted(len(todo), "partition")
     known = [item for item in todo if item.change is not None]
     if not sides:
         same = " where they are" if known and len(known) == len(todo) else ""
@@ -226,7 +227,3 @@ def _span(items: Sequence[RewindItem]) -> str:
         return "how much time is unknown"
     longest = max(item.span_ms or 0 for item in items)
     return f"{time_span_text(longest) if longest >= 1000 else 'less than 1 s'} of data"
-
-
-def _count(number: int, what: str) -> str:
-    return f"1 {what}" if number == 1 else f"{number:,} {what}s"

@@ -92,10 +92,7 @@ def _show(inv: Invocation, plan: RewindPlan) -> None:
             for row in rows.plan_rows(plan):
                 printed.add(row)
     else:
-        from kcli.output.sanitise import visible
-
-        shown = text.plan_text(plan, _where(inv), dry=True) + "\n"
-        inv.out.text(visible(shown) if inv.out.isatty else shown)
+        inv.out.shown(text.plan_text(plan, _where(inv), dry=True) + "\n")
         inv.out.flush()
 
 

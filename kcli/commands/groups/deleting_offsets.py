@@ -49,7 +49,8 @@ def delete_offsets(inv: Invocation, name: str, scopes: tuple[TopicPartitions, ..
     member reads any more can be chosen, the others are refused: exit code 7.
     """
     from kcli.commands._confirm import show_plan
-    from kcli.commands.groups._losses import offsets_plan, plural
+    from kcli.commands.groups._losses import offsets_plan
+    from kcli.output.progress import counted
 
     done = False
     with open_admin(inv) as admin:
@@ -69,7 +70,7 @@ def delete_offsets(inv: Invocation, name: str, scopes: tuple[TopicPartitions, ..
             gone = without_errors(inv, outcome)
             if gone:
                 done = True
-                inv.talk.note(f"deleted {plural(len(gone), 'committed offset')} of group {name}")
+                inv.talk.note(f"deleted {counted(len(gone), 'committed offset')} of group {name}")
     return inv.finish(done=done)
 
 

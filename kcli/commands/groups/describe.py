@@ -342,7 +342,6 @@ def _print_kafka(
     inv: Invocation, groups: Sequence[Described], section: str | None, nodes: Mapping[int, Node]
 ) -> None:
     from kcli.commands.groups import _kafka_columns as kafka
-    from kcli.output.sanitise import visible
 
     verbose = inv.values.verbose > 0
     for group in sorted(groups, key=lambda one: one.group_id):
@@ -356,5 +355,5 @@ def _print_kafka(
             text = kafka.members(group, verbose=verbose)
         else:
             text = kafka.offsets(group, verbose=verbose)
-        inv.out.text(visible(text) if inv.out.isatty else text)
+        inv.out.shown(text)
     inv.out.flush()

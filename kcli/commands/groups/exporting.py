@@ -168,15 +168,13 @@ def _write(inv: Invocation, text: str, path: str | None) -> None:
         if not inv.dry_run:
             write_file(path, text)
         return
-    from kcli.output.sanitise import visible
-
-    inv.out.text(visible(text) if inv.out.isatty else text)
+    inv.out.shown(text)
     inv.out.flush()
 
 
 def _tell(inv: Invocation, offsets: Sequence[SavedOffset], path: str) -> None:
-    from kcli.commands.groups._losses import plural
+    from kcli.output.progress import counted
 
-    groups = plural(len({saved.group for saved in offsets}), "group")
+    groups = counted(len({saved.group for saved in offsets}), "group")
     verb = "could write" if inv.dry_run else "wrote"
-    inv.talk.note(f"{verb} {plural(len(offsets), 'committed offset')} of {groups} to {path}")
+    inv.talk.note(f"{verb} {counted(len(offsets), 'committed offset')} of {groups} to {path}")

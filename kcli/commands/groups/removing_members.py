@@ -35,8 +35,9 @@ def remove_members(inv: Invocation, name: str, words: tuple[str, ...]) -> int:
     MEMBER is a member id or an instance id; without one, all members are removed. For members that have died and are
     waited for, static ones above all: a consumer that runs joins again at once.
     """
-    from kcli.commands.groups._losses import plural, removal_plan
+    from kcli.commands.groups._losses import removal_plan
     from kcli.core.admin.members import GroupMember
+    from kcli.output.progress import counted
 
     done = False
     with open_admin(inv) as admin:
@@ -53,7 +54,7 @@ def remove_members(inv: Invocation, name: str, words: tuple[str, ...]) -> int:
             gone = without_errors(inv, outcome)
             if gone:
                 done = True
-                inv.talk.note(f"removed {plural(len(gone), 'member')} from group {name}")
+                inv.talk.note(f"removed {counted(len(gone), 'member')} from group {name}")
     return inv.finish(done=done)
 
 

@@ -10,7 +10,7 @@ from kcli.commands._cluster import connect, open_admin
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
 from kcli.commands._exit import usage
-from kcli.commands._params import TOPIC_PARTITIONS
+from kcli.commands.groups._topics_option import topics_option
 
 if TYPE_CHECKING:
     from kcli.commands._params import TopicPartitions
@@ -27,16 +27,7 @@ EXAMPLES = "--from earliest, --from latest, --from @-1h, --from 2026-11-21T10:00
     ),
 )
 @click.argument("name", metavar="GROUP")
-@click.option(
-    "-t",
-    "--topic",
-    "scopes",
-    type=TOPIC_PARTITIONS,
-    multiple=True,
-    required=True,
-    metavar="TOPIC[:0,2-4]",
-    help="the topic, or some of its partitions; repeatable",
-)
+@topics_option("the topic, or some of its partitions", required=True)
 @click.option(
     "--from",
     "start",

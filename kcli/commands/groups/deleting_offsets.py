@@ -9,7 +9,8 @@ import click
 from kcli.commands._cluster import connect, open_admin, without_errors
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
-from kcli.commands._params import TOPIC_PARTITIONS, TopicPartitions
+from kcli.commands._params import TopicPartitions
+from kcli.commands.groups._topics_option import topics_option
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -31,16 +32,7 @@ if TYPE_CHECKING:
     ),
 )
 @click.argument("name", metavar="GROUP")
-@click.option(
-    "-t",
-    "--topic",
-    "scopes",
-    type=TOPIC_PARTITIONS,
-    multiple=True,
-    required=True,
-    metavar="TOPIC[:0,2-4]",
-    help="the topic, or some of its partitions; repeatable",
-)
+@topics_option("the topic, or some of its partitions", required=True)
 @pass_invocation
 def delete_offsets(inv: Invocation, name: str, scopes: tuple[TopicPartitions, ...]) -> int:
     """Delete committed offsets of a group.

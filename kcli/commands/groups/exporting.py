@@ -9,14 +9,14 @@ import click
 from kcli.commands._cluster import connect, open_admin, unique
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
-from kcli.commands._params import TOPIC_PARTITIONS
+from kcli.commands.groups._topics_option import topics_option, within
 from kcli.core.clock import wall_ms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kcli.commands._params import TopicPartitions
-    from kcli.core.types import TopicPartition
+    from kcli.core.admin.admin import Admin
     from kcli.flows.transfer.exporting import Export
     from kcli.flows.transfer.saved_offset import SavedOffset
 
@@ -40,15 +40,7 @@ FORMS = ("csv", "ndjson")
     "--file", "path", metavar="PATH", help="write this file, whole or not at all, instead of stdout"
 )
 @click.option("--with-time", "timed", is_flag=True, help="ndjson with the time of each first unread record")
-@click.option(
-    "-t",
-    "--topic",
-    "scopes",
-    type=TOPIC_PARTITIONS,
-    multiple=True,
-    metavar="TOPIC[:0,2-4]",
-    help="only this topic, or some of its partitions; repeatable",
-)
+@topics_option("only this topic, or some of its partitions")
 @pass_invocation
 def export_groups(
     inv: Invocation,
@@ -67,8 +59,9 @@ def export_groups(
     """
     names, form = unique(names), _form(inv, form, timed=timed)
     _check_names(names, every=every)
-    export = _exported(inv, None if every else names, scopes, with_topic_ids=form == "ndjson")
-    offsets = _timed(inv, export.offsets) if timed else export.offsets
+    with open_admin(inv) as admin:
+        export = _exported(inv, admin, None if every else names, scopes, with_topic_ids=form == "ndjson")
+        offsets = _timed(inv, admin, export.offsets) if timed else export.offsets
     found = bool(export.offsets) or (export.groups > 0 and not scopes)
     if found:
         several = every or len(names) > 1
@@ -110,6 +103,7 @@ def _check_names(names: Sequence[str], *, every: bool) -> None:
 
 def _exported(
     inv: Invocation,
+    admin: Admin,
     names: Sequence[str] | None,
     scopes: Sequence[TopicPartitions],
     *,
@@ -119,12 +113,9 @@ def _exported(
     from kcli.core.errors import NotFoundError
     from kcli.flows.transfer.exporting import export_offsets
 
-    def wanted(where: TopicPartition) -> bool:
-        return not scopes or any(where in scope for scope in scopes)
-
-    with open_admin(inv) as admin:
-        cluster = connect(inv, admin)
-        export = export_offsets(admin, cluster, names, wanted, at_ms=wall_ms(), with_topic_ids=with_topic_ids)
+    export = export_offsets(
+        admin, connect(inv, admin), names, within(scopes), at_ms=wall_ms(), with_topic_ids=with_topic_ids
+    )
     for error in export.errors:
         inv.failed(error)
     for name in export.empty if names is not None and not scopes else ():
@@ -135,7 +126,7 @@ def _exported(
     return export
 
 
-def _timed(inv: Invocation, offsets: Sequence[SavedOffset]) -> Sequence[SavedOffset]:
+def _timed(inv: Invocation, admin: Admin, offsets: Sequence[SavedOffset]) -> Sequence[SavedOffset]:
     """With times; a partition that cannot be read is reported, and its offset is written without."""
     from kcli.core.errors import KcliError
     from kcli.flows.transfer.exporting import with_times
@@ -143,8 +134,7 @@ def _timed(inv: Invocation, offsets: Sequence[SavedOffset]) -> Sequence[SavedOff
 
     if not offsets:
         return offsets
-    with open_admin(inv) as admin:
-        found = first_unread(admin, {(saved.where, saved.offset) for saved in offsets})
+    found = first_unread(admin, {(saved.where, saved.offset) for saved in offsets})
     for told in found.values():
         if isinstance(told, KcliError):
             inv.failed(told)

@@ -10,13 +10,13 @@ from kcli.commands._cluster import connect, open_admin
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation, stdin_is_terminal
 from kcli.commands._exit import usage
-from kcli.commands._params import TOPIC_MAP, TOPIC_PARTITIONS
+from kcli.commands._params import TOPIC_MAP
+from kcli.commands.groups._topics_option import topics_option, within
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kcli.commands._params import TopicPartitions
-    from kcli.core.types import TopicPartition
     from kcli.flows.transfer.importing import Wish
     from kcli.flows.transfer.saved_offset import OffsetFile
 
@@ -51,15 +51,7 @@ BY = ("offset", "time")
     help="topic A of the file is B here; repeatable",
 )
 @click.option("--by", type=click.Choice(BY), default=BY[0], show_default=True, help="what to go by")
-@click.option(
-    "-t",
-    "--topic",
-    "scopes",
-    type=TOPIC_PARTITIONS,
-    multiple=True,
-    metavar="TOPIC[:0,2-4]",
-    help="only this topic of the file, or some of its partitions; repeatable",
-)
+@topics_option("only this topic of the file, or some of its partitions")
 @click.option("--clamp", is_flag=True, help="offsets outside of the log go to its nearer end")
 @click.option("--force", is_flag=True, help="take offsets of another cluster or topic as they are")
 @pass_invocation
@@ -129,10 +121,7 @@ def _wish(
                 do="choose",
             )
 
-    def wanted(where: TopicPartition) -> bool:
-        return not scopes or any(where in scope for scope in scopes)
-
-    return Wish(group, topics, wanted, by == "time", clamp, force)
+    return Wish(group, topics, within(scopes), by == "time", clamp, force)
 
 
 def _check_scopes(file: OffsetFile, scopes: Sequence[TopicPartitions], name: str) -> None:

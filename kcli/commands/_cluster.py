@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from kcli.commands._context import Invocation
     from kcli.core.admin.admin import Admin
+    from kcli.core.admin.groups import ListedGroup
     from kcli.core.errors import KcliError
 
 K = TypeVar("K")
@@ -26,6 +27,23 @@ def connect(inv: Invocation, admin: Admin) -> str:
     """First contact, with a word when it takes long; the cluster's id."""
     with inv.first_contact(inv.resolved.values["bootstrap_servers"]):
         return admin.cluster_id()
+
+
+def listed_groups(
+    inv: Invocation,
+    admin: Admin,
+    match: str | None,
+    *,
+    states: Sequence[str] = (),
+    types: Sequence[str] = (),
+) -> list[ListedGroup]:
+    """The groups of all brokers, by shell pattern; a broker that does not answer is a failure, the others' are given."""
+    from fnmatch import fnmatchcase
+
+    listing = admin.list_groups(states=states, types=types)
+    for error in listing.errors.values():
+        inv.failed(error)
+    return [row for row in listing.groups if match is None or fnmatchcase(row.group_id, match)]
 
 
 def unique(names: Sequence[str]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcli.commands._cluster import connect, open_admin, unique
+from kcli.commands._cluster import connect, listed_groups, open_admin, unique
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
 from kcli.commands._options import OUTPUT_KINDS
@@ -130,14 +130,7 @@ def _check(
 
 def _listed(inv: Invocation, admin: Admin, match: str | None, *, every: bool) -> list[ListedGroup]:
     """All groups that are wanted without a name. Kafka's script has no groups but those of consumers."""
-    from fnmatch import fnmatchcase
-
-    listing = admin.list_groups()
-    for error in listing.errors.values():
-        inv.failed(error)
-    rows = [
-        row for row in listing.groups if every or (match is not None and fnmatchcase(row.group_id, match))
-    ]
+    rows = listed_groups(inv, admin, None if every else match)
     if inv.out.list_kind() == "kafka":
         rows = [
             row

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kcli.commands._cluster import connect, open_admin
+from kcli.commands._cluster import connect, listed_groups, open_admin
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
 from kcli.output.tables import Column
@@ -67,7 +67,7 @@ def list_groups(
     """
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
-        found = _listed(inv, admin, _words(states), _words(types), match)
+        found = listed_groups(inv, admin, match, states=_words(states), types=_words(types))
         if topic is not None:
             found = _reading(inv, admin, found, topic)
         lags = _lags(inv, admin, found) if with_lag or sort == "lag" else None
@@ -81,18 +81,6 @@ def list_groups(
 
 def _words(text: str | None) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()] if text is not None else []
-
-
-def _listed(
-    inv: Invocation, admin: Admin, states: Sequence[str], types: Sequence[str], match: str | None
-) -> list[ListedGroup]:
-    """What all brokers tell; one that does not is a failure, and the others' groups are shown."""
-    from fnmatch import fnmatchcase
-
-    listing = admin.list_groups(states=states, types=types)
-    for error in listing.errors.values():
-        inv.failed(error)
-    return [row for row in listing.groups if match is None or fnmatchcase(row.group_id, match)]
 
 
 def _reading(inv: Invocation, admin: Admin, found: Sequence[ListedGroup], topic: str) -> list[ListedGroup]:

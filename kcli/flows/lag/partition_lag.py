@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kcli.core.errors import KcliError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.groups.description import assigned
 
 if TYPE_CHECKING:
     from kcli.core.admin.group_description import MemberDescription
     from kcli.flows.groups.offsets import LogEnds
-    from kcli.flows.lag.sample import GroupSample, LagSample
+    from kcli.flows.lag.sample import LagSample
 
 _RISKY = 0.1  # of the retention: what is read that late may be gone at the next stop
 READ, INTERPOLATED, UNKNOWN = "read", "interpolated", "unknown"
@@ -62,7 +63,7 @@ def partition_lags(
 ) -> Iterator[PartitionLag]:
     """The rows of all groups, in order. ``notes`` are said of a partition where a group is behind its stable offset."""
     for one in sample.groups:
-        members = _members(one)
+        members = {} if one.description is None else assigned(one.description)
         for where, commit in one.committed.items():
             bounds = sample.bounds[where]
             yield _row(
@@ -76,12 +77,6 @@ def unread_from(commit: OffsetAndMetadata | KcliError | None, bounds: LogEnds) -
         return None
     first = max(commit.offset, bounds.start)
     return first if first < bounds.end else None
-
-
-def _members(one: GroupSample) -> dict[TopicPartition, MemberDescription]:
-    if one.description is None:
-        return {}
-    return {where: member for member in one.description.members for where in member.assignment or ()}
 
 
 def _row(

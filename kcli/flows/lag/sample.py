@@ -6,13 +6,14 @@ a group that goes on reading meanwhile is never shown ahead of the log.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kcli.core.clock import wall_ms
 from kcli.core.errors import KcliError, UnsupportedError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.groups.description import assigned
 from kcli.flows.groups.offsets import LogEnds, log_ends
 
 if TYPE_CHECKING:
@@ -124,12 +125,7 @@ def _of_topics(
 ) -> dict[TopicPartition, OffsetAndMetadata | KcliError | None]:
     """What is committed, and what members read without having committed anything; in order."""
     places = dict[TopicPartition, OffsetAndMetadata | KcliError | None](offsets)
-    for where in _assigned(description):
+    for where in assigned(description) if description is not None else ():
         places.setdefault(where, None)
     chosen = places if not topics else {where: at for where, at in places.items() if where.topic in topics}
     return dict(sorted(chosen.items()))
-
-
-def _assigned(description: GroupDescription | None) -> Iterator[TopicPartition]:
-    for member in description.members if description is not None else ():
-        yield from member.assignment or ()

@@ -64,7 +64,7 @@ class StandIn:
     def connect(self) -> ClusterView:
         return ClusterView({1: Node(1, "one", 9092), 2: Node(2, "two", 9092)})
 
-    def list_groups(self) -> GroupListing:
+    def list_groups(self, **_filters: object) -> GroupListing:
         rows = [ListedGroup(g.group_id, g.protocol_type, g.state, g.type, 1) for g in GROUPS.values()]
         gone = ListedGroup("vanished", "consumer", "Empty", "classic", 1)
         return GroupListing((*rows, self.shared, gone), self.listing_errors)

@@ -7,11 +7,18 @@ import sys
 from typing import TYPE_CHECKING
 
 from kcli.commands._exit import Declined, usage
+from kcli.core.errors import KcliError
 
 if TYPE_CHECKING:
     from kcli.commands._context import Invocation
 
 GO, STOP, ASK, MISMATCH, NOBODY = "go", "stop", "ask", "mismatch", "nobody"
+
+
+class ExpiredError(KcliError):
+    """Nobody has answered in time."""
+
+    exit_code = 7
 
 
 def decide(
@@ -27,7 +34,9 @@ def decide(
     return ASK if terminal and not no_input else NOBODY
 
 
-def confirm(inv: "Invocation", plan: str, question: str, *, name: str | None = None) -> bool:
+def confirm(
+    inv: "Invocation", plan: str, question: str, *, name: str | None = None, until: float | None = None
+) -> bool:
     """See ``Invocation.confirm``."""
     show_plan(inv, plan)
     if inv.dry_run:
@@ -55,7 +64,7 @@ def confirm(inv: "Invocation", plan: str, question: str, *, name: str | None = N
             else "there is no terminal to ask at; nothing was done",
             do="--yes answers it, --dry-run only shows the plan",
         )
-    return verdict == GO or _asked(inv, question, name)
+    return verdict == GO or _asked(inv, question, name, until)
 
 
 def show_plan(inv: "Invocation", plan: str) -> None:
@@ -68,12 +77,15 @@ def show_plan(inv: "Invocation", plan: str) -> None:
         inv.out.flush()
 
 
-def _asked(inv: "Invocation", question: str, name: str | None) -> bool:
+def _asked(inv: "Invocation", question: str, name: str | None, until: float | None) -> bool:
     from kcli.output.sanitise import visible
 
     prompt = f"{question} [y/N] " if name is None else f"{question} Type {name} to go on: "
-    inv.talk.stream.write(visible(prompt))
-    inv.talk.stream.flush()
+    if until is not None:
+        _await_answer(inv, visible(prompt), until)
+    else:
+        inv.talk.stream.write(visible(prompt))
+        inv.talk.stream.flush()
     answer = sys.stdin.readline()
     if not answer.endswith("\n"):
         inv.talk.plain("")
@@ -81,3 +93,27 @@ def _asked(inv: "Invocation", question: str, name: str | None) -> bool:
     if answer == name if name is not None else answer.lower() in ("y", "yes"):
         return True
     raise Declined("nothing was done", why="the answer was no", do="")
+
+
+def _await_answer(inv: "Invocation", prompt: str, until: float) -> None:
+    """Returns when a line can be read; ExpiredError when none has come by ``until`` (monotonic seconds).
+
+    What is left is written over itself every second, and the cursor put back to where the answer is typed.
+    """
+    from select import select
+
+    from kcli.core.clock import monotonic
+
+    stream = inv.talk.stream
+    first = True
+    while (left := until - monotonic()) > 0:
+        text = f"({left:3.0f} s left) {prompt}"
+        stream.write(text if first else f"\x1b7\r{text}\x1b8")
+        stream.flush()
+        first = False
+        if select([sys.stdin], [], [], min(1.0, left))[0]:
+            return
+    inv.talk.plain("")
+    raise ExpiredError(
+        "nothing was done", why="the time for an answer is over", do="run it again, or use --yes"
+    )

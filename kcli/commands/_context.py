@@ -123,14 +123,17 @@ class Invocation:
 
     # questions
 
-    def confirm(self, plan: str, question: str, *, name: str | None = None) -> bool:
+    def confirm(
+        self, plan: str, question: str, *, name: str | None = None, until: float | None = None
+    ) -> bool:
         """Shows the plan and asks; whether to go on. False with ``--dry-run``, an error on "no".
 
-        With ``name``, that name has to be typed, otherwise y. ``--yes`` answers; so does ``--confirm NAME``.
+        With ``name``, that name has to be typed, otherwise y. ``--yes`` answers; so does ``--confirm NAME``. ``until``
+        is when it is too late for an answer, in seconds of the monotonic clock.
         """
         from kcli.commands._confirm import confirm
 
-        return confirm(self, plan, question, name=name)
+        return confirm(self, plan, question, name=name, until=until)
 
     # internals
 

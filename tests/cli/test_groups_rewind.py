@@ -226,7 +226,9 @@ def test_topics_must_be_named_where_there_are_several(cluster: FakeCluster, rewi
         (("g", "--to", "1", "--topic", "t:x"), "--topic is not understood"),
         (("g", "--to", "1", "--topic", "t", "--all-topics"), "exclude one another"),
         (("g", "--from-file", "/no/such/file"), "cannot read /no/such/file"),
-        (("g", "--to", "1", "--live"), "no option --live"),
+        (("g", "--to", "1", "--live", "--wait"), "exclude one another"),
+        (("g", "--to", "1", "--hold=61s"), "is not between 0 and 60 s"),
+        (("g", "--to", "1", "--hold=x"), "is not a duration"),
     ],
 )
 def test_usage(arguments: tuple[str, ...], said: str, rewind: Kcli) -> None:

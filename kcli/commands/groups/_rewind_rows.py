@@ -69,6 +69,7 @@ def report_rows(report: GroupReport) -> Iterator[Row]:
             "status": outcome.status,
             "note": str(error) if error is not None else outcome.item.note or None,
             "action": outcome.item.action,
+            "client": outcome.member.client_id if outcome.member is not None else None,
             "undo": report.plan.id if report.kept else None,
         }
 

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 MINUS = "\N{MINUS SIGN}"
 ARROW = "\N{RIGHTWARDS ARROW}"
 _GAP = "   "
+_NOTICED = (
+    "Live: the members are kept out while the offsets are set, for some seconds, and then begin there. They notice one\n"
+    "rebalance; a commit by hand fails once in each (CommitFailedException, UNKNOWN_MEMBER_ID); records that they have\n"
+    "fetched before may still be handled until their next heartbeat. Committed offsets move on until then."
+)
 
 
 def plan_text(plan: RewindPlan, where: str, *, dry: bool = False) -> str:
@@ -41,9 +46,10 @@ def done_text(report: GroupReport) -> str:
         f"{report.count(status)} {status}" for status in ("overwritten", "failed", "unknown", "refused")
     ]
     rest = ", ".join(text for text in counts if not text.startswith("0 "))
-    partitions = counted(report.count("verified"), "partition")
+    partitions = counted(report.done, "partition")
+    done = "set and held: the members went on from there" if plan.live else "set and read back"
     undo = f"; undo with: {undo_command(plan)}" if report.kept else "; nothing has changed"
-    return f"group {plan.group}: {partitions} set and read back{', ' + rest if rest else ''}{undo}"
+    return f"group {plan.group}: {partitions} {done}{', ' + rest if rest else ''}{undo}"
 
 
 def undo_command(plan: GroupPlan, *, planned: bool = False) -> str:
@@ -54,6 +60,8 @@ def undo_command(plan: GroupPlan, *, planned: bool = False) -> str:
     from shlex import quote
 
     undo = "--undo" if planned else f"--undo={plan.id}"
+    if plan.live:
+        undo += " --live"
     if plan.group.startswith("-"):
         return f"kcli groups rewind {undo} -- {quote(plan.group)}"
     return f"kcli groups rewind {quote(plan.group)} {undo}"
@@ -114,6 +122,9 @@ def _group(plan: GroupPlan, whole: RewindPlan, where: str, *, dry: bool) -> str:
         lines.append(f"Group state: {plan.state}. Refused: {plan.refusal.why}.")
     elif plan.todo:
         state = "does not exist" if plan.state == ABSENT else plan.state
+        if plan.live:
+            state += f", {counted(len(plan.members), 'member')}"
+            lines.append(_NOTICED)
         lines.append(f"Group state: {state}. Undo afterwards with: {undo_command(plan, planned=dry)}")
     return "\n".join(lines)
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from kcli.commands._context import Invocation
+    from kcli.commands.groups._live import Guards
     from kcli.core.admin.admin import Admin
     from kcli.core.errors import KcliError
     from kcli.flows.rewind.execute import GroupReport
@@ -21,12 +22,14 @@ STRUCTURED = ("json", "ndjson", "yaml", "csv", "tsv")
 class Manner:
     """``report``: the kind of what is printed at the end. ``only_look``: stop behind the plan, as a dry run does.
 
-    ``stdout_taken``: the command has printed something else there, so neither plan nor report go to it.
+    ``stdout_taken``: the command has printed something else there, so neither plan nor report go to it. ``guards`` are
+    those of groups that are rewound as they run.
     """
 
     report: str = "RewindReport"
     only_look: bool = False
     stdout_taken: bool = False
+    guards: Guards | None = None
 
 
 DEFAULT = Manner()
@@ -46,18 +49,20 @@ def settle(
     _tell_refused(inv, plan)
     if looks:
         return inv.finish(done=plan.possible, also=_refusals(plan))
-    inv.confirm(text.plan_text(plan, _where(inv)), text.question(plan))
+    until = manner.guards.until if manner.guards is not None else None
+    inv.confirm(text.plan_text(plan, _where(inv)), text.question(plan), until=until)
     return _carry_out(inv, admin, plan, manner)
 
 
 def _carry_out(inv: Invocation, admin: Admin, plan: RewindPlan, manner: Manner) -> int:
     from kcli.commands.groups import _rewind_text as text
-    from kcli.flows.rewind.execute import execute
+    from kcli.flows.rewind.execute import NO_DOORS, execute
     from kcli.flows.rewind.journal import Journals
 
     begun: list[GroupPlan] = []
+    doors = manner.guards.doors if manner.guards is not None else NO_DOORS
     try:
-        reports = execute(admin, plan, Journals(plan.cluster), written=begun.append)
+        reports = execute(admin, plan, Journals(plan.cluster), written=begun.append, doors=doors)
     except BaseException:  # Ctrl-C, too: nobody knows then what was set
         for group in begun:
             inv.talk.warn(f"offsets may have been set; undo with: {text.undo_command(group)}")
@@ -66,7 +71,7 @@ def _carry_out(inv: Invocation, admin: Admin, plan: RewindPlan, manner: Manner) 
         _print(inv, plan, reports, manner.report)
     done = False
     for report in reports:
-        done = done or report.count("verified") > 0
+        done = done or report.done > 0
         _tell_errors(inv, report)
         if report.error is None:
             inv.talk.note(text.done_text(report))
@@ -171,11 +176,16 @@ def _tell_errors(inv: Invocation, report: GroupReport) -> None:
             )
     lost = [outcome for outcome in report.outcomes if outcome.status == "overwritten"]
     if lost:
-        found = lost[0].found
+        found, member = lost[0].found, lost[0].member
+        who = (
+            "somebody else"
+            if member is None
+            else f"client {member.client_id} at {member.client_host.lstrip('/')}"
+        )
         inv.failed(
             NotPossibleError(
                 f"{len(lost)} of {len(report.outcomes)} partitions of group {report.plan.group} were overwritten",
-                why=f"somebody else has set {lost[0].item.where} to {'no commit' if found is None else found.offset}",
+                why=f"{who} has set {lost[0].item.where} to {'no commit' if found is None else found.offset}",
                 do="find out who commits for this group, and rewind again",
             )
         )

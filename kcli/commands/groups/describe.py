@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from kcli.core.admin.admin import Admin
     from kcli.core.admin.committed import GroupPartition
     from kcli.core.admin.groups import ListedGroup
-    from kcli.core.consumer.consumer import Consumer
     from kcli.core.types import Node
     from kcli.flows.groups.description import Described
     from kcli.flows.groups.peek import Around
@@ -29,7 +28,6 @@ TABLES = ("table", "wide", "plain")
 FOR_PROGRAMS = (*DOCUMENTS, "tsv", "csv")
 TIME_BYTES, TIME_SECONDS = 16 << 20, 5.0
 PEEK_BYTES, PEEK_SECONDS = 16 << 20, 10.0
-FETCH_BYTES = 262_144
 
 
 @command(
@@ -170,6 +168,7 @@ def _times(inv: Invocation, admin: Admin, groups: Sequence[Described]) -> dict[G
     shown = kind == "wide" or (kind in FOR_PROGRAMS and inv.values.verbose)
     if not shown or not commits:
         return {}
+    from kcli.commands.groups._reader import reader
     from kcli.core.errors import KcliError
     from kcli.flows.groups.budget import Budget
     from kcli.flows.groups.commit_times import TOPIC, commit_times
@@ -180,7 +179,7 @@ def _times(inv: Invocation, admin: Admin, groups: Sequence[Described]) -> dict[G
         return {}
     budget = Budget(TIME_BYTES, TIME_SECONDS)
     try:
-        with _reader(inv) as consumer:
+        with reader(inv) as consumer:
             return commit_times(consumer, len(topic.partitions), commits, budget, inv.timeout)
     except KcliError as error:
         inv.talk.warn(f"when commits were made is not known: {error}")
@@ -193,6 +192,7 @@ def _peeked(
     """The records around each commit; None where nobody asked."""
     if count is None:
         return None
+    from kcli.commands.groups._reader import reader
     from kcli.core.admin.committed import GroupPartition
     from kcli.core.errors import KcliError
     from kcli.flows.groups.budget import Budget
@@ -200,7 +200,7 @@ def _peeked(
 
     budget = Budget(PEEK_BYTES, PEEK_SECONDS)
     found: dict[GroupPartition, Around] = {}
-    with _reader(inv) as consumer:
+    with reader(inv) as consumer:
         for group in groups:
             commits = {
                 commit.where: offset
@@ -233,23 +233,6 @@ def _commits(groups: Sequence[Described]) -> dict[GroupPartition, int]:
         for where, position in group.positions.items()
         if position.committed is not None
     }
-
-
-def _reader(inv: Invocation) -> Consumer:
-    """A consumer for a few records here and there: of no group, in small pieces."""
-    from kcli.core.consumer.consumer import Consumer
-    from kcli.core.options import WHOLE_BATCHES, ConsumerOptions
-
-    options = inv.client_options(
-        ConsumerOptions,
-        group_id="",
-        enable_auto_commit=False,
-        isolation_level="read_committed",
-        max_poll_records=WHOLE_BATCHES,
-        max_partition_fetch_bytes=FETCH_BYTES,
-        fetch_max_bytes=4 * FETCH_BYTES,
-    )
-    return Consumer(options, hooks=inv.hooks)
 
 
 # --- printing ----------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from kcli.commands._params import DURATION, Word
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from kcli.commands.groups._live import Guards
     from kcli.core.admin.admin import Admin
     from kcli.core.admin.group_description import GroupDescription
     from kcli.core.errors import KcliError
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 NEWEST = ""
 FOR_EVER = ""
+LONGEST = ""
 LOOK_EVERY = 1.0
 
 
@@ -50,6 +52,7 @@ DATETIME = Word("time", _datetime)
             "kcli groups rewind billing --to earliest --topic orders:0,2-4 --yes",
             "some partitions, in a script",
         ),
+        ("kcli groups rewind billing --to @-10m --live", "of a group that runs: its members begin there"),
         (
             "kcli groups rewind billing --to -1000 --wait=5m",
             "back by 1000 offsets, when its members have gone",
@@ -77,6 +80,14 @@ DATETIME = Word("time", _datetime)
     "--exclude-topic", "excluded", multiple=True, metavar="T", help="all but this topic; repeatable"
 )
 @click.option("--all-topics", is_flag=True, help="all topics of which the group has committed offsets")
+@click.option("--live", is_flag=True, help="of a group with members: they are kept out for some seconds")
+@click.option(
+    "--hold",
+    cls=AttachedOption,
+    bare=LONGEST,
+    metavar="[=60s]",
+    help="like --live, and the group stands still while the plan is looked at, for so long at most",
+)
 @click.option(
     "--wait",
     cls=AttachedOption,
@@ -113,8 +124,10 @@ def rewind(inv: Invocation, /, names: tuple[str, ...], **flags: Any) -> int:
     Shows a plan first: old and new offset of every partition, and how much will be read again or skipped. What was
     committed before is kept in a journal, for --undo. Afterwards every partition is read back.
 
-    The group must have no members: they go on from positions of their own and would commit these. Needs --topic or
-    --all-topics unless the group has commits on one topic only, or a file or another group says which partitions.
+    A group with members is refused: they go on from positions of their own and would commit these. --live sends them
+    out, sets the offsets as the only member, and lets them in again when they can only begin there; what they commit is
+    watched for 10 seconds, and each partition reported as held or overwritten. Needs --topic or --all-topics unless the
+    group has commits on one topic only, or a file or another group says which partitions.
     """
     if flags["journal"]:
         return _list_journals(inv, names, flags)
@@ -140,25 +153,35 @@ class _Run:
         self.by = _rewind_target.chosen(flags)
         self.scope = _scope(flags)
         self.patience = _patience(flags["wait"])
+        self.hold = _hold(flags)
         self._asked = self._before_contact()
 
     def run(self) -> int:
         """The exit status."""
+        from dataclasses import replace
+
+        from kcli.commands.groups._live import Guards
         from kcli.commands.groups._spans import spans
         from kcli.core.clock import wall_ms
         from kcli.flows.rewind.journal import Journals
         from kcli.flows.rewind.survey import survey
 
-        with open_admin(self.inv) as admin:
+        with open_admin(self.inv) as admin, Guards(self.inv, admin) as guards:
             cluster = connect(self.inv, admin)
             journals = Journals(cluster)
             asked = self._asked or self._with_cluster(admin, journals)
             if self.flags["wait"] is not None and not self.inv.dry_run:
                 _wait_until_empty(self.inv, admin, list(asked.targets), self.patience)
+            live = self.flags["live"] or self.hold is not None
+            if live:
+                guards.wait_until_settled(list(asked.targets))
+            if self.hold is not None and not self.inv.dry_run:
+                guards.hold(list(asked.targets), journals, self.hold)
+            asked = replace(asked, live=live, held=guards.before)
             plan, failures = survey(admin, cluster, asked, wall_ms(), spans(self.inv))
-            return self._settle(admin, plan, failures)
+            return self._settle(admin, plan, failures, guards)
 
-    def _settle(self, admin: Admin, plan: RewindPlan, failures: Sequence[KcliError]) -> int:
+    def _settle(self, admin: Admin, plan: RewindPlan, failures: Sequence[KcliError], guards: Guards) -> int:
         from kcli.commands.groups._settling import Manner, settle
 
         exports = self.flags["export"]
@@ -169,7 +192,7 @@ class _Run:
             admin,
             plan,
             failures,
-            Manner(only_look=exports and not self.inv.yes, stdout_taken=exports),
+            Manner(only_look=exports and not self.inv.yes, stdout_taken=exports, guards=guards),
         )
 
     # what is asked
@@ -233,6 +256,28 @@ def _patience(wait: str | None) -> float | None:
     if wait is None or wait == FOR_EVER:
         return None
     seconds: float = DURATION.convert(wait, None, click.get_current_context())
+    return seconds
+
+
+def _hold(flags: dict[str, Any]) -> float | None:
+    """Seconds; None: the group is not held while the plan is looked at."""
+    from kcli.commands.groups._live import LONGEST_HOLD
+
+    if flags["wait"] is not None and (flags["live"] or flags["hold"] is not None):
+        raise usage(
+            "groups rewind: --wait and --live exclude one another",
+            why="the one waits until the members have gone, the other does not need them to go",
+            do="give one of them",
+        )
+    if flags["hold"] is None or flags["hold"] == LONGEST:
+        return None if flags["hold"] is None else LONGEST_HOLD
+    seconds: float = DURATION.convert(flags["hold"], None, click.get_current_context())
+    if not 0 < seconds <= LONGEST_HOLD:
+        raise usage(
+            f"groups rewind: --hold={flags['hold']} is not between 0 and {LONGEST_HOLD:.0f} s",
+            why="nobody reads while a group is held",
+            do="look at the plan with --dry-run first, it holds nobody",
+        )
     return seconds
 
 

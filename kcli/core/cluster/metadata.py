@@ -60,6 +60,11 @@ class ClusterView:
         """The name of the topic with this id."""
         return next((t.name for t in self.topics.values() if t.id == topic_id), None)
 
+    def partitions_by_id(self, names: Iterable[str]) -> dict[bytes, list[int]]:
+        """Topic id → its partitions, of those topics that are known."""
+        topics = (self.topics.get(name) for name in names)
+        return {t.id: [p.partition for p in t.partitions] for t in topics if t is not None and t.partitions}
+
 
 def apply_answer(
     view: ClusterView, answer: MetadataResponse, asked: Iterable[str] | None, keep: Iterable[str] = ()

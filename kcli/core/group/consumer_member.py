@@ -41,8 +41,7 @@ class ConsumerMember(Member):
         )
 
     def _everything(self) -> Partitions:
-        topics = (self._cluster.view.topics.get(name) for name in self.topics)
-        return {t.id: [p.partition for p in t.partitions] for t in topics if t is not None and t.partitions}
+        return self._cluster.view.partitions_by_id(self.topics)
 
     def _due(self, now: float) -> Procedure | None:
         state = self._membership.state

@@ -14,11 +14,12 @@ lets a guard that was sent out come back as a member, which takes until the door
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
 from kcli.core.cluster.brokers import CONTROL, GROUP
 from kcli.core.cluster.cluster import Cluster
+from kcli.core.cluster.retry import judge
 from kcli.core.error_codes import (
     FENCED_MEMBER_EPOCH,
     GROUP_ID_NOT_FOUND,
@@ -28,6 +29,8 @@ from kcli.core.error_codes import (
     REBALANCE_IN_PROGRESS,
     STALE_MEMBER_EPOCH,
     UNKNOWN_MEMBER_ID,
+    UNKNOWN_TOPIC_ID,
+    UNKNOWN_TOPIC_OR_PARTITION,
 )
 from kcli.core.errors import BrokerError, KcliError, MembershipError, TimedOutError
 from kcli.core.future import Future
@@ -70,6 +73,7 @@ _GONE_ON = frozenset({REBALANCE_IN_PROGRESS, ILLEGAL_GENERATION, UNKNOWN_MEMBER_
 _STABLE = "Stable"
 _REASON = "the group's offsets are rewound"
 _FIRST_WITH_MANY = 3  # LeaveGroup: of others, and several
+_FIRST_WITH_IDS = 4  # JoinGroup: tells the id of a member before it is one
 
 
 class SentOutError(MembershipError):
@@ -102,19 +106,37 @@ class Guard(ABC):
 
     def commit(self, offsets: Offsets, deadline: float) -> None:
         """Commits as the group's only member; raises the first refusal."""
+        for error in self.try_commit(offsets, deadline).values():
+            if error is not None:
+                raise error
 
-        def check(answer: Any) -> None:
-            codes = dict(read_commit(answer, {}))
-            for where in offsets:
-                code = codes.get(where, UNKNOWN_MEMBER_ID)
-                if code != NONE:
-                    raise BrokerError(code, f"commit of {where}")
+    def try_commit(self, offsets: Offsets, deadline: float) -> dict[TopicPartition, BrokerError | None]:
+        """Commits as the group's only member: what became of each partition. Raises what is about all of them."""
+
+        def check(answer: Any) -> dict[TopicPartition, BrokerError | None]:
+            told = dict(read_commit(answer, {}))
+            codes = {where: told.get(where, UNKNOWN_MEMBER_ID) for where in offsets}
+            errors = {w: BrokerError(code, f"commit of {w}") if code else None for w, code in codes.items()}
+            for error in errors.values():
+                if error is not None and _about_all(error):
+                    raise error
+            return errors
 
         what = "committing the rewound offsets"
+        before = self.may_have_committed
         while True:
+            unanswered = -1
+
+            def make() -> Request:
+                nonlocal unanswered
+                unanswered += 1
+                return self._commit_request(offsets)
+
             try:
-                return self._call(lambda: self._commit_request(offsets), check, deadline, what)
+                return self._call(make, check, deadline, what)
             except BrokerError as error:
+                if not unanswered:
+                    self.may_have_committed = before
                 if error.code in _SENT_OUT:
                     raise self._sent_out() from error
                 if error.code != STALE_MEMBER_EPOCH or self._cluster.loop.now() >= deadline:
@@ -129,13 +151,15 @@ class Guard(ABC):
         self.may_have_committed = True
         return commit_request(made_as, offsets, {}, by_epoch=self.by_epoch)
 
-    def verify(self, offsets: Offsets, deadline: float) -> dict[TopicPartition, OffsetAndMetadata | None]:
+    def verify(
+        self, places: Collection[TopicPartition], deadline: float
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """What is committed now of these partitions."""
 
         def check(answer: Any) -> dict[TopicPartition, OffsetAndMetadata | None]:
             if code := fetch_error(answer):
                 raise BrokerError(code, "reading the offsets back")
-            found = dict.fromkeys(offsets, None)
+            found = dict.fromkeys(places, None)
             for where, code, offset in read_fetch(answer):
                 if code != NONE:
                     raise BrokerError(code, f"reading {where} back")
@@ -143,7 +167,7 @@ class Guard(ABC):
             return found
 
         return self._call(
-            lambda: fetch_request(self._membership.group_id, offsets),
+            lambda: fetch_request(self._membership.group_id, places),
             check,
             deadline,
             "reading the offsets back",
@@ -160,12 +184,16 @@ class Guard(ABC):
         *,
         purpose: str = CONTROL,
         timeout: float | None = None,
+        sent: Callable[[Future[Any]], None] | None = None,
     ) -> T:
-        """Asks the coordinator, found anew when it has moved."""
+        """Asks the coordinator, found anew when it has moved. ``sent``: what is done before its answer is waited for."""
 
         def attempt() -> Future[Any]:
             node_id = self._coordinator(deadline)
-            return self._cluster.send(make(), node_id, purpose=purpose, timeout=timeout)
+            future = self._cluster.send(make(), node_id, purpose=purpose, timeout=timeout)
+            if sent is not None:
+                sent(future)
+            return future
 
         def checked(answer: Any) -> T:
             try:
@@ -191,7 +219,7 @@ class Guard(ABC):
         """What it takes to send a member out."""
 
     def _look(self, deadline: float) -> Any:
-        """The group as it is described, with this member in it. Whoever looks is alive."""
+        """The group as it is described. Whoever looks is alive."""
         member, now = self._membership, self._cluster.loop.now()
         with member.lock:
             member.polled_at = now
@@ -202,14 +230,17 @@ class Guard(ABC):
                 raise BrokerError(group.error_code, f"describing group {member.group_id}")
             return group
 
-        group = self._call(self._question, check, deadline, "looking at the group")
-        if all(one.member_id != member.member_id for one in group.members):
+        return self._call(self._question, check, deadline, "looking at the group")
+
+    def _look_as_member(self, deadline: float) -> Any:
+        group = self._look(deadline)
+        if all(one.member_id != self._membership.member_id for one in group.members):
             raise self._sent_out()
         return group
 
     def _others(self, deadline: float) -> list[MemberIdentity]:
         """Everybody else in the group, at the door or inside."""
-        members, own_id = self._look(deadline).members, self._membership.member_id
+        members, own_id = self._look_as_member(deadline).members, self._membership.member_id
         return [self._identity(one) for one in members if one.member_id != own_id]
 
     def _evict(self, others: Sequence[MemberIdentity], deadline: float) -> None:
@@ -265,11 +296,12 @@ class ClassicGuard(Guard):
         self._session_timeout_ms = session_timeout_ms
 
     def seize(self, deadline: float) -> None:
-        """Sends the others out; the JoinGroup that follows is answered when nobody else is waited for."""
+        """Sends the others out; a JoinGroup is answered when nobody else is waited for."""
         member = self._membership
+        join = self._join_again if member.is_member else self._enter
         while self._cluster.loop.now() < deadline:
-            self._evict(self._others(deadline), deadline)
-            joined = self._join(deadline)
+            joined = join(deadline)
+            join = self._join_again
             if joined is None:
                 self._cluster.sleep(_LOOK)
                 continue
@@ -298,7 +330,52 @@ class ClassicGuard(Guard):
         instance_id = described.group_instance_id
         return MemberIdentity(member_id=described.member_id, group_instance_id=instance_id, reason=_REASON)
 
-    def _join(self, deadline: float) -> JoinGroupResponse | None:
+    def _enter(self, deadline: float) -> JoinGroupResponse | None:
+        """For one that is no member yet. It waits at the door before the others are sent out: a group that is empty for
+        a moment takes commits from anybody (aiokafka's members do that).
+        """
+        self._become_known(deadline)
+
+        def waits(joining: Future[Any]) -> None:
+            while not joining.done and self._cluster.loop.now() < deadline:
+                members, own_id = self._look(deadline).members, self._membership.member_id
+                if any(one.member_id == own_id for one in members):
+                    self._evict([self._identity(one) for one in members if one.member_id != own_id], deadline)
+                    break
+                self._cluster.sleep(_LOOK)
+
+        return self._join(deadline, waits)
+
+    def _become_known(self, deadline: float) -> None:
+        """Asks for a member id (KIP-394)."""
+        member = self._membership
+        with member.lock:
+            member.happened(MemberEvent.JOIN)
+
+        def make() -> Request:
+            request = join_request(member, self._session_timeout_ms, self._offers)
+            request.require_version(_FIRST_WITH_IDS)
+            return request
+
+        def check(answer: JoinGroupResponse) -> str:
+            if answer.error_code != MEMBER_ID_REQUIRED:
+                raise BrokerError(answer.error_code, f"joining group {member.group_id}")
+            return answer.member_id
+
+        try:
+            member_id = self._call(make, check, deadline, "asking to join the group", purpose=GROUP)
+        except BrokerError as error:
+            raise refused(member.group_id, error) from error
+        with member.lock:
+            member.member_id = member_id
+
+    def _join_again(self, deadline: float) -> JoinGroupResponse | None:
+        self._evict(self._others(deadline), deadline)
+        return self._join(deadline)
+
+    def _join(
+        self, deadline: float, sent: Callable[[Future[Any]], None] | None = None
+    ) -> JoinGroupResponse | None:
         """None when the group was about to form another generation."""
         member = self._membership
 
@@ -310,7 +387,7 @@ class ClassicGuard(Guard):
 
         try:
             answer: JoinGroupResponse = self._ask(
-                make, max(0.0, deadline - self._cluster.loop.now()), deadline
+                make, max(0.0, deadline - self._cluster.loop.now()), deadline, sent
             )
         except BrokerError as error:
             if error.code == REBALANCE_IN_PROGRESS:
@@ -338,7 +415,13 @@ class ClassicGuard(Guard):
             raise refused(self._membership.group_id, error, self._membership.instance_id) from error
         return True
 
-    def _ask(self, make: Callable[[], Request], timeout: float | None, deadline: float) -> Any:
+    def _ask(
+        self,
+        make: Callable[[], Request],
+        timeout: float | None,
+        deadline: float,
+        sent: Callable[[Future[Any]], None] | None = None,
+    ) -> Any:
         """On the connection of the joins: while one waits there, the others are asked elsewhere."""
 
         def check(answer: Any) -> Any:
@@ -347,7 +430,7 @@ class ClassicGuard(Guard):
             return answer
 
         what = "becoming the only member of the group"
-        return self._call(make, check, deadline, what, purpose=GROUP, timeout=timeout)
+        return self._call(make, check, deadline, what, purpose=GROUP, timeout=timeout, sent=sent)
 
 
 class ConsumerGuard(Guard):
@@ -371,13 +454,41 @@ class ConsumerGuard(Guard):
 
     def seize(self, deadline: float) -> None:
         """Takes what it is given, and sends out whoever is back, until it has everything."""
-        self._wait_until_stable(deadline)
+        if self._membership.is_member:
+            self._wait_until_stable(deadline)
+        else:
+            self._enter(deadline)
         while self._cluster.loop.now() < deadline:
             self._evict(self._others(deadline), deadline)
             if self._take_what_is_given() == self._wanted():
                 return
             self._cluster.sleep(_LOOK)
         raise self._gave_up()
+
+    def _enter(self, deadline: float) -> None:
+        """For one that is no member yet, with the pulse's topics."""
+        member = self._membership
+        self._coordinator(deadline)
+        with member.lock:
+            member.polled_at = self._cluster.loop.now()
+            self._pulse.begin(self._pulse.topics, member.polled_at)
+            member.happened(MemberEvent.JOIN)
+        self._wake_heartbeat()
+        while member.state is not MemberState.STABLE:
+            self._check_allowed()
+            if self._cluster.loop.now() >= deadline:
+                raise TimedOutError(
+                    f"group {member.group_id} could not be joined in time", why="no answer yet"
+                )
+            self._cluster.sleep(_LOOK)
+
+    def _check_allowed(self) -> None:
+        """Raises what the coordinator has against this member."""
+        member = self._membership
+        with member.lock:
+            complaint, member.complaint = member.complaint, None
+        if error := complaint or (member.error if member.state is MemberState.FENCED else None):
+            raise error
 
     def _wait_until_stable(self, deadline: float) -> None:
         """Another guard's group is not: it owes an acknowledgement for as long as it holds. No longer than that.
@@ -386,15 +497,14 @@ class ConsumerGuard(Guard):
         """
         loop = self._cluster.loop
         give_up = min(deadline, loop.now() + _HOLD + _QUIET)
-        while self._look(deadline).group_state != _STABLE and loop.now() < give_up:
+        while self._look_as_member(deadline).group_state != _STABLE and loop.now() < give_up:
             self._take_what_is_given()
             self._cluster.sleep(_LOOK)
 
     def _take_what_is_given(self) -> Partitions:
         """What it owns; nothing of it is read."""
+        self._check_allowed()
         with self._membership.lock:
-            if self._membership.state is MemberState.FENCED:
-                raise self._membership.error or self._gave_up()
             if self._pulse.target is not None:
                 self._pulse.owned = self._pulse.target
             owned = self._pulse.owned
@@ -423,6 +533,13 @@ class ConsumerGuard(Guard):
     def _identity(self, described: Any) -> MemberIdentity:
         instance_id = described.instance_id
         return MemberIdentity(member_id=described.member_id, group_instance_id=instance_id, reason=_REASON)
+
+
+def _about_all(error: BrokerError) -> bool:
+    """Whether a partition's error is about the commit as a whole: who commits is not known, or must ask again."""
+    if error.code in (UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID):
+        return False
+    return error.code in (*_SENT_OUT, STALE_MEMBER_EPOCH, REBALANCE_IN_PROGRESS) or judge(error).retriable
 
 
 def differing(

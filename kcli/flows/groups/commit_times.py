@@ -6,6 +6,7 @@ nobody knows, hence the budget.
 
 from collections.abc import Mapping
 from struct import pack
+from typing import Any
 
 from kcli.core.admin.committed import GroupPartition
 from kcli.core.consumer.consumer import Consumer
@@ -19,7 +20,7 @@ from kcli.serde.serde import Place
 
 TOPIC = "__consumer_offsets"
 _OFFSET_COMMIT = 1
-_FIRST_STEP = 1_000  # offsets
+FIRST_STEP = 1_000  # offsets
 
 
 def commit_times(
@@ -53,7 +54,7 @@ def commit_times(
             del keys[key]  # what is further back is older
         return bool(keys)
 
-    backwards(consumer, logs.ends, logs.starts, _FIRST_STEP, take, wanting, budget)
+    backwards(consumer, logs.ends, logs.starts, FIRST_STEP, take, wanting, budget)
     return found
 
 
@@ -71,6 +72,14 @@ def commit_key(commit: GroupPartition) -> bytes:
 
 def _told(serde: InternalTopicSerde, record: Record) -> tuple[int, int] | None:
     """Offset and time of a commit; None for one that was deleted, or is written as nobody here can read."""
+    data = decoded(serde, record)
+    if data is None or "commit_timestamp" not in data:
+        return None
+    return data["offset"], data["commit_timestamp"]
+
+
+def decoded(serde: InternalTopicSerde, record: Record) -> dict[str, Any] | None:
+    """What a coordinator wrote; None for what was deleted, or is written as nobody here can read."""
     if record.value is None:
         return None
     try:
@@ -78,6 +87,4 @@ def _told(serde: InternalTopicSerde, record: Record) -> tuple[int, int] | None:
     except DecodeError:
         return None
     data = told.get("data") if isinstance(told, dict) else None
-    if not isinstance(data, dict) or "commit_timestamp" not in data:
-        return None
-    return data["offset"], data["commit_timestamp"]
+    return data if isinstance(data, dict) else None

@@ -1,76 +1,177 @@
 """A plan carried out: lock, state read again, journal, commit, read back. What is told was seen, not assumed."""
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from kcli.core import clock
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.commits import Stored
 from kcli.core.admin.committed import Committed
+from kcli.core.admin.group_description import MemberDescription
 from kcli.core.error_codes import GROUP_SUBSCRIBED_TO_TOPIC, UNKNOWN_MEMBER_ID
 from kcli.core.errors import BrokerError, KcliError, NotFoundError, OutcomeUnknownError, TimedOutError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.journal import Journals
+from kcli.flows.rewind.live import (
+    HELD,
+    OVERWRITTEN,
+    UNCLEAR,
+    GroupWatch,
+    Holding,
+    LiveResult,
+    Watched,
+    set_offsets,
+    watch,
+)
 from kcli.flows.rewind.plan import ABSENT, GroupPlan, NotPossibleError, RewindItem, RewindPlan, not_possible
 
 LIVE = (UNKNOWN_MEMBER_ID, GROUP_SUBSCRIBED_TO_TOPIC)
 
-VERIFIED, OVERWRITTEN, FAILED, REFUSED = "verified", "overwritten", "failed", "refused"
-UNKNOWN = "unknown"
+VERIFIED, FAILED, REFUSED, UNKNOWN = "verified", "failed", "refused", "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Doors:
+    """How groups are held that are rewound as they run.
+
+    ``shut`` gives the one that holds a group, which ``held`` are already. ``told`` hears what was set before it is
+    watched for some seconds, ``sleep`` passes them.
+    """
+
+    shut: Callable[[GroupPlan], Holding]
+    held: Collection[str] = ()
+    told: Callable[[Sequence[LiveResult]], object] = lambda _: None
+    sleep: Callable[[float], None] = time.sleep
+
+
+def _nobody(plan: GroupPlan) -> Holding:
+    raise NotPossibleError(f"group {plan.group} has members", do="rewind it with --live")
+
+
+NO_DOORS = Doors(_nobody)
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """One partition: ``status`` is ``verified`` (read back as it was asked for), ``overwritten`` (by somebody else),
     ``failed`` (``error`` says why), ``unknown`` (it was tried, and whether it was done could not be seen), ``refused``
-    (nothing was tried). ``found``: what was read back.
+    (nothing was tried). Of a live group ``held`` stands for ``verified``, and ``found`` is what was seen last; ``member``
+    has the partition. ``found``: what was read back.
     """
 
     item: RewindItem
     status: str
     found: OffsetAndMetadata | None = None
     error: KcliError | None = None
+    member: MemberDescription | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class GroupReport:
-    """One group. ``error``: why nothing of it was tried. ``kept``: whether its journal is there for an undo."""
+    """One group. ``error``: why nothing of it was tried. ``kept``: whether its journal is there for an undo.
+
+    ``missing``: members of a live group that have not come back.
+    """
 
     plan: GroupPlan
     outcomes: tuple[Outcome, ...]
     error: KcliError | None = None
     kept: bool = False
+    missing: tuple[MemberDescription, ...] = ()
 
     def count(self, status: str) -> int:
         """How many partitions ended so."""
         return sum(outcome.status == status for outcome in self.outcomes)
 
+    @property
+    def done(self) -> int:
+        """How many partitions are where they were to go."""
+        return self.count(VERIFIED) + self.count(HELD)
+
 
 def execute(
-    admin: Admin, plan: RewindPlan, journals: Journals, *, written: Callable[[GroupPlan], object]
+    admin: Admin,
+    plan: RewindPlan,
+    journals: Journals,
+    *,
+    written: Callable[[GroupPlan], object],
+    doors: Doors = NO_DOORS,
 ) -> list[GroupReport]:
     """Carries out what can be; LockedError when another process rewinds one of the groups, before anything is done.
 
-    ``written`` is told when the journal of a group is on the disk, before its first commit.
+    ``written`` is told when the journal of a group is on the disk, before its first commit. ``doors`` are for groups
+    that are rewound as they run; those that are held already are locked.
     """
     todo = [group for group in plan.groups if group.todo]
-    with journals.locked([group.group for group in todo]):
-        refused = _changed(admin, todo)
-        going = [group for group in todo if group.group not in refused]
-        now = clock.wall_ms()
-        for group in going:
-            journals.write(group, now)
-            written(group)
-        stored = {group.group: _store(admin, group) for group in going}
-        back = admin.fetch_offsets({g.group: [i.where for i in g.todo] for g in going}) if going else {}
-        reports = []
-        for group in plan.groups:
-            error = group.refusal or refused.get(group.group)
-            if group.group in stored:
-                reports.append(_report(group, stored[group.group], back[group.group], journals))
-            else:
-                reports.append(GroupReport(group, tuple(_untried(group)), error))
-        return reports
+    with journals.locked([group.group for group in todo if group.group not in doors.held]):
+        run = _Run(admin, journals, written)
+        refused = run.idle([group for group in todo if not group.live])
+        refused |= run.live([group for group in todo if group.live], doors)
+        return [
+            run.reports.get(group.group)
+            or GroupReport(group, tuple(_untried(group)), group.refusal or refused.get(group.group))
+            for group in plan.groups
+        ]
+
+
+class _Run:
+    """``idle`` and ``live`` return why nothing was tried of some groups; of the others there are ``reports``."""
+
+    def __init__(self, admin: Admin, journals: Journals, written: Callable[[GroupPlan], object]) -> None:
+        self.reports: dict[str, GroupReport] = {}
+        self._admin, self._journals, self._written = admin, journals, written
+
+    def _journal(self, plan: GroupPlan) -> None:
+        self._journals.write(plan, clock.wall_ms())
+        self._written(plan)
+
+    def idle(self, plans: Sequence[GroupPlan]) -> dict[str, KcliError]:
+        """Groups without members: anybody may commit."""
+        refused = _changed(self._admin, plans)
+        going = [plan for plan in plans if plan.group not in refused]
+        for plan in going:
+            self._journal(plan)
+        stored = {plan.group: _store(self._admin, plan) for plan in going}
+        wanted = {plan.group: [item.where for item in plan.todo] for plan in going}
+        back = self._admin.fetch_offsets(wanted) if wanted else {}
+        for plan in going:
+            outcomes = _outcomes(plan, stored[plan.group], back[plan.group])
+            self._report(plan, outcomes, certain=not isinstance(back[plan.group], KcliError))
+        return refused
+
+    def live(self, plans: Sequence[GroupPlan], doors: Doors) -> dict[str, KcliError]:
+        """Groups with members, one after the other; then all are watched."""
+        refused: dict[str, KcliError] = {}
+        results = []
+        for plan in plans:
+            try:
+                results.append(set_offsets(doors.shut(plan), plan, self._journal))
+            except KcliError as error:
+                refused[plan.group] = error
+        doors.told(results)
+        watched = watch(self._admin, results, now=clock.monotonic, sleep=doors.sleep)
+        for result in results:
+            seen = watched.get(result.plan.group, GroupWatch())
+            outcomes = live_outcomes(result, seen)
+            self._report(result.plan, outcomes, certain=result.failure is None, missing=seen.missing)
+        return refused
+
+    def _report(
+        self,
+        plan: GroupPlan,
+        outcomes: Sequence[Outcome],
+        *,
+        certain: bool,
+        missing: tuple[MemberDescription, ...] = (),
+    ) -> None:
+        """The journal of a rewind that has changed nothing is of no use."""
+        sure = certain and not any(isinstance(o.error, OutcomeUnknownError) for o in outcomes)
+        kept = not (sure and all(_untouched(outcome) for outcome in outcomes))
+        if not kept:
+            self._journals.remove(plan.id)
+        refused = [Outcome(item, REFUSED, item.committed, item.refusal) for item in plan.refused]
+        self.reports[plan.group] = GroupReport(plan, (*outcomes, *refused), kept=kept, missing=missing)
 
 
 def _changed(admin: Admin, plans: Sequence[GroupPlan]) -> dict[str, KcliError]:
@@ -119,25 +220,41 @@ def _store(admin: Admin, plan: GroupPlan) -> Stored:
     return stored
 
 
-def _report(plan: GroupPlan, stored: Stored, back: Committed | KcliError, journals: Journals) -> GroupReport:
-    outcomes = [
+def _outcomes(plan: GroupPlan, stored: Stored, back: Committed | KcliError) -> list[Outcome]:
+    return [
         _outcome(item, stored[item.where], back if isinstance(back, KcliError) else back[item.where])
         for item in plan.todo
     ]
-    untouched = all(_untouched(outcome) for outcome in outcomes)
-    certain = not isinstance(back, KcliError) and not any(
-        isinstance(o.error, OutcomeUnknownError) for o in outcomes
+
+
+def live_outcomes(result: LiveResult, seen: GroupWatch) -> list[Outcome]:
+    """What became of the partitions of a group that was rewound as it ran. Pure."""
+    return [_live_outcome(item, result, seen.partitions.get(item.where)) for item in result.plan.todo]
+
+
+def _live_outcome(item: RewindItem, result: LiveResult, seen: Watched | None) -> Outcome:
+    if result.failure is not None:
+        return Outcome(item, UNKNOWN, None, _unseen(result.failure))
+    if refused := result.stored.get(item.where):
+        return Outcome(item, FAILED, result.found.get(item.where), refused)
+    if seen is None:
+        return Outcome(item, OVERWRITTEN, result.found.get(item.where))
+    if seen.verdict == UNCLEAR:
+        return Outcome(item, UNKNOWN, seen.found, _late(item, result), seen.member)
+    return Outcome(item, seen.verdict, seen.found, member=seen.member)
+
+
+def _late(item: RewindItem, result: LiveResult) -> KcliError:
+    return OutcomeUnknownError(
+        f"{item.where}: whether it was read again from its new offset could not be seen",
+        why=f"of {result.evicted} members {result.unseen} had not come back when the others had to go on",
+        do="look with `kcli groups describe`; rewind again, or stop the members first",
     )
-    kept = not (untouched and certain)
-    if not kept:
-        journals.remove(plan.id)
-    refused = [Outcome(item, REFUSED, item.committed, item.refusal) for item in plan.refused]
-    return GroupReport(plan, (*outcomes, *refused), kept=kept)
 
 
 def _untouched(outcome: Outcome) -> bool:
     """Whether the partition is where it was."""
-    if outcome.status == VERIFIED:
+    if outcome.status in (VERIFIED, HELD):
         return _same(outcome.item.committed, outcome.item.new)
     return outcome.status == FAILED and outcome.error is not None and outcome.found == outcome.item.committed
 

@@ -17,6 +17,7 @@ from kcli.flows.rewind.plan import (
     NotPossibleError,
     RewindItem,
     not_possible,
+    refused_item,
     with_spans,
 )
 
@@ -27,15 +28,22 @@ Spans = Callable[[Mapping[TopicPartition, Range]], Mapping[TopicPartition, int]]
 Looked = tuple[dict[str, GroupDescription], dict[str, Committed], list[KcliError]]
 
 
-def committed_groups(admin: Admin, names: Sequence[str], *, may_be_absent: Collection[str]) -> Looked:
-    """The groups, what they have committed, and why some cannot be told.
+def committed_groups(
+    admin: Admin,
+    names: Sequence[str],
+    *,
+    may_be_absent: Collection[str],
+    held: Mapping[str, GroupDescription] | None = None,
+) -> Looked:
+    """The groups, what they have committed, and why some cannot be told. ``held`` were described before.
 
     ``may_be_absent``: these need not exist. An undo may find its group gone, since coordinators before 4.0 drop one with
     its last offset; an import makes it.
     """
-    found: dict[str, GroupDescription] = {}
+    found: dict[str, GroupDescription] = dict(held or {})
     failures: list[KcliError] = []
-    for name, told in admin.describe_groups(names).items():
+    left = [name for name in names if name not in found]
+    for name, told in admin.describe_groups(left).items() if left else ():
         if isinstance(told, NotFoundError) and name in may_be_absent:
             found[name] = GroupDescription(name, "classic", ABSENT, "", "", -1)
         elif isinstance(told, KcliError):
@@ -79,8 +87,16 @@ def group_plan(
     to: str,
     now_ms: int,
     spans: Spans,
+    *,
+    live: bool = False,
 ) -> GroupPlan:
-    """The plan of one group, with a new id for its journal; refused where its state forbids it."""
+    """The plan of one group, with a new id for its journal; refused where its state forbids it.
+
+    ``live``: a group with members is rewound as it runs.
+    """
+    goes_on = live and bool(group.members)
+    if goes_on:
+        items = [_kept(item) if item.action == "delete" else item for item in items]
     ranges = {item.where: (item.low, item.low + item.records) for item in items if item.records}
     topics = {item.where.topic for item in items}
     others = {where.topic for where, told in committed.items() if told is not None} - topics
@@ -92,8 +108,19 @@ def group_plan(
         with_spans(items, spans(ranges) if ranges else {}),
         members=group.members,
         untouched=len(others),
-        refusal=not_possible(group),
+        refusal=not_possible(group, live=live),
+        type=group.type,
+        live=goes_on,
     )
+
+
+def _kept(item: RewindItem) -> RewindItem:
+    error = NotPossibleError(
+        f"the commit of {item.where} cannot be deleted",
+        why="brokers keep the commits of topics that a group reads",
+        do="stop its members first, or set it to an offset",
+    )
+    return refused_item(item.where, error, item.committed)
 
 
 def _explained(error: KcliError, group: str) -> KcliError:

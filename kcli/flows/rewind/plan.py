@@ -11,7 +11,10 @@ from kcli.flows.rewind.targets import Seen, Target, find
 ABSENT = "Dead"
 """The state of a group that does not exist: coordinators before 4.0 say so too."""
 EMPTY_STATES = ("Empty", ABSENT)
+STABLE = "Stable"
 CONSUMERS = ("", "consumer")
+STREAMS = "stream"
+"""The assignor of Kafka Streams applications with the classic protocol."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,8 @@ class RewindItem:
 
 @dataclass(frozen=True, slots=True)
 class GroupPlan:
-    """One group. ``refusal``: why nothing of it can be done now; ``id`` names its journal.
+    """One group. ``refusal``: why nothing of it can be done now; ``id`` names its journal. ``type`` is ``classic`` or
+    ``consumer`` (KIP-848). ``live``: it has members, which are kept out while its offsets are set.
 
     ``to`` says the target in words. ``untouched`` counts the group's other topics. ``undoes``: the journal whose
     offsets it puts back.
@@ -68,6 +72,8 @@ class GroupPlan:
     undoes: str | None = None
     counts_offsets: bool = False
     refusal: KcliError | None = None
+    type: str = "classic"
+    live: bool = False
 
     @property
     def todo(self) -> list[RewindItem]:
@@ -133,8 +139,8 @@ def with_spans(items: Sequence[RewindItem], spans: Mapping[TopicPartition, int])
     return tuple(replace(item, span_ms=0 if item.records == 0 else spans.get(item.where)) for item in items)
 
 
-def not_possible(group: GroupDescription) -> KcliError | None:
-    """Why the offsets of a group cannot be set by who is no member of it; None: they can."""
+def not_possible(group: GroupDescription, *, live: bool = False) -> KcliError | None:
+    """Why the offsets of a group cannot be set; None: they can. ``live``: its members may be kept out meanwhile."""
     if group.protocol_type not in CONSUMERS:
         return NotPossibleError(
             f"the offsets of group {group.group_id} cannot be set",
@@ -145,15 +151,34 @@ def not_possible(group: GroupDescription) -> KcliError | None:
         )
     if group.state in EMPTY_STATES and not group.members:
         return None
-    if not group.members:
+    if not group.members or (live and group.state != STABLE):
         return NotPossibleError(
             f"group {group.group_id} is {group.state}", why="members are just coming or going", do="try again"
         )
+    if live:
+        return _cannot_be_held(group)
     return NotPossibleError(
         f"group {group.group_id} has members ({len(group.members)}), it is {group.state}",
         why=f"they go on from positions of their own, and would commit these: {_listed(group.members)}",
-        do="stop them and try again; a rewind can wait for their end with --wait",
+        do="rewind it as it runs with --live; or stop them and try again, --wait waits for their end",
     )
+
+
+def _cannot_be_held(group: GroupDescription) -> KcliError | None:
+    what = f"group {group.group_id} cannot be rewound while it runs"
+    if group.assignor == STREAMS:
+        return NotPossibleError(
+            what,
+            why="it is a Kafka Streams application: its state would not be rewound with its offsets",
+            do="stop it; kafka-streams-application-reset sets both back",
+        )
+    if any(member.protocol == "classic" for member in group.members):
+        return NotPossibleError(
+            what,
+            why="it is just going over to the new group protocol, and has members of both",
+            do="try again when all its members are restarted",
+        )
+    return None
 
 
 def _listed(members: Sequence[MemberDescription]) -> str:

@@ -10,6 +10,7 @@ from shlex import quote
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.committed import Committed
+from kcli.core.admin.group_description import GroupDescription
 from kcli.core.cluster.metadata import no_partition
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.errors import KcliError
@@ -24,6 +25,7 @@ from kcli.flows.rewind.targets import Seen, Target
 class Asked:
     """``targets`` by group, ``to`` in words. ``undoes``: the journal that is put back, by group. ``act`` is that of
     the plan. ``makes``: a group that does not exist is made by its first commit; ``only_new`` refuses those with commits.
+    ``live``: groups with members are rewound as they run; ``held`` are at the door already, and were like this before.
     """
 
     targets: Mapping[str, Target]
@@ -33,6 +35,8 @@ class Asked:
     act: str = "Rewind group"
     makes: bool = False
     only_new: bool = False
+    live: bool = False
+    held: Mapping[str, GroupDescription] = field(default_factory=dict)
 
 
 def survey(
@@ -40,7 +44,9 @@ def survey(
 ) -> tuple[RewindPlan, list[KcliError]]:
     """The plan of the groups that can be looked at, and why the others cannot. ConfigError for an unclear scope."""
     absent = asked.targets if asked.makes else asked.undoes
-    groups, commits, failures = committed_groups(admin, list(asked.targets), may_be_absent=absent)
+    groups, commits, failures = committed_groups(
+        admin, list(asked.targets), may_be_absent=absent, held=asked.held
+    )
     topics = {name: _topic_names(asked, name, commits[name]) for name in commits}
     described, missing = described_topics(admin, {name for names in topics.values() for name in names})
     present = {name: [part.partition for part in told.partitions] for name, told in described.items()}
@@ -52,7 +58,7 @@ def survey(
             _item(asked.targets[name], where, commits[name].get(where), logs, missing) for where in wheres
         ]
         failures += [missing[topic] for topic in topics[name] if topic in missing and not _has(wheres, topic)]
-        plan = group_plan(groups[name], commits[name], found, asked.to, now_ms, spans)
+        plan = group_plan(groups[name], commits[name], found, asked.to, now_ms, spans, live=asked.live)
         plans.append(
             replace(
                 plan,

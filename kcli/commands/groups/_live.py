@@ -1,0 +1,184 @@
+"""Groups that are rewound as they run: their guards, and for how long one may be held while somebody thinks."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from kcli.commands._context import Invocation
+    from kcli.core.admin.admin import Admin
+    from kcli.core.admin.group_description import GroupDescription
+    from kcli.core.group.hold import Hold
+    from kcli.flows.rewind.execute import Doors
+    from kcli.flows.rewind.journal import Journals
+    from kcli.flows.rewind.live import LiveResult
+    from kcli.flows.rewind.plan import GroupPlan
+
+LONGEST_HOLD = 60.0
+"""Seconds that a group may be held for while a plan is looked at."""
+_SHORTEST_HOLD = 5.0
+_MARGIN = 10.0  # seconds left to the members, who give up on their own when they have waited too long
+_SETTLE_SECONDS = 10.0
+_LOOK_SECONDS = 0.25
+_SESSION_MS, _HEARTBEAT_MS = 10_000, 2_000
+_GUARD_MS = 90_000  # after this long a group is let go whatever happens
+_READ_BYTES, _READ_SECONDS = 16 << 20, 5.0
+
+
+class Guards:
+    """The guards of one run; a context manager, which lets all groups go. ``until`` is when held ones must be."""
+
+    def __init__(self, inv: Invocation, admin: Admin) -> None:
+        self._inv, self._admin = inv, admin
+        self._stack = ExitStack()
+        self._held: dict[str, Hold] = {}
+        self.before: dict[str, GroupDescription] = {}
+        self.until: float | None = None
+
+    def __enter__(self) -> Guards:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self._stack.close()
+
+    @property
+    def doors(self) -> Doors:
+        """For ``execute``."""
+        from kcli.flows.rewind.execute import Doors
+
+        return Doors(self._shut, frozenset(self._held), self._told)
+
+    def wait_until_settled(self, names: Sequence[str]) -> None:
+        """Returns when none of the groups is in a rebalance, or some seconds have passed."""
+        import time
+
+        from kcli.core.clock import monotonic
+        from kcli.core.errors import KcliError
+        from kcli.flows.rewind.plan import EMPTY_STATES, STABLE
+
+        end = monotonic() + _SETTLE_SECONDS
+        while True:
+            described = self._admin.describe_groups(names).values()
+            states = {told.state for told in described if not isinstance(told, KcliError)}
+            if states <= {STABLE, *EMPTY_STATES} or monotonic() >= end:
+                return
+            time.sleep(_LOOK_SECONDS)
+
+    def hold(self, names: Sequence[str], journals: Journals, seconds: float) -> None:
+        """Shuts the doors of those groups that have members, before a plan is made, and says until when."""
+        from kcli.core.clock import monotonic
+        from kcli.core.errors import KcliError
+        from kcli.flows.rewind.plan import not_possible
+
+        described = self._admin.describe_groups(names)
+        live = {
+            name: told for name, told in described.items() if not isinstance(told, KcliError) and told.members
+        }
+        for told in live.values():
+            if (error := not_possible(told, live=True)) is not None:
+                raise error
+        if not live:
+            return
+        limit = min(self._allowed(told, seconds) for told in live.values())
+        self._stack.enter_context(journals.locked(list(live)))
+        self.until = monotonic() + limit
+        for name, told in live.items():
+            self._held[name] = self._seized(told)
+            self.before[name] = told
+            self._inv.talk.note(
+                f"group {name} is held for at most {limit:.0f} s: its members read nothing now"
+            )
+
+    def _shut(self, plan: GroupPlan) -> Hold:
+        from kcli.core.errors import KcliError
+        from kcli.flows.rewind.plan import not_possible
+
+        if plan.group in self._held:
+            return self._held[plan.group]
+        self.wait_until_settled([plan.group])
+        told = self._admin.describe_groups([plan.group])[plan.group]
+        if isinstance(told, KcliError):
+            raise told
+        if (error := not_possible(told, live=True)) is not None:
+            raise error
+        return self._seized(told)
+
+    def _seized(self, group: GroupDescription) -> Hold:
+        from kcli.core.errors import KcliError
+        from kcli.core.group.hold import Hold
+        from kcli.core.options import ConsumerOptions
+        from kcli.flows.rewind.live import read_topics, seize
+
+        topics: list[str] = []
+        if group.type == "consumer":
+            names = sorted(read_topics(group))
+            topics = [
+                n for n, told in self._admin.describe_topics(names).items() if not isinstance(told, KcliError)
+            ]
+        options = self._inv.client_options(
+            ConsumerOptions,
+            group_id=group.group_id,
+            group_instance_id="",
+            group_protocol=group.type,
+            session_timeout_ms=_SESSION_MS,
+            heartbeat_interval_ms=_HEARTBEAT_MS,
+            max_poll_interval_ms=_GUARD_MS,
+        )
+        made = Hold(options, assignor=group.assignor, topics=topics, hooks=self._inv.hooks)
+        self._stack.enter_context(made)
+        seize(made)
+        return made
+
+    def _told(self, results: Sequence[LiveResult]) -> None:
+        from kcli.flows.rewind.live import WATCH_SECONDS
+
+        watched = [result.plan.group for result in results if result.watched]
+        if watched:
+            names = ", ".join(watched)
+            self._inv.talk.note(
+                f"offsets of {names} set; watching for up to {WATCH_SECONDS:.0f} s what the members commit …"
+            )
+
+    def _allowed(self, group: GroupDescription, seconds: float) -> float:
+        """Members of the new protocol hold nothing while they wait, and go on waiting; others give up."""
+        from kcli.flows.rewind.plan import NotPossibleError
+
+        if group.type != "classic":
+            return seconds
+        what = f"group {group.group_id} cannot be held while a plan is looked at"
+        timeouts = self._timeouts(group.group_id)
+        known = [timeouts[m.member_id] for m in group.members if m.member_id in timeouts]
+        if len(known) < len(group.members):
+            raise NotPossibleError(
+                what,
+                why="how long its members wait in a rebalance is not known: it is read from __consumer_offsets",
+                do="rewind it with --live, without --hold; or allow this user to read that topic",
+            )
+        limit = min(known) / 1000 - _MARGIN
+        if limit < _SHORTEST_HOLD:
+            raise NotPossibleError(
+                what,
+                why=f"its members wait {min(known) / 1000:g} s in a rebalance, then they give up",
+                do="rewind it with --live, without --hold: that takes some seconds",
+            )
+        return min(seconds, limit)
+
+    def _timeouts(self, group: str) -> Mapping[str, int]:
+        from kcli.commands.groups._reader import reader
+        from kcli.core.errors import KcliError
+        from kcli.flows.groups.budget import Budget
+        from kcli.flows.groups.commit_times import TOPIC
+        from kcli.flows.groups.rebalance_timeouts import rebalance_timeouts
+
+        topic = self._admin.describe_topics([TOPIC])[TOPIC]
+        if isinstance(topic, KcliError):
+            return {}
+        budget = Budget(_READ_BYTES, _READ_SECONDS)
+        try:
+            with reader(self._inv) as consumer:
+                return rebalance_timeouts(consumer, len(topic.partitions), group, budget, self._inv.timeout)
+        except KcliError:
+            return {}

@@ -1,0 +1,134 @@
+"""A live group held from outside: whoever is no member of it becomes its guard, sets its offsets, and leaves again.
+
+``seize`` first; from then on nobody reads, and nobody else can commit, until ``release``. If the process dies, the
+session timeout releases it. See ``guard.py`` for why this is exact where evicting and committing is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from types import TracebackType
+
+from kcli.core.cluster.cluster import Cluster
+from kcli.core.errors import BrokerError
+from kcli.core.group.classic_pulse import ClassicPulse
+from kcli.core.group.consumer_protocol import Subscription, encode_subscription
+from kcli.core.group.consumer_pulse import ConsumerPulse, Partitions
+from kcli.core.group.coordinator_link import CoordinatorLink
+from kcli.core.group.guard import ClassicGuard, ConsumerGuard, Guard, Offsets
+from kcli.core.group.heartbeat import HeartbeatThread, Pulse
+from kcli.core.group.membership import MemberEvent, Membership
+from kcli.core.hooks import NO_HOOKS, Hooks
+from kcli.core.options import ConsumerOptions
+from kcli.core.protocol.messages.join_group import JoinGroupRequestProtocol
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+
+_FAREWELL = 5.0  # seconds to leave the group
+
+
+class Hold:
+    """A context manager, which releases the group; timeouts are in seconds.
+
+    ``options`` name the group, its protocol (classic, or KIP-848's), and the guard's timeouts: nobody needs to poll, but
+    after ``max.poll.interval.ms`` the group is let go whatever happens, and ``session.timeout.ms`` after a death (of
+    classic groups). ``assignor`` is the one that a classic group uses, ``topics`` are those that are read in a group of
+    the new protocol: the guard must own them all.
+    """
+
+    def __init__(
+        self,
+        options: ConsumerOptions,
+        *,
+        assignor: str = "",
+        topics: Collection[str] = (),
+        hooks: Hooks = NO_HOOKS,
+    ) -> None:
+        self.group_id = options.group_id
+        self._cluster = Cluster(options, hooks=hooks)
+        self._cluster.topics.update(topics)
+        self._topics = sorted(topics)
+        self._membership = Membership(options.group_id, None, options.max_poll_interval_ms / 1000)
+        self._pulse = self._new_pulse(options)
+        self._heartbeat = HeartbeatThread(options, self._membership, self._pulse, hooks, self._woken)
+        self._guard = self._new_guard(options, assignor)
+
+    def __enter__(self) -> Hold:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+    @property
+    def evicted(self) -> int:
+        """How many members were sent out."""
+        return self._guard.evicted
+
+    @property
+    def may_have_committed(self) -> bool:
+        """Whether a commit was sent."""
+        return self._guard.may_have_committed
+
+    def seize(self, timeout: float) -> None:
+        """Returns when no member has anything any more; KcliError when they will not stay out, or it may not."""
+        self._cluster.connect(timeout)
+        deadline = self._cluster.deadline(timeout)
+        if self._topics:
+            self._cluster.require_topics(self._topics, deadline, timeout)
+        self._heartbeat.start()
+        self._guard.seize(deadline)
+
+    def committed(
+        self, places: Collection[TopicPartition], timeout: float
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """What is committed: it stays so until somebody commits through this."""
+        return self._guard.verify(places, self._cluster.deadline(timeout))
+
+    def commit(self, offsets: Offsets, timeout: float) -> dict[TopicPartition, BrokerError | None]:
+        """What became of each partition. Raises what is about all: SentOutError when the group has another guard."""
+        self._check_alive()
+        return self._guard.try_commit(offsets, self._cluster.deadline(timeout))
+
+    def wait_for_members(self, offsets: Offsets, timeout: float) -> int:
+        """Until those that were sent out are back at the door, or for some seconds; how many are.
+
+        What they commit on their way in is corrected (KIP-848; in classic groups they cannot).
+        """
+        return self._guard.hold(offsets, self._cluster.deadline(timeout))
+
+    def release(self) -> None:
+        """Leaves; the members get their partitions with their next heartbeat. May be called again."""
+        with self._membership.lock:
+            self._membership.leave_by = self._cluster.loop.now() + _FAREWELL
+            self._membership.happened(MemberEvent.LEAVE, "the offsets are set")
+        self._heartbeat.end(_FAREWELL)
+        self._cluster.close()
+
+    def _check_alive(self) -> None:
+        if self._heartbeat.defect is not None:
+            raise self._heartbeat.defect
+
+    def _woken(self) -> None:
+        self._cluster.loop.wakeup()
+
+    def _new_pulse(self, options: ConsumerOptions) -> Pulse:
+        pause = options.retry_backoff_ms / 1000
+        if options.group_protocol == "classic":
+            return ClassicPulse(self._membership, options.heartbeat_interval_ms / 1000, pause)
+        pulse = ConsumerPulse(self._membership, pause)
+        pulse.topics = self._topics
+        return pulse
+
+    def _new_guard(self, options: ConsumerOptions, assignor: str) -> Guard:
+        link = CoordinatorLink(self._cluster, options.group_id)
+        if isinstance(self._pulse, ConsumerPulse):
+            return ConsumerGuard(
+                self._cluster, link, self._membership, self._pulse, self._heartbeat.wake, self._everything
+            )
+        nothing = encode_subscription(Subscription(), 0)
+        offer = JoinGroupRequestProtocol(name=assignor, metadata=nothing)
+        return ClassicGuard(self._cluster, link, self._membership, [offer], options.session_timeout_ms)
+
+    def _everything(self) -> Partitions:
+        return self._cluster.view.partitions_by_id(self._topics)

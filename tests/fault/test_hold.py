@@ -1,0 +1,189 @@
+"""A group that is rewound from outside while its members read (``core/group/hold.py``), on the fake cluster."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from kcli.core import Consumer
+from kcli.core.errors import KcliError, MembershipError
+from kcli.core.group.hold import Hold
+from kcli.core.options import ConsumerOptions
+from kcli.core.protocol.messages.join_group import JoinGroupRequest
+from kcli.core.protocol.messages.leave_group import LeaveGroupRequest
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+from tests.fake.cluster import FakeCluster
+from tests.fault.producing import PATIENCE, numbers, quick, send
+from tests.rewinding import Others, others
+
+PARTITIONS = 4
+PLACES = [TopicPartition("t", partition) for partition in range(PARTITIONS)]
+TARGETS = {where: OffsetAndMetadata(3 + where.partition, "kept") for where in PLACES}
+OPTIONS: dict[str, Any] = {
+    "auto_offset_reset": "earliest",
+    "heartbeat_interval_ms": 100,
+    "auto_commit_interval_ms": 50,
+    "retry_backoff_ms": 20,
+}
+KINDS = pytest.mark.parametrize(
+    ("options", "assignor"),
+    [
+        ({"partition_assignment_strategy": "range"}, "range"),
+        ({"partition_assignment_strategy": "cooperative-sticky"}, "cooperative-sticky"),
+        ({"group_protocol": "consumer"}, ""),
+    ],
+    ids=["eager", "cooperative", "consumer"],
+)
+
+
+@pytest.fixture
+def cluster():
+    with FakeCluster(3, topics={"t": PARTITIONS}) as made:
+        with quick(made, batch_size=16_384) as producer:
+            for partition in range(PARTITIONS):
+                send(producer, "t", partition, *numbers(50))
+        yield made
+
+
+def hold(cluster: FakeCluster, options: dict[str, Any], assignor: str, **more: Any) -> Hold:
+    protocol = options.get("group_protocol", "classic")
+    made = ConsumerOptions(
+        bootstrap_servers=cluster.bootstrap,
+        group_id="g",
+        group_protocol=protocol,
+        session_timeout_ms=6_000,
+        heartbeat_interval_ms=200,
+        **more,
+    )
+    return Hold(made, assignor=assignor, topics=["t"] if protocol == "consumer" else [])
+
+
+def wait_for(done: Any) -> None:
+    give_up = time.monotonic() + PATIENCE
+    while not done() and time.monotonic() < give_up:
+        time.sleep(0.01)
+    assert done()
+
+
+@contextmanager
+def reading(cluster: FakeCluster, options: dict[str, Any]) -> Iterator[Others]:
+    """Two members that have read and committed everything."""
+    with others(cluster.bootstrap, "t", "g", 2, **OPTIONS, **options) as group:
+        wait_for(lambda: list(cluster.committed_offsets("g").values()) == [50] * PARTITIONS)
+        wait_for(lambda: len(cluster.group_members("g")) == 2 and cluster.group_state("g") == "Stable")
+        yield group
+
+
+@KINDS
+def test_o11_o12_o13_members_begin_where_they_are_told_to(
+    cluster: FakeCluster, options: dict[str, Any], assignor: str
+) -> None:
+    with reading(cluster, options) as group:
+        with hold(cluster, options, assignor) as door:
+            door.seize(PATIENCE)
+            assert door.evicted == 2
+            before = door.committed(PLACES, PATIENCE)
+            assert [place.offset for place in before.values() if place] == [50] * PARTITIONS
+            group.watch()
+            assert door.commit(TARGETS, PATIENCE) == dict.fromkeys(PLACES)
+            assert door.wait_for_members(TARGETS, PATIENCE) == 2
+            assert group.first == {}, "nobody reads while the group is held"
+            assert door.commit(TARGETS, PATIENCE) == dict.fromkeys(PLACES)
+            assert door.committed(PLACES, PATIENCE) == TARGETS
+        wait_for(lambda: len(group.first) == PARTITIONS)
+        assert group.first == {where.partition: place.offset for where, place in TARGETS.items()}
+        wait_for(lambda: list(cluster.committed_offsets("g").values()) == [50] * PARTITIONS)
+        assert len(cluster.group_members("g")) == 2
+
+
+@KINDS
+def test_a_group_that_is_only_looked_at_goes_on_where_it_was(
+    cluster: FakeCluster, options: dict[str, Any], assignor: str
+) -> None:
+    with reading(cluster, options) as group:
+        group.watch()
+        with hold(cluster, options, assignor) as door:
+            door.seize(PATIENCE)
+        wait_for(lambda: len(cluster.group_members("g")) == 2 and cluster.group_state("g") == "Stable")
+        assert not door.may_have_committed
+        with quick(cluster) as producer:
+            for partition in range(PARTITIONS):
+                send(producer, "t", partition, *numbers(1))
+        wait_for(lambda: group.first == dict.fromkeys(range(PARTITIONS), 50))
+
+
+@KINDS
+def test_a_guard_that_dies_lets_the_group_go_on_at_the_new_offsets(
+    cluster: FakeCluster, options: dict[str, Any], assignor: str
+) -> None:
+    """As SIGKILL would have it: no heartbeat any more, and no word of leaving."""
+    with reading(cluster, options) as group:
+        group.watch()
+        door = hold(cluster, options, assignor)
+        door.seize(PATIENCE)
+        door.commit(TARGETS, PATIENCE)
+        door._heartbeat._must_end = True
+        door._heartbeat.wake()
+        cluster.evict("g", door._membership.member_id)  # what its session timeout does
+        wait_for(lambda: len(group.first) == PARTITIONS)
+        assert group.first == {where.partition: place.offset for where, place in TARGETS.items()}
+        door.release()
+
+
+def test_the_group_is_never_empty(cluster: FakeCluster) -> None:
+    """An empty group takes commits from anybody: the guard waits at the door before it sends the others out."""
+    with reading(cluster, {}), hold(cluster, {}, "range") as door:
+        before = len(cluster.group_members("g"))
+        counts: list[int] = []
+
+        def look(_request: Any) -> bool:
+            counts.append(len(cluster.group_members("g")))
+            return False
+
+        cluster.fail(LeaveGroupRequest, 0, when=look)
+        door.seize(PATIENCE)
+        assert counts[0] == before + 1
+
+
+def test_no_permission_is_told_and_changes_nothing(cluster: FakeCluster) -> None:
+    with reading(cluster, {}) as group:
+        cluster.fail(JoinGroupRequest, 30, when=lambda r: not r.member_id)  # GROUP_AUTHORIZATION_FAILED
+        with hold(cluster, {}, "range") as door, pytest.raises(KcliError, match="GROUP_AUTHORIZATION_FAILED"):
+            door.seize(PATIENCE)
+        assert group.failures == []
+        assert set(cluster.committed_offsets("g").values()) == {50}
+
+
+def test_an_assignor_that_the_members_do_not_have_is_refused(cluster: FakeCluster) -> None:
+    with (
+        reading(cluster, {"partition_assignment_strategy": "range"}),
+        hold(cluster, {}, "nobodys") as door,
+        pytest.raises(MembershipError, match="cannot join"),
+    ):
+        door.seize(PATIENCE)
+
+
+@KINDS
+def test_another_guard_is_noticed_before_anything_is_committed(
+    cluster: FakeCluster, options: dict[str, Any], assignor: str
+) -> None:
+    with reading(cluster, options), hold(cluster, options, assignor) as door:
+        door.seize(PATIENCE)
+        cluster.evict("g", door._membership.member_id)
+        with pytest.raises(MembershipError, match=r"another rewind .* nothing was committed"):
+            door.commit(TARGETS, PATIENCE)
+        assert set(cluster.committed_offsets("g").values()) == {50}
+
+
+def test_a_group_without_members_is_held_as_well(cluster: FakeCluster) -> None:
+    """They may have left since it was looked at."""
+    with Consumer(bootstrap_servers=cluster.bootstrap, group_id="g", **OPTIONS) as consumer:
+        consumer.commit({PLACES[0]: OffsetAndMetadata(9)})
+    with hold(cluster, {}, "range") as door:
+        door.seize(PATIENCE)
+        assert door.evicted == 0
+        assert door.commit(TARGETS, PATIENCE) == dict.fromkeys(PLACES)
+    assert threading.active_count() < 20

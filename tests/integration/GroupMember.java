@@ -6,14 +6,17 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.WakeupException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
  * The Java client as a member of a group: {@code GroupMember TOPIC KEY=VALUE…}. Tells on standard output what it
- * owns ({@code owned 0 2}) and what it has read ({@code read PARTITION OFFSET}); leaves when standard input ends.
+ * owns ({@code owned 0 2}) and what it has read ({@code read PARTITION OFFSET}); leaves when standard input ends. With
+ * {@code enable.auto.commit=false} it commits after each poll that gave it records, and tells {@code refused} commits.
  */
 public final class GroupMember {
     private static volatile boolean leaving = false;
@@ -38,9 +41,20 @@ public final class GroupMember {
             watcher.setDaemon(true);
             watcher.start();
             consumer.subscribe(List.of(args[0]), new Telling());
+            boolean byHand = "false".equals(properties.get("enable.auto.commit"));
             while (!leaving) {
-                for (ConsumerRecord<byte[], byte[]> record : consumer.poll(Duration.ofMillis(100))) {
+                ConsumerRecords<byte[], byte[]> records = consumer.poll(Duration.ofMillis(100));
+                for (ConsumerRecord<byte[], byte[]> record : records) {
                     say("read " + record.partition() + " " + record.offset());
+                }
+                if (byHand && !records.isEmpty()) {
+                    try {
+                        consumer.commitSync();
+                    } catch (WakeupException leave) {
+                        throw leave;
+                    } catch (KafkaException refused) { // CommitFailed, RebalanceInProgress, UnknownMemberId
+                        say("refused");
+                    }
                 }
             }
         } catch (WakeupException leave) {

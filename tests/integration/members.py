@@ -1,21 +1,26 @@
 """Members of a group, of several clients, that say what they own and what they read. Not a test.
 
-kcli, confluent-kafka and kafka-python run in a thread each, the Java client in a process. All commit automatically.
+kcli, confluent-kafka, kafka-python and aiokafka run in a thread each, the Java client in a process.
 """
 
+import asyncio
 import subprocess
 import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
 import pytest
+from confluent_kafka import KafkaException
+from kafka.errors import KafkaError
 
 from kcli.core import Consumer
+from kcli.core.errors import KcliError
 from kcli.sandbox.artifacts import classpath
 from kcli.sandbox.config import DEFAULT_VERSION
 from kcli.sandbox.java import find_java
@@ -31,14 +36,37 @@ Place = tuple[int, int]
 """Partition and offset."""
 
 
+@dataclass(frozen=True)
+class Manner:
+    """``instance_id``: a static member. ``by_hand``: it commits after each poll that gave it records, and waits."""
+
+    instance_id: str = ""
+    by_hand: bool = False
+
+
 class Member(ABC):
-    """Joins when it is made. ``owned`` are partitions, ``read`` places in order; ``leave`` once."""
+    """Joins when it is made. ``owned`` are partitions, ``read`` places in order; ``leave`` once.
+
+    ``refused`` counts the commits by hand that failed; ``on_read`` hears of each place.
+    """
 
     name = ""
 
-    def __init__(self, kafka: Kafka, group: str, topic: str, protocol: str, assignor: str) -> None:
+    def __init__(
+        self,
+        kafka: Kafka,
+        group: str,
+        topic: str,
+        protocol: str,
+        assignor: str,
+        manner: Manner = Manner(),
+        on_read: Callable[[Place], object] | None = None,
+    ) -> None:
         self.kafka, self.group, self.topic = kafka, group, topic
         self.protocol, self.assignor = protocol, assignor
+        self.manner = manner
+        self._on_read = on_read
+        self.refused = 0
         self.owned: frozenset[int] = frozenset()
         self.read: list[Place] = []
         self.error: BaseException | None = None
@@ -46,6 +74,13 @@ class Member(ABC):
     @abstractmethod
     def leave(self) -> None:
         """Commits, leaves, and returns when that is done."""
+
+    def took(self, places: Iterable[Place]) -> None:
+        """These were read."""
+        for place in places:
+            self.read.append(place)
+            if self._on_read is not None:
+                self._on_read(place)
 
     def __repr__(self) -> str:
         return f"{self.name} {sorted(self.owned)} {self.error or ''}"
@@ -59,6 +94,10 @@ class Member(ABC):
             "auto.commit.interval.ms": AUTO_COMMIT_MS,
             "metadata.max.age.ms": 1_000,
         }
+        if self.manner.instance_id:
+            found["group.instance.id"] = self.manner.instance_id
+        if self.manner.by_hand:
+            found["enable.auto.commit"] = "false"
         if self.protocol == "consumer":
             return {**found, "group.protocol": "consumer"}
         return {**found, "session.timeout.ms": SESSION_MS, "heartbeat.interval.ms": HEARTBEAT_MS}
@@ -67,8 +106,8 @@ class Member(ABC):
 class Threaded(Member):
     """A client of this process: made, polled and closed in a thread of its own."""
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"member-{self.name}", daemon=True)
         self._thread.start()
@@ -92,6 +131,12 @@ class Threaded(Member):
         except BaseException as error:  # noqa: BLE001 - raised where it is waited for
             self.error = error
 
+    def _by_hand(self, commit: Callable[[], object], refusal: type[Exception]) -> None:
+        try:
+            commit()
+        except refusal:
+            self.refused += 1
+
     @abstractmethod
     def _open(self) -> None: ...
 
@@ -107,9 +152,9 @@ class Kcli(Threaded):
 
     name = "kcli"
 
-    def __init__(self, *args: Any) -> None:
+    def __init__(self, *args: Any, **options: Any) -> None:
         self.changes: list[tuple[str, int]] = []
-        super().__init__(*args)
+        super().__init__(*args, **options)
 
     def _open(self) -> None:
         self._consumer = Consumer(
@@ -122,6 +167,8 @@ class Kcli(Threaded):
             session_timeout_ms=SESSION_MS,
             heartbeat_interval_ms=HEARTBEAT_MS,
             metadata_max_age_ms=1_000,
+            group_instance_id=self.manner.instance_id,
+            enable_auto_commit=not self.manner.by_hand,
         )
         self._consumer.subscribe(
             self.topic,
@@ -131,7 +178,10 @@ class Kcli(Threaded):
         )
 
     def _step(self) -> None:
-        self.read += [(record.partition, record.offset) for record in self._consumer.records(_POLL)]
+        places = [(record.partition, record.offset) for record in self._consumer.records(_POLL)]
+        self.took(places)
+        if places and self.manner.by_hand:
+            self._by_hand(self._consumer.commit, KcliError)
         self.owned = frozenset(where.partition for where in self._consumer.assignment)
 
     def _close(self) -> None:
@@ -151,10 +201,13 @@ class Confluent(Threaded):
         self._consumer.subscribe([self.topic])
 
     def _step(self) -> None:
-        for message in self._consumer.consume(500, _POLL):
+        messages = self._consumer.consume(500, _POLL)
+        for message in messages:
             if message.error() is not None:
                 raise RuntimeError(str(message.error()))
-            self.read.append((message.partition() or 0, message.offset() or 0))
+            self.took([(message.partition() or 0, message.offset() or 0)])
+        if messages and self.manner.by_hand:
+            self._by_hand(lambda: self._consumer.commit(asynchronous=False), KafkaException)
         self.owned = frozenset(where.partition for where in self._consumer.assignment())
 
     def _close(self) -> None:
@@ -185,15 +238,67 @@ class KafkaPython(Threaded):
             session_timeout_ms=SESSION_MS,
             heartbeat_interval_ms=HEARTBEAT_MS,
             metadata_max_age_ms=1_000,
+            group_instance_id=self.manner.instance_id or None,
+            enable_auto_commit=not self.manner.by_hand,
         )
 
     def _step(self) -> None:
-        for records in self._consumer.poll(int(_POLL * 1000)).values():
-            self.read += [(record.partition, record.offset) for record in records]
+        found = self._consumer.poll(int(_POLL * 1000))
+        for records in found.values():
+            self.took((record.partition, record.offset) for record in records)
+        if found and self.manner.by_hand:
+            self._by_hand(self._consumer.commit, KafkaError)
         self.owned = frozenset(where.partition for where in self._consumer.assignment())
 
     def _close(self) -> None:
         self._consumer.close()
+
+
+class AioKafka(Threaded):
+    """On an event loop of its own."""
+
+    name = "aiokafka"
+
+    def _open(self) -> None:
+        from aiokafka import AIOKafkaConsumer
+        from aiokafka.coordinator.assignors.range import RangePartitionAssignor
+        from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
+
+        theirs = {"range": RangePartitionAssignor, "roundrobin": RoundRobinPartitionAssignor}
+        self._loop = asyncio.new_event_loop()
+
+        async def begin() -> Any:
+            consumer = AIOKafkaConsumer(
+                self.topic,
+                bootstrap_servers=self.kafka.bootstrap,
+                group_id=self.group,
+                partition_assignment_strategy=[theirs[self.assignor]],
+                auto_offset_reset="earliest",
+                auto_commit_interval_ms=AUTO_COMMIT_MS,
+                session_timeout_ms=SESSION_MS,
+                rebalance_timeout_ms=60_000,
+                heartbeat_interval_ms=HEARTBEAT_MS,
+                metadata_max_age_ms=1_000,
+                enable_auto_commit=not self.manner.by_hand,
+            )
+            await consumer.start()
+            return consumer
+
+        self._consumer = self._loop.run_until_complete(begin())
+
+    def _step(self) -> None:
+        from aiokafka.errors import KafkaError
+
+        found = self._loop.run_until_complete(self._consumer.getmany(timeout_ms=int(_POLL * 1000)))
+        for records in found.values():
+            self.took((record.partition, record.offset) for record in records)
+        if found and self.manner.by_hand:
+            self._by_hand(lambda: self._loop.run_until_complete(self._consumer.commit()), KafkaError)
+        self.owned = frozenset(where.partition for where in self._consumer.assignment())
+
+    def _close(self) -> None:
+        self._loop.run_until_complete(self._consumer.stop())
+        self._loop.close()
 
 
 _JAVA_ASSIGNORS = {
@@ -209,8 +314,8 @@ class Java(Member):
 
     name = "java"
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
         folder, jars = compiled(self.kafka.version)
         wishes = self._properties()
         if self.protocol == "classic":
@@ -251,11 +356,13 @@ class Java(Member):
 
     def _listen(self, lines: Iterable[str]) -> None:
         for line in lines:
-            what, *numbers = line.split()
+            what, *numbers = line.split() or [""]
             if what == "owned":
                 self.owned = frozenset(map(int, numbers))
-            else:
-                self.read.append((int(numbers[0]), int(numbers[1])))
+            elif what == "refused":
+                self.refused += 1
+            elif what == "read":  # its log is printed between the lines
+                self.took([(int(numbers[0]), int(numbers[1]))])
 
 
 @cache
@@ -276,7 +383,7 @@ def compiled(version: str) -> tuple[str, str]:
     return folder, jars
 
 
-CLIENTS: dict[str, type[Member]] = {one.name: one for one in (Kcli, Confluent, KafkaPython, Java)}
+CLIENTS: dict[str, type[Member]] = {one.name: one for one in (Kcli, Confluent, KafkaPython, AioKafka, Java)}
 
 
 def wait_until(true: Callable[[], bool], members: Iterable[Member], what: str) -> None:

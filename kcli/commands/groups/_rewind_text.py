@@ -20,9 +20,9 @@ MINUS = "\N{MINUS SIGN}"
 ARROW = "\N{RIGHTWARDS ARROW}"
 _GAP = "   "
 _NOTICED = (
-    "Live: the members are kept out while the offsets are set, for some seconds, and then begin there. They notice one\n"
-    "rebalance; a commit by hand fails once in each (CommitFailedException, UNKNOWN_MEMBER_ID); records that they have\n"
-    "fetched before may still be handled until their next heartbeat. Committed offsets move on until then."
+    "Live: the members are kept out for some seconds while the offsets are set, then begin there. They notice one\n"
+    "rebalance; a commit by hand fails once in each (CommitFailedException, UNKNOWN_MEMBER_ID), and what they have read\n"
+    "without committing it is read again, in all partitions of the group."
 )
 
 

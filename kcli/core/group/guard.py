@@ -36,7 +36,7 @@ from kcli.core.errors import BrokerError, KcliError, MembershipError, TimedOutEr
 from kcli.core.future import Future
 from kcli.core.group.consumer_protocol import Assignment, encode_assignment
 from kcli.core.group.consumer_pulse import ConsumerPulse, Partitions
-from kcli.core.group.coordinator_link import CoordinatorLink
+from kcli.core.group.coordinator_link import CoordinatorLink, Seen
 from kcli.core.group.member_requests import join_request, sync_request
 from kcli.core.group.membership import MemberEvent, Membership, MemberState
 from kcli.core.group.offset_requests import (
@@ -56,7 +56,7 @@ from kcli.core.protocol.messages.join_group import (
 )
 from kcli.core.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from kcli.core.protocol.messages.sync_group import SyncGroupRequestAssignment
-from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.core.types import Node, OffsetAndMetadata, TopicPartition
 
 T = TypeVar("T")
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]
@@ -189,8 +189,8 @@ class Guard(ABC):
         """Asks the coordinator, found anew when it has moved. ``sent``: what is done before its answer is waited for."""
 
         def attempt() -> Future[Any]:
-            node_id = self._coordinator(deadline)
-            future = self._cluster.send(make(), node_id, purpose=purpose, timeout=timeout)
+            node = self._coordinator(deadline)
+            future = self._cluster.send(make(), node.id, purpose=purpose, timeout=timeout)
             if sent is not None:
                 sent(future)
             return future
@@ -204,11 +204,16 @@ class Guard(ABC):
 
         return self._cluster.call(attempt, checked, deadline, what)
 
-    def _coordinator(self, deadline: float) -> int:
+    def _coordinator(self, deadline: float) -> Node:
+        """Known to the heartbeats too, then."""
         node = self._link.wait(deadline)
         if node is None:
             raise self._link.error or TimedOutError("the group's coordinator was not found in time")
-        return node.id
+        with self._membership.lock:
+            seen = self._membership.seen
+            if seen.coordinator != node or seen.view is not self._cluster.view:
+                self._membership.seen = Seen(self._cluster.view, node)
+        return node
 
     @abstractmethod
     def _question(self) -> Request:
@@ -466,12 +471,13 @@ class ConsumerGuard(Guard):
         raise self._gave_up()
 
     def _enter(self, deadline: float) -> None:
-        """For one that is no member yet, with the pulse's topics."""
+        """For one that is no member yet, with the pulse's topics. The others are sent out before, so that it is given
+        everything at once: a coordinator computes an assignment once a second, and who is back by then has a share.
+        """
         member = self._membership
-        self._coordinator(deadline)
+        self._evict([self._identity(one) for one in self._look(deadline).members], deadline)
         with member.lock:
-            member.polled_at = self._cluster.loop.now()
-            self._pulse.begin(self._pulse.topics, member.polled_at)
+            self._pulse.begin(self._pulse.topics, self._cluster.loop.now())
             member.happened(MemberEvent.JOIN)
         self._wake_heartbeat()
         while member.state is not MemberState.STABLE:

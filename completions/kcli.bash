@@ -55,7 +55,7 @@ _kcli_command() {
             valued="--match --peek -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
             children="" ;;
         "kcli groups rewind")
-            names="--to --to-group --from-file --topic --exclude-topic --all-topics --wait --undo --journal --export --to-earliest --to-latest --to-current --to-offset --to-datetime --by-duration --shift-by --execute -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            names="--to --to-group --from-file --topic --exclude-topic --all-topics --live --hold --wait --undo --journal --export --to-earliest --to-latest --to-current --to-offset --to-datetime --by-duration --shift-by --execute -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--to --to-group --from-file --topic --exclude-topic --to-offset --to-datetime --by-duration --shift-by -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
             children="" ;;
         "kcli groups export")

@@ -169,6 +169,8 @@ complete -c kcli -n '__kcli_at kcli groups rewind' -l from-file -r -F -d 'to the
 complete -c kcli -n '__kcli_at kcli groups rewind' -l topic -x -d 'only this topic, or some partitions; repeatable'
 complete -c kcli -n '__kcli_at kcli groups rewind' -l exclude-topic -x -d 'all but this topic; repeatable'
 complete -c kcli -n '__kcli_at kcli groups rewind' -l all-topics -d 'all topics of which the group has committed offsets'
+complete -c kcli -n '__kcli_at kcli groups rewind' -l live -d 'of a group with members: they are kept out for some seconds'
+complete -c kcli -n '__kcli_at kcli groups rewind' -l hold -d 'like --live, and the group stands still while the plan is looked at, for so long at most'
 complete -c kcli -n '__kcli_at kcli groups rewind' -l wait -d 'wait until its members have gone, then go on'
 complete -c kcli -n '__kcli_at kcli groups rewind' -l undo -d 'take back the newest rewind of the group, or ID'
 complete -c kcli -n '__kcli_at kcli groups rewind' -l journal -d 'list the rewinds of this cluster that were made from here'

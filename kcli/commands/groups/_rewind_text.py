@@ -52,6 +52,17 @@ def done_text(report: GroupReport) -> str:
     return f"group {plan.group}: {partitions} {done}{', ' + rest if rest else ''}{undo}"
 
 
+def missing_text(report: GroupReport) -> str:
+    """Who has not come back to a group that was rewound as it ran."""
+    names = [f"{one.client_id} at {one.client_host.lstrip('/')}" for one in report.missing[:10]]
+    more = f" and {len(report.missing) - 10} more" if len(report.missing) > 10 else ""
+    have = "has" if len(report.missing) == 1 else "have"
+    return (
+        f"group {report.plan.group}: {counted(len(report.missing), 'member')} {have} not come back so far: "
+        f"{', '.join(names)}{more}"
+    )
+
+
 def undo_command(plan: GroupPlan, *, planned: bool = False) -> str:
     """What takes it back; a name that a shell or kcli would take for something else is kept from it.
 

@@ -75,6 +75,8 @@ def _carry_out(inv: Invocation, admin: Admin, plan: RewindPlan, manner: Manner) 
         _tell_errors(inv, report)
         if report.error is None:
             inv.talk.note(text.done_text(report))
+        if report.missing:
+            inv.talk.warn(text.missing_text(report))
     return inv.finish(done=done, also=_refusals(plan))
 
 

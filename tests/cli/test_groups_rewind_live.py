@@ -1,0 +1,271 @@
+"""``kcli groups rewind --live`` and ``--hold``: a group is rewound as its members read. Against the fake cluster."""
+
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pexpect
+import pytest
+
+from kcli.core.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from kcli.core.protocol.messages.describe_groups import DescribeGroupsRequest
+from kcli.core.protocol.messages.join_group import JoinGroupRequest
+from kcli.core.protocol.messages.leave_group import LeaveGroupRequest
+from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
+from kcli.flows.rewind.journal import Journals
+from tests.command import KCLI
+from tests.committing import Kcli, offsets, put
+from tests.fake.cluster import FakeCluster
+from tests.fake.codes import Code
+from tests.rewinding import Others, others
+
+PARTITIONS = 3
+PATIENCE = 30.0
+QUICK: dict[str, Any] = {
+    "auto_offset_reset": "earliest",
+    "heartbeat_interval_ms": 100,
+    "auto_commit_interval_ms": 50,
+    "retry_backoff_ms": 20,
+}
+CLASSIC: dict[str, Any] = {"partition_assignment_strategy": "cooperative-sticky"}
+MODERN: dict[str, Any] = {"group_protocol": "consumer"}
+BOTH = pytest.mark.parametrize("kind", [CLASSIC, MODERN], ids=["classic", "consumer"])
+
+
+@pytest.fixture
+def cluster() -> Iterator[FakeCluster]:
+    with FakeCluster(1, topics={"t": PARTITIONS}) as made:
+        for partition in range(PARTITIONS):
+            put(made, "t", partition)
+        yield made
+
+
+@pytest.fixture
+def rewind(cluster: FakeCluster, tmp_path: Path) -> Kcli:
+    return Kcli(cluster, tmp_path / "state", "groups", "rewind")
+
+
+def wait_for(done: Any) -> None:
+    give_up = time.monotonic() + PATIENCE
+    while not done() and time.monotonic() < give_up:
+        time.sleep(0.01)
+    assert done()
+
+
+def one_more(cluster: FakeCluster) -> None:
+    """A record for each partition: somebody will read it and commit, which ends the watch."""
+    for partition in range(PARTITIONS):
+        put(cluster, "t", partition, 1, first_minute=20)
+
+
+@contextmanager
+def reading(cluster: FakeCluster, kind: dict[str, Any]) -> Iterator[Others]:
+    """Two members that have read and committed everything there is."""
+    with others(cluster.bootstrap, "t", "g", 2, **QUICK, **kind) as group:
+        wait_for(lambda: settled(cluster))
+        yield group
+
+
+def settled(cluster: FakeCluster) -> bool:
+    stable = len(cluster.group_members("g")) == 2 and cluster.group_state("g") == "Stable"
+    return stable and list(cluster.committed_offsets("g").values()) == [20] * PARTITIONS
+
+
+@BOTH
+def test_o11_o13_members_read_again_from_where_the_plan_says(
+    cluster: FakeCluster, rewind: Kcli, kind: dict[str, Any]
+) -> None:
+    with reading(cluster, kind) as group:
+        group.watch()
+        items = rewind.items("g", "--to", "5", "--live", "--yes")
+        assert [(one["status"], one["committed"], one["new"]) for one in items] == [("held", 20, 5)] * 3
+        wait_for(lambda: len(group.first) == PARTITIONS)
+        assert group.first == dict.fromkeys(range(PARTITIONS), 5)
+        wait_for(lambda: settled(cluster))
+        assert len(rewind.journals()) == 1
+
+
+@BOTH
+def test_an_undo_is_a_live_rewind_too(cluster: FakeCluster, rewind: Kcli, kind: dict[str, Any]) -> None:
+    with reading(cluster, kind):
+        shown = rewind("g", "--to", "5", "--live", "--yes").stderr
+        undo = shown[shown.index("--undo=") :].split()
+        wait_for(lambda: settled(cluster))
+        one_more(cluster)
+        items = rewind.items("g", *undo[:2], "--yes")
+        assert [(one["status"], one["new"]) for one in items] == [("held", 20)] * 3
+
+
+@BOTH
+def test_a_dry_run_disturbs_nobody(cluster: FakeCluster, rewind: Kcli, kind: dict[str, Any]) -> None:
+    with reading(cluster, kind):
+        joined = len(cluster.seen(JoinGroupRequest))
+        generation = cluster.group_generation("g")
+        for flag in ("--live", "--hold"):
+            shown = rewind("g", "--to", "5", flag, "--dry-run").stdout
+            assert (
+                "Group state: Stable, 2 members. Undo afterwards with: kcli groups rewind g --undo --live"
+                in shown
+            )
+            assert "They notice one\nrebalance" in shown
+        assert len(cluster.seen(JoinGroupRequest)) == joined
+        assert cluster.group_generation("g") == generation
+        assert cluster.seen(LeaveGroupRequest) == []
+
+
+def test_without_it_a_group_with_members_is_refused_and_told_of_it(
+    cluster: FakeCluster, rewind: Kcli
+) -> None:
+    with reading(cluster, CLASSIC):
+        refused = rewind("g", "--to", "5", "--yes", code=7).stderr
+        assert "as it runs with --live" in refused
+        assert offsets(cluster) == [20] * PARTITIONS
+
+
+def test_what_was_not_committed_before_cannot_be_taken_back_while_the_group_runs(
+    cluster: FakeCluster, rewind: Kcli
+) -> None:
+    with reading(cluster, CLASSIC):
+        rewind("g", "--to", "5", "--topic", "t:0", "--live", "--yes")
+        (journal,) = rewind.journals()
+        text = journal.read_text().replace('"committed": 20', '"committed": null')
+        assert "null" in text
+        journal.write_text(text)
+        wait_for(lambda: settled(cluster))
+        refused = rewind("g", "--undo", "--live", "--yes", code=7).stderr
+        assert "brokers keep the commits of topics that a group reads" in refused
+
+
+def test_o14_a_kafka_streams_application_is_refused(cluster: FakeCluster, rewind: Kcli) -> None:
+    def streams(_request: Any, answer: Any) -> None:
+        answer.groups[0].protocol_data = "stream"
+
+    with reading(cluster, CLASSIC):
+        cluster.replace(DescribeGroupsRequest, streams)
+        refused = rewind("g", "--to", "5", "--live", "--yes", code=7).stderr
+        assert "Kafka Streams" in refused
+        assert "kafka-streams-application-reset" in refused
+
+
+@BOTH
+def test_a_group_that_may_not_be_joined_goes_on_as_before(
+    cluster: FakeCluster, rewind: Kcli, kind: dict[str, Any]
+) -> None:
+    with reading(cluster, kind):
+        known = set(cluster.group_members("g"))
+        code = Code.GROUP_AUTHORIZATION_FAILED
+        for api in (JoinGroupRequest, ConsumerGroupHeartbeatRequest):
+            cluster.fail(api, *[code] * 9, top=True, when=lambda r: r.member_id not in known)
+        assert "GROUP_AUTHORIZATION_FAILED" in rewind("g", "--to", "5", "--live", "--yes", code=4).stderr
+        cluster.heal()
+        wait_for(lambda: settled(cluster))
+        assert not rewind.journals()
+
+
+@BOTH
+def test_o15_killed_while_it_holds_the_group_goes_on_at_the_new_offsets_and_an_undo_puts_back_the_old(
+    cluster: FakeCluster, rewind: Kcli, kind: dict[str, Any]
+) -> None:
+    with reading(cluster, kind) as group:
+        members = set(cluster.group_members("g"))
+        group.watch()
+        hold = cluster.hold(OffsetCommitRequest, "answer", when=lambda r: r.member_id not in members)
+        with rewind.start("g", "--to", "5", "--live", "--yes") as process:
+            (caught,) = hold.wait()
+            process.send_signal(signal.SIGKILL)
+            process.wait(30)
+        hold.lose()
+        cluster.evict("g", caught.request.member_id)  # what its session timeout does
+        wait_for(lambda: len(group.first) == PARTITIONS)
+        assert group.first == dict.fromkeys(range(PARTITIONS), 5)
+        wait_for(lambda: settled(cluster))
+        one_more(cluster)
+        items = rewind.items("g", "--undo", "--live", "--yes")
+        assert [(one["status"], one["new"]) for one in items] == [("held", 20)] * 3
+
+
+@pytest.mark.parametrize("flag", ["--live", "--hold"])
+def test_o16_of_two_on_one_machine_the_second_disturbs_nobody(
+    cluster: FakeCluster, rewind: Kcli, flag: str
+) -> None:
+    with reading(cluster, MODERN):
+        rewind("g", "--to", "5", "--live", "--yes")
+        wait_for(lambda: settled(cluster))
+        generation = cluster.group_generation("g")
+        folder = rewind.journals()[0].parent
+        with Journals("fake-kafka-cluster-id0", folder.parent).locked(["g"]):
+            refused = rewind("g", "--to", "7", flag, "--yes", code=7).stderr
+        assert "another kcli process is rewinding group g" in refused
+        assert cluster.group_generation("g") == generation
+
+
+# --- --hold --------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def asked(rewind: Kcli, *arguments: str) -> Iterator[Any]:
+    """A terminal in which the question stands."""
+    child = pexpect.spawn(
+        KCLI[0], [*KCLI[1:], *rewind.verb, *arguments], env=rewind.environment, encoding="utf-8", timeout=30,
+        dimensions=(40, 160),
+    )  # fmt: skip
+    try:
+        child.expect(r"\( *\d+ s left\) Proceed\? \[y/N\] ")
+        yield child
+    finally:
+        child.close(force=True)
+
+
+def ended(child: Any) -> tuple[str, int]:
+    child.expect(pexpect.EOF)
+    child.wait()
+    return child.before, child.exitstatus
+
+
+def test_nobody_reads_while_the_plan_is_looked_at(cluster: FakeCluster, rewind: Kcli) -> None:
+    with reading(cluster, MODERN) as group:
+        group.watch()
+        with asked(rewind, "g", "--to", "5", "--hold=20s") as child:
+            assert "is held for at most 20 s" in child.before
+            wait_for(lambda: len(cluster.group_members("g")) == 3)
+            one_more(cluster)
+            child.expect(r"\( *1\d s left\)")
+            assert group.first == {}
+            assert offsets(cluster) == [20] * PARTITIONS
+            child.send("y\n")
+            text, code = ended(child)
+            assert code == 0, text
+            assert "set and held" in text
+        wait_for(lambda: group.first == dict.fromkeys(range(PARTITIONS), 5))
+
+
+@pytest.mark.parametrize("how", ["no", "too late", "Ctrl-C"])
+def test_a_group_that_was_held_for_nothing_goes_on_where_it_was(
+    cluster: FakeCluster, rewind: Kcli, how: str
+) -> None:
+    with reading(cluster, MODERN) as group:
+        group.watch()
+        with asked(rewind, "g", "--to", "5", "--hold=20s" if how != "too late" else "--hold=3s") as child:
+            if how == "Ctrl-C":
+                child.sendintr()
+            elif how == "no":
+                child.send("n\n")
+            text, code = ended(child)
+        assert code == {"no": 1, "too late": 7, "Ctrl-C": 130}[how], text
+        assert how != "too late" or "the time for an answer is over" in text
+        wait_for(lambda: settled(cluster))
+        assert not rewind.journals()
+        one_more(cluster)
+        wait_for(lambda: group.first == dict.fromkeys(range(PARTITIONS), 20))
+
+
+def test_a_classic_group_is_not_held_if_nobody_knows_how_long_its_members_wait(
+    cluster: FakeCluster, rewind: Kcli
+) -> None:
+    with reading(cluster, CLASSIC):
+        refused = rewind("g", "--to", "5", "--hold", "--yes", code=7).stderr
+        assert "__consumer_offsets" in refused
+        assert settled(cluster)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
+from kcli.commands.groups._rewind_text import change_text
 from kcli.output.progress import counted
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column, aligned
@@ -46,7 +47,8 @@ def plan_text(plan: NodePlan, hosts: str, *, dry: bool = False) -> str:
 
 def question(plan: NodePlan) -> str:
     """What is asked below the plan."""
-    return "Proceed?" if len(plan.groups) == 1 else f"Proceed with {len(plan.groups)} groups?"
+    groups = sum(bool(group.todo) for group in plan.groups)
+    return "Proceed?" if groups == 1 else f"Proceed with {groups} groups?"
 
 
 def undo_command(plan: NodePlan, hosts: str) -> str:
@@ -105,12 +107,11 @@ def _group(group: NodeGroup, plan: NodePlan, hosts: str) -> str:
     cluster = f" (cluster {plan.cluster})" if plan.cluster else ""
     lines = [f"Import into group {group.group} in ZooKeeper at {hosts}{cluster}", f"  to: {plan.to}"]
     lines += _table(group.items)
-    refused = f", {counted(len(group.refused), 'partition')} refused" if group.refused else ""
-    todo = len(group.items) - len(group.refused)
-    lines.append(f"  {counted(todo, 'partition')} to be set{refused}.")
     if group.refusal is not None:
-        lines.append(f"Refused: {group.refusal.why}.")
-    elif group.todo:
+        return "\n".join([*lines, f"Refused: {group.refusal.why}."])
+    refused = f", {counted(len(group.refused), 'partition')} refused" if group.refused else ""
+    lines.append(f"  {counted(len(group.todo), 'partition')} to be set{refused}.")
+    if group.todo:
         state = "no consumer of it runs" if group.exists else "does not exist"
         lines.append(f"Group state: {state}.")
     return "\n".join(lines)
@@ -123,7 +124,7 @@ def _table(items: Sequence[NodeItem]) -> list[str]:
             item.place.name,
             "-" if item.before is None else f"{item.before.offset:,}",
             "-" if item.new is None else f"{item.new:,}",
-            "-" if item.change is None else f"{item.change:+,}" if item.change else "0",
+            change_text(item.change),
             visible_line(item.note),
         ]
         for item in items
@@ -139,7 +140,7 @@ def _undo(plan: NodePlan, hosts: str, *, dry: bool) -> Iterator[str]:
     made = sum(item.before is None for item in todo)
     if made < len(todo):
         yield (
-            "The old offsets will be kept in a file that this command puts back."
+            "The old offsets will be kept in a file first, which this command puts back."
             if dry
             else f"Undo afterwards with: {undo_command(plan, hosts)}"
         )

@@ -101,7 +101,12 @@ def plan_nodes(chosen: Sequence[Aim], found: Found, *, force: bool) -> tuple[Nod
     for aim in chosen:
         items.setdefault(aim.group, []).append(_item(aim, found, force=force))
     return tuple(
-        NodeGroup(group, group in found.groups, tuple(rows), refusal(group, found.running.get(group, ())))
+        NodeGroup(
+            group,
+            group in found.groups,
+            tuple(sorted(rows, key=lambda item: item.place)),
+            refusal(group, found.running.get(group, ())),
+        )
         for group, rows in items.items()
     )
 
@@ -162,10 +167,10 @@ def _check_partition(where: Place, found: Found) -> None:
             do="--map-topic NAME-IN-THE-FILE=NAME-HERE, or leave it out with -t",
         )
     if (topic.numbers is None) != (where.broker != ANY_BROKER):
-        theirs, ours = ("0.7", "since 0.8") if topic.numbers is None else ("0.8 or later", "0.7")
+        theirs, ours = ("0.7", "0.8 or later") if topic.numbers is None else ("0.8 or later", "0.7")
         raise ImportRefusedError(
             f"{where}: the offset is of another layout",
-            why=f"the topic is of Kafka {theirs}, the file has the name that partitions have {ours}",
+            why=f"the topic's partitions are those of Kafka {theirs}, the file's of {ours}",
             do="offsets of 0.7 mean nothing to later versions, nor the other way round",
         )
     if topic.numbers is not None and where.partition not in topic.numbers:

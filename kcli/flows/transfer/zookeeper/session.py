@@ -11,6 +11,7 @@ import socket
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, TypeVar
 
 from kcli.core.clock import monotonic
@@ -145,29 +146,42 @@ class ZooKeeper:
         *,
         lost: Callable[[ConnectError, str], KcliError] | None = None,
     ) -> Iterator[tuple[str, Any]]:
-        """Each path with its answer, in order. ``lost`` makes an answer of a connection that is: else it is raised."""
-        waiting: deque[tuple[str, Any]] = deque()
-        for path in paths:
-            if len(waiting) >= WINDOW:
-                yield self._settled(*waiting.popleft(), lost)
-            waiting.append((path, start(path)))
-        while waiting:
-            yield self._settled(*waiting.popleft(), lost)
+        """Each path with its answer, in order. ``lost`` makes an answer of a connection that is: else it is raised.
 
-    def _settled(
-        self, path: str, asked: Any, lost: Callable[[ConnectError, str], KcliError] | None
-    ) -> tuple[str, Any]:
+        Behind the first one that is lost nothing more is asked, and no answer waited for: these would be as many
+        timeouts.
+        """
+        left, waiting = iter(paths), deque[tuple[str, Any]]()
+        gone: ConnectError | None = None
+        while True:
+            waiting.extend(
+                (path, start(path) if gone is None else None) for path in islice(left, WINDOW - len(waiting))
+            )
+            if not waiting:
+                return
+            path, asked = waiting.popleft()
+            try:
+                answer = self._answer(path, asked, 0 if gone else self.timeout)
+            except ConnectError as error:
+                if lost is None:
+                    raise
+                gone = gone or error
+                answer = lost(gone, path)
+            yield path, answer
+
+    def _answer(self, path: str, asked: Any, timeout: float) -> Any:
+        """What came, None where there is no such node, or why the server refuses; ConnectError where nothing came."""
+        if asked is None:
+            raise ConnectError(f"{path} was not asked for")
         try:
-            return path, asked.get(timeout=self.timeout)
+            return asked.get(timeout=timeout)
         except self._errors.NoNodeError:
-            return path, None
+            return None
         except (self._errors.KazooException, self._client.handler.timeout_exception) as error:
             told = self._explained(path, error)
-            if not isinstance(told, ConnectError):
-                return path, told
-            if lost is None:
-                raise told from None
-            return path, lost(told, path)
+        if isinstance(told, ConnectError):
+            raise told
+        return told
 
     def _explained(self, path: str, error: Exception) -> KcliError:
         errors, servers = self._errors, self.hosts.servers

@@ -59,7 +59,7 @@ BY = ("offset", "time")
 @topics_option("only this topic of the file, or some of its partitions")
 @click.option("--clamp", is_flag=True, help="offsets outside of the log go to its nearer end")
 @click.option("--force", is_flag=True, help="take offsets of another cluster or topic as they are")
-@zookeeper_option("set the offsets there, for consumers of old")
+@zookeeper_option("set them there, for consumers of old; those before are kept in a file for the way back")
 @pass_invocation
 def import_offsets(
     inv: Invocation,

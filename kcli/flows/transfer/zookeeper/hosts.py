@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from kcli.core.errors import ConfigError
+from kcli.flows.transfer.zookeeper.place import is_node_name
 
 PORT = 2181
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:/\[\],]+)(?::([0-9]{1,5}))?")
@@ -42,4 +43,10 @@ def parse_hosts(text: str) -> Hosts:
             )
         addresses.append((match[1].strip("[]"), port))
     root = chroot.strip("/")
+    if root and not all(map(is_node_name, root.split("/"))):
+        raise ConfigError(
+            f"--zookeeper {text} is not legal",
+            why=f"no node of ZooKeeper can be /{chroot}",
+            do="write it as zookeeper.connect: zk1:2181,zk2:2181/chroot",
+        )
     return Hosts(tuple(addresses), f"{slash}{root}" if root else "")

@@ -25,6 +25,7 @@ from kcli.flows.transfer.zookeeper.session import Node, ZooKeeper, good
 
 _CLUSTER = "/cluster/id"
 _TOPICS = "/brokers/topics"
+_NO_PARTITION = (ANY_BROKER, -1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +55,7 @@ def export_zookeeper(
     Errors are as in ``export_offsets``, with one for each node that is no offset. ``at_ms`` is now.
     """
     there, errors = _existing(zookeeper, names)
-    places = _places(zookeeper, there, errors)
-    stored, unread = offsets_at(
-        zookeeper, [place for place in places if wanted(TopicPartition(place.topic, place.partition))]
-    )
+    stored, unread = offsets_at(zookeeper, _places(zookeeper, there, wanted, errors))
     errors += unread.values()
     cluster = cluster_id(zookeeper) if stored else ""
     groups = {place.group for place in (*stored, *unread)}
@@ -168,8 +166,16 @@ def _existing(zookeeper: ZooKeeper, names: Sequence[str] | None) -> tuple[list[s
     return sorted(name for name in names if name in told), missing
 
 
-def _places(zookeeper: ZooKeeper, groups: Iterable[str], errors: list[KcliError]) -> list[Place]:
-    """The offsets that groups have; ``errors`` gets what may not be read, and nodes whose names are no partitions."""
+def _places(
+    zookeeper: ZooKeeper,
+    groups: Iterable[str],
+    wanted: Callable[[TopicPartition], bool],
+    errors: list[KcliError],
+) -> list[Place]:
+    """The offsets that groups have; ``errors`` gets what may not be read, and nodes whose names are no partitions.
+
+    These are told where the whole topic is wanted.
+    """
     roots = {offsets_path(group): group for group in groups}
     topics = {
         f"{path}/{topic}": (roots[path], topic)
@@ -178,12 +184,15 @@ def _places(zookeeper: ZooKeeper, groups: Iterable[str], errors: list[KcliError]
     }
     found: list[Place] = []
     for path, names in good(zookeeper.children(topics), errors).items():
+        group, topic = topics[path]
         for name in names:
-            numbers = parse_name(name)
-            if numbers is None or not is_topic_name(topics[path][1]):
+            broker, partition = parse_name(name) or _NO_PARTITION
+            if not wanted(TopicPartition(topic, partition)):
+                continue
+            if partition < 0 or not is_topic_name(topic):
                 errors.append(KcliError(f"{path}/{name} is no offset", why="its name is no partition's"))
             else:
-                found.append(Place(*topics[path], *numbers))
+                found.append(Place(group, topic, broker, partition))
     return found
 
 

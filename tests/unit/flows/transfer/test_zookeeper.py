@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from kcli.commands._params import parse_topic_partitions
 from kcli.core.errors import (
     AuthError,
     ConfigError,
@@ -81,6 +82,12 @@ def test_what_names_no_host_is_an_error_of_usage(text: str) -> None:
         parse_hosts(text)
 
 
+@pytest.mark.parametrize("text", ["zk1/..", "zk1/a//b", "zk1/a\x01", "zk1/a/./b"])
+def test_a_chroot_that_no_node_can_be_is_an_error_of_usage(text: str) -> None:
+    with pytest.raises(ConfigError, match="no node of ZooKeeper can be"):
+        parse_hosts(text)
+
+
 def test_names_of_both_layouts() -> None:
     assert parse_name("3") == (-1, 3)
     assert parse_name("1-3") == (1, 3)
@@ -117,6 +124,16 @@ def test_an_export_leaves_nothing_out_silently(nodes: Nodes) -> None:
         "9223372036854775807",
         "shut",
     ]
+
+
+def test_names_that_are_no_partitions_are_told_where_the_topic_is_wanted(nodes: Nodes) -> None:
+    nodes.put(f"{ORDERS}/x", 1)
+
+    def errors(scope: str) -> int:
+        chosen = parse_topic_partitions(scope)
+        return len(export_zookeeper(as_session(nodes), None, lambda where: where in chosen, at_ms=5).errors)
+
+    assert [errors(scope) for scope in ("orders", "orders:0", "refunds")] == [1, 0, 0]
 
 
 def test_groups_that_do_not_exist_get_the_nearest_names(nodes: Nodes) -> None:

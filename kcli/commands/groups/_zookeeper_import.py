@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kcli.commands._context import Invocation
-    from kcli.core.errors import KcliError
     from kcli.flows.transfer.importing import Aim
     from kcli.flows.transfer.zookeeper.importing import NodeReport
     from kcli.flows.transfer.zookeeper.planning import NodePlan
@@ -24,6 +23,7 @@ def import_into_zookeeper(
 ) -> int:
     """The exit status. ``words`` say what is imported."""
     from kcli.commands.groups import _zookeeper_rows as rows
+    from kcli.commands.groups._verdicts import refusal_codes, tell_refused
     from kcli.core.clock import wall_ms
     from kcli.flows.transfer.zookeeper.importing import survey_nodes
 
@@ -35,23 +35,25 @@ def import_into_zookeeper(
         for group in plan.groups:
             if group.refusal is not None:
                 inv.failed(group.refusal)
-        _tell_refused(inv, plan)
+        tell_refused(inv, plan.refused, possible=plan.possible)
         if looks:
-            return inv.finish(done=plan.possible, also=_refusals(plan))
+            return inv.finish(done=plan.possible, also=refusal_codes(plan.refused, possible=plan.possible))
         inv.confirm(rows.plan_text(plan, hosts), rows.question(plan))
         return _carry_out(inv, zookeeper, plan, hosts)
 
 
 def _carry_out(inv: Invocation, zookeeper: ZooKeeper, plan: NodePlan, hosts: str) -> int:
     from kcli.commands.groups import _zookeeper_rows as rows
+    from kcli.commands.groups._verdicts import refusal_codes
     from kcli.flows.transfer.zookeeper.importing import execute_nodes
 
     begun: list[bool] = []
     try:
-        reports, kept = execute_nodes(zookeeper, plan, begun=lambda: begun.append(True))
+        reports, kept = execute_nodes(zookeeper, plan, begun=begun.append)
     except BaseException:  # Ctrl-C, too: nobody knows then what was set
-        if begun:
-            inv.talk.warn(f"offsets may have been set; undo with: {rows.undo_command(plan, hosts)}")
+        for kept in begun:
+            undo = f"; undo with: {rows.undo_command(plan, hosts)}" if kept else ", where there were none"
+            inv.talk.warn(f"offsets may have been set{undo}")
         raise
     with inv.out.rows(
         "OffsetImportReport",
@@ -67,7 +69,10 @@ def _carry_out(inv: Invocation, zookeeper: ZooKeeper, plan: NodePlan, hosts: str
         _tell(inv, report)
     if kept:
         inv.talk.note(f"undo with: {rows.undo_command(plan, hosts)}")
-    return inv.finish(done=any(report.count("verified") for report in reports), also=_refusals(plan))
+    return inv.finish(
+        done=any(report.count("verified") for report in reports),
+        also=refusal_codes(plan.refused, possible=plan.possible),
+    )
 
 
 def _show(inv: Invocation, plan: NodePlan, hosts: str) -> None:
@@ -87,47 +92,17 @@ def _show(inv: Invocation, plan: NodePlan, hosts: str) -> None:
         inv.out.flush()
 
 
-def _refusals(plan: NodePlan) -> tuple[int, ...]:
-    """7 where nothing can be done, 6 where some partitions are left out."""
-    if not plan.refused:
-        return ()
-    return (6,) if plan.possible else (7,)
-
-
-def _tell_refused(inv: Invocation, plan: NodePlan) -> None:
-    """Once for each remedy; the reason of each partition stands in the plan."""
-    from kcli.flows.rewind.plan import NotPossibleError
-
-    by_remedy: dict[str, list[tuple[str, KcliError]]] = {}
-    for item in plan.refused:
-        if item.refusal is not None:
-            by_remedy.setdefault(item.refusal.do, []).append((str(item.place), item.refusal))
-    for do, refused in by_remedy.items():
-        (where, error), *others = refused
-        more = f" and {len(others)} more" if others else ""
-        if not plan.possible:
-            what = f"{where}{more} cannot be set" if more else error.what
-            inv.failed(NotPossibleError(what, why=error.why or error.what, do=do))
-        else:
-            inv.talk.warn(f"{where}{more} refused: {do or error.why or error.what}")
-
-
 def _tell(inv: Invocation, report: NodeReport) -> None:
     """One error for each reason, however many partitions it is about; then what was done."""
     from kcli.commands.groups import _zookeeper_rows as rows
-    from kcli.core.errors import PartlyFailedError
+    from kcli.commands.groups._verdicts import tell_failed
     from kcli.flows.rewind.plan import NotPossibleError
 
     group = report.plan.group
     if report.error is not None and report.plan.refusal is None:  # what forbade the plan was told with it
         inv.failed(report.error)
-    by_reason: dict[str, list[KcliError]] = {}
-    for outcome in report.outcomes:
-        if outcome.status in ("failed", "unknown") and outcome.error is not None:
-            by_reason.setdefault(outcome.error.why or outcome.error.what, []).append(outcome.error)
-    for errors in by_reason.values():
-        what = f"{len(errors)} partitions of group {group} failed"
-        inv.failed(errors[0] if len(errors) == 1 else PartlyFailedError(what, errors[0]))
+    failed = [o.error for o in report.outcomes if o.status in ("failed", "unknown") and o.error is not None]
+    tell_failed(inv, group, failed)
     lost = [outcome for outcome in report.outcomes if outcome.status == "overwritten"]
     if lost:
         found = "deleted it" if lost[0].found is None else f"set it to {lost[0].found}"

@@ -80,18 +80,18 @@ def survey_nodes(
 
 
 def execute_nodes(
-    zookeeper: ZooKeeper, plan: NodePlan, *, begun: Callable[[], object]
+    zookeeper: ZooKeeper, plan: NodePlan, *, begun: Callable[[bool], object]
 ) -> tuple[list[NodeReport], bool]:
     """Sets what can be set; the reports, and whether the old offsets are kept in ``plan.kept``.
 
-    ``begun`` is told when these are on the disk, before the first node is set.
+    ``begun`` is told before the first node is set, when these are on the disk; False where there are none.
     """
     todo = [group for group in plan.groups if group.todo]
     changed = _changed(zookeeper, todo)
     going = [group for group in todo if group.group not in changed]
     items = [item for group in going for item in group.todo]
     kept = _keep(plan.kept, items)
-    begun()
+    begun(kept)
     errors = zookeeper.write([_write(item) for item in items])
     outcomes = _outcomes(zookeeper, items, errors)
     late = _late(zookeeper, going)

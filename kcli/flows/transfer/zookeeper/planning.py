@@ -85,9 +85,10 @@ class NodePlan:
         return any(group.todo for group in self.groups)
 
     @property
-    def refused(self) -> list[NodeItem]:
-        """The items that cannot be done, of groups that can."""
-        return [item for group in self.groups if group.refusal is None for item in group.refused]
+    def refused(self) -> list[tuple[Place, KcliError]]:
+        """What cannot be done and why, of groups that can."""
+        items = (item for group in self.groups if group.refusal is None for item in group.items)
+        return [(item.place, item.refusal) for item in items if item.refusal is not None]
 
 
 def place(aim: Aim) -> Place:

@@ -47,7 +47,7 @@ def plan_of(nodes: Nodes, text: str, *, force: bool = False, group: str | None =
 
 
 def carried_out(nodes: Nodes, plan: NodePlan) -> tuple[NodeReport, bool]:
-    (report,), kept = execute_nodes(as_session(nodes), plan, begun=lambda: None)
+    (report,), kept = execute_nodes(as_session(nodes), plan, begun=lambda _kept: None)
     return report, kept
 
 
@@ -218,6 +218,8 @@ def test_a_group_with_consumers_is_refused(nodes: Nodes) -> None:
 def test_offsets_are_set_by_version_and_the_old_ones_kept(nodes: Nodes) -> None:
     nodes.put(f"{ORDERS}/1", 100)
     plan = plan_of(nodes, lines(p0=1, p1=2, p2=3))
+    there_before: list[bool] = []
+    nodes.before_write = lambda: there_before.append(Path(plan.kept).exists())
     report, kept = carried_out(nodes, plan)
     assert [(one.status, one.found) for one in report.outcomes] == [
         ("verified", 1),
@@ -230,6 +232,7 @@ def test_offsets_are_set_by_version_and_the_old_ones_kept(nodes: Nodes) -> None:
         Write(f"{ORDERS}/2", b"3", None),
     ]
     assert kept
+    assert there_before == [True]
     assert Path(plan.kept).read_text() == lines(p0=12, p1=100)
     report, _kept = carried_out(nodes, plan_of(nodes, Path(plan.kept).read_text()))
     assert report.count("verified") == 2

@@ -59,12 +59,12 @@ _kcli_command() {
             valued="--to --to-group --from-file --topic --exclude-topic --to-offset --to-datetime --by-duration --shift-by -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
             children="" ;;
         "kcli groups export")
-            names="--all --format --file --with-time -t --topic -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--format --file -t --topic -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            names="--all --format --file --with-time -t --topic --zookeeper -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--format --file -t --topic --zookeeper -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
             children="" ;;
         "kcli groups import")
-            names="--group --map-topic --by -t --topic --clamp --force -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="--group --map-topic --by -t --topic -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            names="--group --map-topic --by -t --topic --clamp --force --zookeeper -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="--group --map-topic --by -t --topic --zookeeper -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
             children="" ;;
         "kcli groups copy")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -196,7 +196,7 @@ _kcli_value() {
         "kcli groups rewind -o" | "kcli groups rewind --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli groups rewind --color") reply="auto always never" ;;
         "kcli groups rewind --progress") reply="auto none bar json" ;;
-        "kcli groups export --format") reply="csv ndjson" ;;
+        "kcli groups export --format") reply="csv ndjson zookeeper" ;;
         "kcli groups export --file") files=1 ;;
         "kcli groups export -F" | "kcli groups export --command-config") files=1 ;;
         "kcli groups export -o" | "kcli groups export --output") reply="csv ndjson" ;;

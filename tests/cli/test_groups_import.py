@@ -75,7 +75,7 @@ def member(cluster: FakeCluster, group: str) -> Consumer:
 # --- import ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("form", ["csv", "ndjson"])
+@pytest.mark.parametrize("form", ["csv", "ndjson", "zookeeper"])
 def test_what_was_exported_is_imported_as_it_was(
     form: str, cluster: FakeCluster, kcli: Kcli, file: Path
 ) -> None:
@@ -91,7 +91,7 @@ def test_what_was_exported_is_imported_as_it_was(
     assert (offsets(cluster), offsets(cluster, "h")) == ([20, 15, 2], [7])
     again = file.with_suffix(".again")
     kcli("export", "g", "h", "--format", form, "--file", str(again))
-    if form == "csv":
+    if form != "ndjson":
         assert again.read_text() == file.read_text()
     kcli("rewind", "g", "--undo", "--yes")
     assert offsets(cluster) == []

@@ -151,7 +151,7 @@ def _table(items: Sequence[RewindItem]) -> list[str]:
             str(item.where.partition),
             _offset(None if item.committed is None else item.committed.offset),
             _new(item),
-            _change(item.change),
+            change_text(item.change),
             _records(item, mixed=mixed),
             visible_line(item.note),
         )
@@ -195,7 +195,8 @@ def _new(item: RewindItem) -> str:
     return "-" if item.new is None else f"{item.new.offset:,}"
 
 
-def _change(change: int | None) -> str:
+def change_text(change: int | None) -> str:
+    """``+20``, ``−1,204``, ``0``, ``-`` where it is not known."""
     if change is None:
         return "-"
     return f"{MINUS}{-change:,}" if change < 0 else f"+{change:,}" if change else "0"

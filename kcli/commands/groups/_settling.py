@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from kcli.commands._context import Invocation
     from kcli.commands.groups._live import Guards
     from kcli.core.admin.admin import Admin
     from kcli.core.errors import KcliError
     from kcli.flows.rewind.execute import GroupReport
-    from kcli.flows.rewind.plan import GroupPlan, RewindItem, RewindPlan
+    from kcli.flows.rewind.plan import GroupPlan, RewindPlan
 
 STRUCTURED = ("json", "ndjson", "yaml", "csv", "tsv")
 
@@ -123,59 +123,35 @@ def _where(inv: Invocation) -> str:
 # --- what is told of failures ----------------------------------------------------------------------------
 
 
-def _refused(plan: RewindPlan) -> Iterator[tuple[GroupPlan, RewindItem, KcliError]]:
-    for group in plan.groups:
-        for item in group.items:
-            if item.refusal is not None:
-                yield group, item, item.refusal
+def _refused(plan: RewindPlan) -> list[tuple[object, KcliError]]:
+    """The partitions that are refused, of groups that are not."""
+    items = (item for group in plan.groups if group.refusal is None for item in group.items)
+    return [(item.where, item.refusal) for item in items if item.refusal is not None]
 
 
 def _refusals(plan: RewindPlan) -> tuple[int, ...]:
-    """7 where nothing can be done, 6 where some partitions are left out."""
-    if not any(_refused(plan)):
-        return ()
-    return (6,) if plan.possible else (7,)
+    from kcli.commands.groups._verdicts import refusal_codes
+
+    return refusal_codes(_refused(plan), possible=plan.possible)
 
 
 def _tell_refused(inv: Invocation, plan: RewindPlan) -> None:
-    """Once for each remedy; the reason of each partition stands in the plan."""
-    from kcli.flows.rewind.plan import NotPossibleError
+    from kcli.commands.groups._verdicts import tell_refused
 
-    by_remedy: dict[str, list[tuple[RewindItem, KcliError]]] = {}
-    for group, item, error in _refused(plan):
-        if group.refusal is None:
-            by_remedy.setdefault(error.do, []).append((item, error))
-    for do, refused in by_remedy.items():
-        item, error = refused[0]
-        more = f" and {len(refused) - 1} more" if len(refused) > 1 else ""
-        if not plan.possible:
-            what = f"{item.where}{more} cannot be set" if more else error.what
-            inv.failed(NotPossibleError(what, why=error.why or error.what, do=do))
-        elif do:
-            inv.talk.warn(f"{item.where}{more} refused: {do}")
+    tell_refused(inv, _refused(plan), possible=plan.possible)
 
 
 def _tell_errors(inv: Invocation, report: GroupReport) -> None:
     """One error for each reason, however many partitions it is about."""
-    from kcli.core.errors import PartlyFailedError
+    from kcli.commands.groups._verdicts import tell_failed
     from kcli.flows.rewind.plan import NotPossibleError
 
     if report.error is not None:
         if report.plan.refusal is None:  # what forbade the plan was told with it
             inv.failed(report.error)
         return
-    by_reason: dict[str, list[KcliError]] = {}
-    for outcome in report.outcomes:
-        if outcome.status in ("failed", "unknown") and outcome.error is not None:
-            by_reason.setdefault(outcome.error.why or outcome.error.what, []).append(outcome.error)
-    for errors in by_reason.values():
-        first = errors[0]
-        if len(errors) == 1:
-            inv.failed(first)
-        else:
-            inv.failed(
-                PartlyFailedError(f"{len(errors)} partitions of group {report.plan.group} failed", first)
-            )
+    failed = [o.error for o in report.outcomes if o.status in ("failed", "unknown") and o.error is not None]
+    tell_failed(inv, report.plan.group, failed)
     lost = [outcome for outcome in report.outcomes if outcome.status == "overwritten"]
     if lost:
         found, member = lost[0].found, lost[0].member

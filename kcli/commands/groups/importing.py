@@ -12,6 +12,7 @@ from kcli.commands._context import Invocation, pass_invocation, stdin_is_termina
 from kcli.commands._exit import usage
 from kcli.commands._params import TOPIC_MAP
 from kcli.commands.groups._topics_option import topics_option, within
+from kcli.commands.groups._zookeeper_option import zookeeper_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,6 +37,10 @@ BY = ("offset", "time")
             "kcli groups import b.ndjson --group copy --map-topic orders=orders.v2 --by time",
             "for another topic",
         ),
+        (
+            "kcli groups import --zookeeper zk1:2181/kafka old.txt",
+            "for consumers that keep offsets in ZooKeeper",
+        ),
     ),
 )
 @click.argument("path", metavar="FILE")
@@ -54,6 +59,7 @@ BY = ("offset", "time")
 @topics_option("only this topic of the file, or some of its partitions")
 @click.option("--clamp", is_flag=True, help="offsets outside of the log go to its nearer end")
 @click.option("--force", is_flag=True, help="take offsets of another cluster or topic as they are")
+@zookeeper_option("set them there, for consumers of old; those before are kept in a file for the way back")
 @pass_invocation
 def import_offsets(
     inv: Invocation,
@@ -64,6 +70,7 @@ def import_offsets(
     scopes: tuple[TopicPartitions, ...],
     clamp: bool,
     force: bool,
+    zookeeper: str | None,
 ) -> int:
     """Commit the offsets of a file: those of export, Kafka's csv, or the files of kcl, rpk and kafka-utils.
 
@@ -81,12 +88,18 @@ def import_offsets(
     from kcli.flows.transfer.survey import survey_import
 
     wish = _wish(group, mapped, by, scopes, clamp=clamp, force=force)
+    if zookeeper is not None:
+        _check_zookeeper(wish)
     if path == STDIN and stdin_is_terminal():
         inv.talk.note("reading offsets from the terminal; end with Ctrl-D …")
-    file = read_file(path)
+    file = read_file(path, of_brokers=zookeeper is not None)
     _check_scopes(file, scopes, file_name(path))
     chosen = aims(file, wish)
     words = f"the {'times' if wish.by_time else 'offsets'} in {file_name(path)}"
+    if zookeeper is not None:
+        from kcli.commands.groups._zookeeper_import import import_into_zookeeper
+
+        return import_into_zookeeper(inv, zookeeper, chosen, words, force=force)
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
         plan, failures = survey_import(admin, cluster, chosen, wish, words, wall_ms(), spans(inv))
@@ -122,6 +135,16 @@ def _wish(
             )
 
     return Wish(group, topics, within(scopes), by == "time", clamp, force)
+
+
+def _check_zookeeper(wish: Wish) -> None:
+    """Only brokers know records by their time, and where logs begin and end."""
+    if wish.by_time or wish.clamp:
+        raise usage(
+            f"groups import: {'--by time' if wish.by_time else '--clamp'} and --zookeeper exclude one another",
+            why="ZooKeeper has no logs to look at",
+            do="give one of them",
+        )
 
 
 def _check_scopes(file: OffsetFile, scopes: Sequence[TopicPartitions], name: str) -> None:

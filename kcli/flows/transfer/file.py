@@ -38,8 +38,11 @@ def write_file(path: str, text: str) -> None:
         ) from None
 
 
-def read_file(path: str) -> OffsetFile:
-    """What a file of any form holds; ``-`` is stdin. ConfigError says what is wrong and where."""
+def read_file(path: str, *, of_brokers: bool = False) -> OffsetFile:
+    """What a file of any form holds; ``-`` is stdin. ConfigError says what is wrong and where.
+
+    ``of_brokers``: offsets of Kafka 0.7 are taken, which number the partitions of a single broker.
+    """
     if path == STDIN and sys.stdin is None:
         raise ConfigError("cannot read stdin", why="it is closed", do="name a file")
     try:
@@ -48,7 +51,22 @@ def read_file(path: str) -> OffsetFile:
         raise ConfigError(
             f"cannot read {file_name(path)}", why=(error.strerror or str(error)).lower()
         ) from None
-    return parse_offsets(data, file_name(path))
+    file = parse_offsets(data, file_name(path))
+    if not of_brokers:
+        _check_numbered(file, file_name(path))
+    return file
+
+
+def _check_numbered(file: OffsetFile, name: str) -> None:
+    """No partition and no offset of today is meant by those of 0.7: these were places in one broker's files."""
+    for saved in file.offsets:
+        if saved.broker is not None:
+            raise ConfigError(
+                f"{name}: {saved.place} is an offset of Kafka 0.7",
+                why=f"partition {saved.partition} of broker {saved.broker} is none of the cluster's, and its offset "
+                "is a place in a file",
+                do="import it with --zookeeper, or leave such lines out",
+            )
 
 
 def file_name(path: str) -> str:

@@ -94,11 +94,12 @@ def aims(file: OffsetFile, wish: Wish) -> list[Aim]:
     chosen = [saved for saved in file.offsets if wish.wanted(saved.where)]
     _check_topics(chosen, wish.topics)
     group_of = _groups(chosen, wish.group)
-    found: dict[tuple[str, TopicPartition], Aim] = {}
+    found: dict[tuple[str, TopicPartition, int], Aim] = {}
     for saved in chosen:
         where = TopicPartition(wish.topics.get(saved.topic, saved.topic), saved.partition)
         aim = Aim(group_of(saved), where, saved)
-        other = found.setdefault((aim.group, where), aim)
+        broker = -1 if saved.broker is None else saved.broker
+        other = found.setdefault((aim.group, where, broker), aim)
         if other is not aim:
             raise ConfigError(
                 f"{where} of group {aim.group} would get two offsets",
@@ -181,15 +182,15 @@ def _place(aim: Aim, here: Here, wish: Wish) -> tuple[int, int, str]:
 
 def _by_offset(aim: Aim, here: Here, log: Log, wish: Wish) -> tuple[int, int, str]:
     saved, notes = aim.saved, []
-    stranger = _stranger(aim, here)
-    if stranger:
+    reason = stranger(aim, here)
+    if reason:
         if not wish.force:
             raise ImportRefusedError(
                 f"{aim.where}: the offset of the file is not one of this topic",
-                why=stranger,
+                why=reason,
                 do="--by time finds the place by its time (of an export --with-time); --force takes the offset as it is",
             )
-        notes.append(f"forced: {stranger}")
+        notes.append(f"forced: {reason}")
     start, end = log.start, log.end
     if start.offset <= saved.offset <= end.offset:
         known = here.topic_ids.get(aim.where.topic) or None
@@ -206,7 +207,7 @@ def _by_offset(aim: Aim, here: Here, log: Log, wish: Wish) -> tuple[int, int, st
     return edge.offset, edge.leader_epoch, "; ".join([*notes, f"clamped to {name}"])
 
 
-def _stranger(aim: Aim, here: Here) -> str:
+def stranger(aim: Aim, here: Here) -> str:
     """Why an offset of the file does not name the same record here; empty where it does, or nothing tells.
 
     The topic's id decides where both are known: it goes with the topic, also into a restored cluster with a new id.

@@ -11,7 +11,7 @@ class SavedOffset:
 
     ``timestamp`` is that of the first record that the group had not read, in ms since the epoch, None also where there
     was none: then ``drained`` is true. ``at_ms`` is when the commit was read, in ms since the epoch too. ``place`` says
-    where in the file it stands, for messages.
+    where in the file it stands, for messages. ``broker``: a partition of Kafka 0.7, where each broker counted its own.
     """
 
     topic: str
@@ -25,6 +25,7 @@ class SavedOffset:
     timestamp: int | None = None
     drained: bool | None = None
     at_ms: int | None = None
+    broker: int | None = None
     place: str = field(default="", compare=False)
 
     @property
@@ -35,7 +36,7 @@ class SavedOffset:
 
 @dataclass(frozen=True, slots=True)
 class OffsetFile:
-    """What a file holds. ``form`` is one of ``kafka``, ``ndjson``, ``kcl``, ``kafka-utils``, ``rpk``."""
+    """What a file holds. ``form`` is one of ``kafka``, ``ndjson``, ``kcl``, ``kafka-utils``, ``rpk``, ``zookeeper``."""
 
     form: str
     offsets: tuple[SavedOffset, ...]

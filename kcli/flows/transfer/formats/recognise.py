@@ -1,7 +1,7 @@
 """From the bytes of a file to the offsets in it, whichever tool wrote it: the content tells the form. Pure.
 
-A list is kcl's, an object with ``groupid`` kafka-utils', objects with a kind are kcli's own; of lines those with a comma
-are Kafka's csv, the others rpk's.
+A list is kcl's, an object with ``groupid`` kafka-utils', objects with a kind are kcli's own; of lines those with a path
+in ZooKeeper are of Kafka's old tools, those with a comma Kafka's csv, the others rpk's.
 """
 
 import json
@@ -14,9 +14,12 @@ from kcli.flows.transfer.formats.kafka_utils_json import read_kafka_utils
 from kcli.flows.transfer.formats.kcl_json import read_kcl
 from kcli.flows.transfer.formats.ndjson import KIND, read_ndjson
 from kcli.flows.transfer.formats.rpk_text import read_rpk
+from kcli.flows.transfer.formats.zookeeper_text import is_zookeeper_line, read_zookeeper
 from kcli.flows.transfer.saved_offset import OffsetFile, SavedOffset
 
-_FORMS = "kcli's ndjson, Kafka's csv, and the files of kcl, rpk and kafka-utils can be read"
+_FORMS = (
+    "kcli's ndjson, Kafka's csv and ZooKeeper lines, and the files of kcl, rpk and kafka-utils can be read"
+)
 
 
 class NotJsonError(BrokenFileError):
@@ -64,6 +67,8 @@ def _read_as_it_begins(text: str) -> tuple[str, list[SavedOffset]]:
             raise BrokenFileError("line 1", f"it is no object of the kind {KIND}, and has no groupid")
         return "kafka-utils", read_kafka_utils(document)
     first = next((line for line in text.split("\n") if line.strip()), "")
+    if is_zookeeper_line(first.strip()):
+        return "zookeeper", read_zookeeper(text)
     return ("kafka", read_csv(text)) if "," in first else ("rpk", read_rpk(text))
 
 
@@ -94,9 +99,9 @@ def _document(text: str) -> Any:
 
 
 def _check_twice(offsets: list[SavedOffset]) -> None:
-    seen: dict[tuple[str | None, str, int], str] = {}
+    seen: dict[tuple[str | None, str, int | None, int], str] = {}
     for saved in offsets:
-        key = (saved.group, saved.topic, saved.partition)
+        key = (saved.group, saved.topic, saved.broker, saved.partition)
         if key in seen:
             whose = f" of group {saved.group}" if saved.group is not None else ""
             raise BrokenFileError(saved.place, f"{saved.where}{whose} stands there twice: see {seen[key]}")

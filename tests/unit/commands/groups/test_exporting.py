@@ -87,6 +87,14 @@ def test_csv_of_several_groups_has_the_group_in_front(admin: StandIn) -> None:
     assert kcli("--all", "-t", "orders:0,10").stdout == "a,orders,0,7\nb,orders,10,12\n"
 
 
+def test_lines_of_the_old_tools_leave_out_groups_that_no_node_can_be(admin: StandIn) -> None:
+    assert kcli("a", "--format", "zookeeper").stdout == "/consumers/a/offsets/orders/0:7\n"
+    admin.committed["a/b"] = {TopicPartition("orders", 0): OffsetAndMetadata(9)}
+    done = kcli("a", "a/b", "--format", "zookeeper")
+    assert (done.return_value, done.stdout) == (6, "/consumers/a/offsets/orders/0:7\n")
+    assert "1 offset of group a/b left out" in done.stderr
+
+
 def test_ndjson_has_all_that_is_known(admin: StandIn) -> None:
     (item,) = items("b", "-t", "orders:10")
     assert item.pop("at")

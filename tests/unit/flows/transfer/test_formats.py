@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import example, given
@@ -11,6 +12,7 @@ from kcli.core.errors import ConfigError
 from kcli.flows.transfer.formats.kafka_csv import csv_lines
 from kcli.flows.transfer.formats.ndjson import ndjson_lines
 from kcli.flows.transfer.formats.recognise import parse_offsets
+from kcli.flows.transfer.formats.zookeeper_text import can_be_written, zookeeper_lines
 from kcli.flows.transfer.saved_offset import SavedOffset
 
 NAMES = st.from_regex(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,40}", fullmatch=True)
@@ -58,6 +60,26 @@ def test_csv_of_several_groups_is_read_as_it_was_written(rows: list[SavedOffset]
 @given(several(offsets(GROUPS | st.none(), all_fields=True)))
 def test_ndjson_is_read_as_it_was_written(rows: list[SavedOffset]) -> None:
     assert read(ndjson_lines(rows)) == ("ndjson", rows)
+
+
+@given(several(offsets(GROUPS.filter(can_be_written), all_fields=False)), st.none() | st.integers(0, 99))
+@example([SavedOffset("t", 0, 5, group="a,b:c")], None)
+@example([SavedOffset("t", 0, 5, group="{")], 1)
+def test_lines_of_zookeeper_are_read_as_they_were_written(
+    rows: list[SavedOffset], broker: int | None
+) -> None:
+    rows = [replace(row, partition=row.partition % 1000, broker=broker) for row in rows]
+    rows = list({(row.group, row.where): row for row in rows}.values())
+    assert read(zookeeper_lines(rows)) == ("zookeeper", rows)
+
+
+def test_csv_of_a_group_with_the_name_of_a_path_is_csv() -> None:
+    rows = [
+        SavedOffset("t", 0, 5, group="/consumers/g:1"),
+        SavedOffset("t", 0, 5, group="/consumers/g/offsets/t/0"),
+    ]
+    for row in rows:
+        assert read(csv_lines([row], with_group=True)) == ("kafka", [row])
 
 
 def test_csv_is_quoted_as_kafkas_script_quotes() -> None:
@@ -139,6 +161,11 @@ KCLI = '{"kind":"OffsetExport","topic":"t","partition":0,"offset":1}\n'
         (",t,0,1\n", "line 1", "'' is not the name of a group"),
         ('t,0,1\n"t,0,2\n', "line 2", "unexpected end"),
         ("t,0,1\nu,0,1\nt,0,2\n", "line 3", "t-0 stands there twice: see line 1"),
+        ("/consumers/g/offsets/t/0:1\n/consumers/g/offsets/t/0:2\n", "line 2", "t-0 of group g stands there twice"),
+        ("/consumers/g/offsets/t/0:1\n/consumers/g/owners/t/0:2\n", "line 2", "is not /consumers/GROUP/offsets/TOPIC/"),
+        ("/consumers/g/offsets/t/0:-1\n", "line 1", "the offset '-1'"),
+        ("/consumers/g/offsets/t t/0:1\n", "line 1", "'t t' is not the name of a topic"),
+        ("/consumers/g/offsets/t/a-0:1\n", "line 1", "is not /consumers/GROUP/offsets/TOPIC/"),
         ("t 0\n", "line 1", "2 words"),
         ("t 0 1\nt 1 1 1\n", "line 2", "4 words"),
         ("hello\n", "line 1", "1 words"),

@@ -1,0 +1,50 @@
+"""What is told of partitions that were refused or failed, once for each cause: whatever sets offsets tells it alike."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from kcli.commands._context import Invocation
+    from kcli.core.errors import KcliError
+
+Refused = tuple[object, "KcliError"]
+"""A partition, which prints as its name, and why it is left as it is."""
+
+
+def refusal_codes(refused: Sequence[Refused], *, possible: bool) -> tuple[int, ...]:
+    """7 where nothing can be done, 6 where some partitions are left out."""
+    if not refused:
+        return ()
+    return (6,) if possible else (7,)
+
+
+def tell_refused(inv: Invocation, refused: Sequence[Refused], *, possible: bool) -> None:
+    """Once for each remedy; the reason of each partition stands in the plan."""
+    from kcli.flows.rewind.plan import NotPossibleError
+
+    by_remedy: dict[str, list[Refused]] = {}
+    for where, error in refused:
+        by_remedy.setdefault(error.do, []).append((where, error))
+    for do, alike in by_remedy.items():
+        where, error = alike[0]
+        more = f" and {len(alike) - 1} more" if len(alike) > 1 else ""
+        if not possible:
+            what = f"{where}{more} cannot be set" if more else error.what
+            inv.failed(NotPossibleError(what, why=error.why or error.what, do=do))
+        elif do:
+            inv.talk.warn(f"{where}{more} refused: {do}")
+
+
+def tell_failed(inv: Invocation, group: str, errors: Iterable[KcliError]) -> None:
+    """One error for each reason, however many partitions of the group it is about."""
+    from kcli.core.errors import PartlyFailedError
+
+    by_reason: dict[str, list[KcliError]] = {}
+    for error in errors:
+        by_reason.setdefault(error.why or error.what, []).append(error)
+    for alike in by_reason.values():
+        what = f"{len(alike)} partitions of group {group} failed"
+        inv.failed(alike[0] if len(alike) == 1 else PartlyFailedError(what, alike[0]))

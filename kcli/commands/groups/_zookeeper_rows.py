@@ -1,0 +1,148 @@
+"""An import into ZooKeeper as people read it, and its rows: those of a rewind, and the broker of Kafka 0.7. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from shlex import quote
+from typing import TYPE_CHECKING, Any
+
+from kcli.commands.groups._rewind_text import change_text
+from kcli.output.progress import counted
+from kcli.output.sanitise import visible_line
+from kcli.output.tables import Column, aligned
+
+if TYPE_CHECKING:
+    from kcli.flows.transfer.zookeeper.importing import NodeReport
+    from kcli.flows.transfer.zookeeper.planning import NodeGroup, NodeItem, NodePlan
+
+Row = dict[str, Any]
+
+_PLACE = (
+    Column("group"),
+    Column("topic"),
+    Column("broker", "id"),
+    Column("partition", "id"),
+    Column("committed", "number"),
+    Column("new", "number"),
+)
+PLAN = (*_PLACE, Column("change", "number"), Column("note", "prose"))
+REPORT = (*_PLACE, Column("found", "number"), Column("status"), Column("note", "prose"))
+"""``broker`` is null where the cluster numbers partitions."""
+
+_SHOWN = (
+    Column("topic"),
+    Column("part", "id"),
+    Column("old", "number"),
+    Column("new", "number"),
+    Column("change", "number"),
+    Column("note"),
+)
+
+
+def plan_text(plan: NodePlan, hosts: str, *, dry: bool = False) -> str:
+    """All groups, one below the other. ``dry``: it is only shown, and nothing will be kept."""
+    text = "\n\n".join(_group(group, plan, hosts) for group in plan.groups)
+    return text + "".join(f"\n{line}" for line in _undo(plan, hosts, dry=dry))
+
+
+def question(plan: NodePlan) -> str:
+    """What is asked below the plan."""
+    groups = sum(bool(group.todo) for group in plan.groups)
+    return "Proceed?" if groups == 1 else f"Proceed with {groups} groups?"
+
+
+def undo_command(plan: NodePlan, hosts: str) -> str:
+    """What puts the old offsets back."""
+    return f"kcli groups import --zookeeper {quote(hosts)} {quote(plan.kept)}"
+
+
+def done_text(report: NodeReport) -> str:
+    """One sentence on what was done to a group."""
+    counts = [
+        f"{report.count(status)} {status}" for status in ("overwritten", "failed", "unknown", "refused")
+    ]
+    rest = ", ".join(text for text in counts if not text.startswith("0 "))
+    partitions = counted(report.count("verified"), "partition")
+    return f"group {report.plan.group}: {partitions} set and read back{', ' + rest if rest else ''}"
+
+
+def plan_rows(plan: NodePlan) -> Iterator[Row]:
+    """A row for each partition."""
+    for group in plan.groups:
+        for item in group.items:
+            yield {
+                **_place(item),
+                "change": item.change,
+                "note": item.note or None,
+                "action": "refused" if group.refusal is not None else item.action,
+            }
+
+
+def report_rows(report: NodeReport, kept: str | None) -> Iterator[Row]:
+    """A row for each partition of one group; JSON also names the file with the old offsets."""
+    for outcome in report.outcomes:
+        error = outcome.error or (report.error if outcome.status == "refused" else None)
+        yield {
+            **_place(outcome.item),
+            "found": outcome.found,
+            "status": outcome.status,
+            "note": str(error) if error is not None else outcome.item.note or None,
+            "action": outcome.item.action,
+            "undo": kept,
+        }
+
+
+def _place(item: NodeItem) -> Row:
+    return {
+        "group": item.place.group,
+        "topic": item.place.topic,
+        "broker": item.place.broker if item.place.broker >= 0 else None,
+        "partition": item.place.partition,
+        "committed": None if item.before is None else item.before.offset,
+        "new": item.new,
+    }
+
+
+def _group(group: NodeGroup, plan: NodePlan, hosts: str) -> str:
+    cluster = f" (cluster {plan.cluster})" if plan.cluster else ""
+    lines = [f"Import into group {group.group} in ZooKeeper at {hosts}{cluster}", f"  to: {plan.to}"]
+    lines += _table(group.items)
+    if group.refusal is not None:
+        return "\n".join([*lines, f"Refused: {group.refusal.why}."])
+    refused = f", {counted(len(group.refused), 'partition')} refused" if group.refused else ""
+    lines.append(f"  {counted(len(group.todo), 'partition')} to be set{refused}.")
+    if group.todo:
+        state = "no consumer of it runs" if group.exists else "does not exist"
+        lines.append(f"Group state: {state}.")
+    return "\n".join(lines)
+
+
+def _table(items: Sequence[NodeItem]) -> list[str]:
+    rows = [
+        [
+            visible_line(item.place.topic),
+            item.place.name,
+            "-" if item.before is None else f"{item.before.offset:,}",
+            "-" if item.new is None else f"{item.new:,}",
+            change_text(item.change),
+            visible_line(item.note),
+        ]
+        for item in items
+    ]
+    lines = [[column.heading for column in _SHOWN], *rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return ["  " + aligned(line, widths, _SHOWN).rstrip() for line in lines]
+
+
+def _undo(plan: NodePlan, hosts: str, *, dry: bool) -> Iterator[str]:
+    """How to go back, and what that leaves."""
+    todo = [item for group in plan.groups for item in group.todo]
+    made = sum(item.before is None for item in todo)
+    if made < len(todo):
+        yield (
+            "The old offsets will be kept in a file first, which this command puts back."
+            if dry
+            else f"Undo afterwards with: {undo_command(plan, hosts)}"
+        )
+    if made:
+        yield f"{counted(made, 'partition')} had no offset: what is set there stays until its node is deleted."

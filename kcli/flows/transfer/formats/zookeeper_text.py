@@ -1,0 +1,58 @@
+"""The text of Kafka's old ``ExportZkOffsets`` and ``ImportZkOffsets``: lines ``PATH:OFFSET``. Pure.
+
+``/consumers/billing/offsets/orders/0:286894308``, or 0.7's ``/consumers/billing/offsets/orders/1-0:286894308``, in which
+partition 0 is one of broker 1. A path has no chroot. Source: kafka/tools/ExportZkOffsets.scala and ImportZkOffsets.scala.
+"""
+
+from collections.abc import Iterable
+
+from kcli.flows.transfer.formats import fields
+from kcli.flows.transfer.formats.fields import BrokenFileError
+from kcli.flows.transfer.saved_offset import SavedOffset
+from kcli.flows.transfer.zookeeper.place import ANY_BROKER, CONSUMERS, Place, is_node_name, parse_path
+
+BEGIN = f"{CONSUMERS}/"
+
+
+def zookeeper_lines(offsets: Iterable[SavedOffset]) -> str:
+    """The lines; each offset has a group that ``can_be_written``."""
+    return "".join(f"{place_of(saved, saved.group or '').path}:{saved.offset}\n" for saved in offsets)
+
+
+def can_be_written(group: str | None) -> bool:
+    """Whether the group can be part of a path."""
+    return group is not None and is_node_name(group)
+
+
+def place_of(saved: SavedOffset, group: str, topic: str | None = None) -> Place:
+    """The node for an offset of the file, of that group, and of another topic where one is given."""
+    broker = ANY_BROKER if saved.broker is None else saved.broker
+    return Place(group, topic or saved.topic, broker, saved.partition)
+
+
+def is_zookeeper_line(line: str) -> bool:
+    """Whether it is one of these: a csv line of a group with such a name has commas behind the last ``/``."""
+    last = line.rpartition("/")[2]
+    return line.startswith(BEGIN) and ":" in last and "," not in last
+
+
+def read_zookeeper(text: str) -> list[SavedOffset]:
+    """The offsets; BrokenFileError names the line that is none."""
+    lines = ((f"line {number}", line.strip()) for number, line in enumerate(text.split("\n"), 1))
+    return [_saved(place, line) for place, line in lines if line]
+
+
+def _saved(place: str, line: str) -> SavedOffset:
+    path, _colon, offset = line.rpartition(":")
+    found = parse_path(path)
+    if found is None:
+        raise BrokenFileError(place, f"{line[:200]!r} is not /consumers/GROUP/offsets/TOPIC/PARTITION:OFFSET")
+    group, topic, broker, partition = found
+    return SavedOffset(
+        fields.topic(place, topic),
+        fields.partition(place, partition),
+        fields.offset(place, offset),
+        group=fields.group(place, group),
+        broker=None if broker == ANY_BROKER else fields.partition(place, broker),
+        place=place,
+    )

@@ -1,0 +1,214 @@
+"""An import into ZooKeeper: looked at, carried out, read back. What is told was seen, not assumed.
+
+ZooKeeper sets a node only if it has the version that the plan saw, so that nobody's change in between is lost. The old
+offsets are on the disk before the first node is set, in the text that ``groups import --zookeeper`` reads.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from kcli.core.errors import KcliError, OutcomeUnknownError
+from kcli.flows.atomic_file import replace_file, sync_folder
+from kcli.flows.rewind.execute import FAILED, OVERWRITTEN, REFUSED, UNKNOWN, VERIFIED
+from kcli.flows.rewind.journal import JournalError, new_id
+from kcli.flows.rewind.plan import NotPossibleError
+from kcli.flows.transfer.importing import Aim
+from kcli.flows.transfer.zookeeper.place import Place, is_node_name
+from kcli.flows.transfer.zookeeper.planning import (
+    Found,
+    NodeGroup,
+    NodeItem,
+    NodePlan,
+    place,
+    plan_nodes,
+    refusal,
+)
+from kcli.flows.transfer.zookeeper.reading import (
+    Stored,
+    cluster_id,
+    existing,
+    offsets_at,
+    partitions_of,
+    running,
+)
+from kcli.flows.transfer.zookeeper.session import Write, ZooKeeper
+from kcli.flows.xdg import state_home
+
+
+@dataclass(frozen=True, slots=True)
+class NodeOutcome:
+    """One node, with the statuses of a rewind. ``found``: the offset that was read back."""
+
+    item: NodeItem
+    status: str
+    found: int | None = None
+    error: KcliError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeReport:
+    """One group. ``error``: why nothing of it was tried, or why what was set may not hold."""
+
+    plan: NodeGroup
+    outcomes: tuple[NodeOutcome, ...]
+    error: KcliError | None = None
+
+    def count(self, status: str) -> int:
+        """How many nodes ended so."""
+        return sum(outcome.status == status for outcome in self.outcomes)
+
+
+def survey_nodes(
+    zookeeper: ZooKeeper, chosen: Sequence[Aim], to: str, now_ms: int, *, force: bool
+) -> NodePlan:
+    """The plan; ``to`` says in words what is imported. Nothing is changed."""
+    aims = [aim for aim in chosen if is_node_name(aim.group)]
+    groups = list(dict.fromkeys(aim.group for aim in aims))
+    stored, unread = offsets_at(zookeeper, [place(aim) for aim in aims])
+    cluster = cluster_id(zookeeper)
+    found = Found(
+        cluster,
+        stored,
+        unread,
+        partitions_of(zookeeper, list(dict.fromkeys(aim.where.topic for aim in chosen))),
+        running(zookeeper, groups),
+        frozenset(existing(zookeeper, groups)),
+    )
+    kept = str(state_home() / "zookeeper" / f"{new_id(now_ms)}.txt")
+    return NodePlan(cluster, to, kept, plan_nodes(chosen, found, force=force))
+
+
+def execute_nodes(
+    zookeeper: ZooKeeper, plan: NodePlan, *, begun: Callable[[bool], object]
+) -> tuple[list[NodeReport], bool]:
+    """Sets what can be set; the reports, and whether the old offsets are kept in ``plan.kept``.
+
+    ``begun`` is told before the first node is set, when these are on the disk; False where there are none.
+    """
+    todo = [group for group in plan.groups if group.todo]
+    changed = _changed(zookeeper, todo)
+    going = [group for group in todo if group.group not in changed]
+    items = [item for group in going for item in group.todo]
+    kept = _keep(plan.kept, items)
+    begun(kept)
+    errors = zookeeper.write([_write(item) for item in items])
+    outcomes = _outcomes(zookeeper, items, errors)
+    late = _late(zookeeper, going)
+    if kept and not any(outcome.status != FAILED for outcome in outcomes.values()):
+        os.unlink(plan.kept)
+        kept = False
+    reports = []
+    for group in plan.groups:
+        if group in going:
+            refused = [
+                NodeOutcome(item, REFUSED, _offset(item.before), item.refusal) for item in group.refused
+            ]
+            done = [outcomes[item.place] for item in group.todo]
+            reports.append(NodeReport(group, (*done, *refused), late.get(group.group)))
+        else:
+            untried = [NodeOutcome(item, REFUSED, _offset(item.before), item.refusal) for item in group.items]
+            reports.append(NodeReport(group, tuple(untried), group.refusal or changed.get(group.group)))
+    return reports, kept
+
+
+def _changed(zookeeper: ZooKeeper, groups: Sequence[NodeGroup]) -> dict[str, KcliError]:
+    """Groups that are no longer what the plan says, and why."""
+    ids = running(zookeeper, [group.group for group in groups])
+    stored, unread = offsets_at(zookeeper, [item.place for group in groups for item in group.todo])
+    found: dict[str, KcliError] = {}
+    for group in groups:
+        error = refusal(group.group, ids[group.group])
+        for item in group.todo:
+            error = error or unread.get(item.place) or _moved(item, stored.get(item.place))
+        if error is not None:
+            found[group.group] = error
+    return found
+
+
+def _moved(item: NodeItem, now: Stored | None) -> KcliError | None:
+    if now == item.before:
+        return None
+    return NotPossibleError(
+        f"the offsets of group {item.place.group} have changed since the plan was made",
+        why=f"{item.place} was at {_shown(_offset(item.before))}, now it is at {_shown(_offset(now))}",
+        do="nothing was done; look at the plan again",
+    )
+
+
+def _late(zookeeper: ZooKeeper, groups: Sequence[NodeGroup]) -> dict[str, KcliError]:
+    """Consumers that came while offsets were set: they may have begun at the old ones."""
+    names = [group.group for group in groups]
+    try:
+        came = running(zookeeper, names)
+    except KcliError as error:
+        return dict.fromkeys(names, error)
+    found: dict[str, KcliError] = {}
+    for group, ids in came.items():
+        if ids:
+            found[group] = NotPossibleError(
+                f"consumers of group {group} came while its offsets were set",
+                why=f"they may have begun at the old ones, and will overwrite these: {', '.join(ids[:5])}",
+                do="stop them, look at the offsets with `kcli groups export --zookeeper`, and import again",
+            )
+    return found
+
+
+def _keep(path: str, items: Sequence[NodeItem]) -> bool:
+    """The old offsets on the disk; nothing is written where there are none."""
+    lines = [f"{item.place.path}:{item.before.offset}\n" for item in items if item.before is not None]
+    if not lines:
+        return False
+    folder = os.path.dirname(path)
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        sync_folder(os.path.dirname(folder))
+        replace_file(path, "".join(lines).encode())
+    except OSError as error:
+        raise JournalError(
+            f"cannot keep the old offsets in {path}",
+            why=(error.strerror or str(error)).lower(),
+            do="nothing was set; make room, or set XDG_STATE_HOME to another place",
+        ) from None
+    return True
+
+
+def _write(item: NodeItem) -> Write:
+    version = None if item.before is None else item.before.version
+    return Write(item.place.path, str(item.new).encode(), version)
+
+
+def _outcomes(
+    zookeeper: ZooKeeper, items: Sequence[NodeItem], errors: dict[str, KcliError | None]
+) -> dict[Place, NodeOutcome]:
+    try:
+        stored, unread = offsets_at(zookeeper, [item.place for item in items])
+    except KcliError as error:
+        stored, unread = {}, {item.place: error for item in items}
+    return {
+        item.place: _outcome(
+            item, errors[item.place.path], unread.get(item.place), _offset(stored.get(item.place))
+        )
+        for item in items
+    }
+
+
+def _outcome(
+    item: NodeItem, error: KcliError | None, unread: KcliError | None, found: int | None
+) -> NodeOutcome:
+    unsure = isinstance(error, OutcomeUnknownError)
+    if error is not None and not unsure:
+        return NodeOutcome(item, FAILED, found, error)
+    if unread is not None:
+        return NodeOutcome(item, UNKNOWN, None, error or unread)
+    if found == item.new:
+        return NodeOutcome(item, VERIFIED, found)
+    return NodeOutcome(item, UNKNOWN if unsure else OVERWRITTEN, found, error)
+
+
+def _offset(stored: Stored | None) -> int | None:
+    return None if stored is None else stored.offset
+
+
+def _shown(offset: int | None) -> str:
+    return "no offset" if offset is None else str(offset)

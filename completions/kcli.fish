@@ -38,7 +38,8 @@ end
 function __kcli_names
     set -l words (commandline -opc)
     set -l token (commandline -ct)
-    command $words[1] __complete $argv fish "$token" $words 2>/dev/null </dev/null
+    set -l program (string replace -r '^~/' "$HOME/" -- "$words[1]")
+    command $program __complete $argv fish "$token" $words 2>/dev/null </dev/null
 end
 
 complete -c kcli -f

@@ -70,10 +70,11 @@ _kcli() {
 
 # Names come quoted for the place where the cursor is; nothing here may expand them.
 _kcli_names() {
-    local name
+    local name program="${COMP_WORDS[0]}"
+    case "$program" in "~/"*) program="$HOME/${program#*/}" ;; esac
     while IFS= read -r name; do
         COMPREPLY+=("$name")
-    done < <(command "${COMP_WORDS[0]}" __complete "$1" bash "${COMP_LINE:0:COMP_POINT}" "$COMP_WORDBREAKS" \
+    done < <(command "$program" __complete "$1" bash "${COMP_LINE:0:COMP_POINT}" "$COMP_WORDBREAKS" \
         2>/dev/null </dev/null)
 }
 complete -F _kcli kcli kcli-kafka

@@ -20,6 +20,7 @@ from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.peers import PEERS, Peer, silence
 from tests.fake.script import FOREVER
+from tests.unit.sandbox.states import make_state, remember, this_process
 
 LIMIT = 0.3
 SLACK = 0.35
@@ -87,6 +88,15 @@ def test_the_environment_names_the_cluster_as_for_any_command(home: Home, cluste
         del home.environ[name]
     (home.folder / "settings").write_text(f"metadata.broker.list={cluster.bootstrap}\n")
     home.environ["KCLI_COMMAND_CONFIG"] = "~/settings"
+    assert home.ask("topics", "or") == ["orders"]
+
+
+def test_a_running_sandbox_is_asked_where_nothing_names_a_cluster(
+    home: Home, cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", home.environ["XDG_STATE_HOME"])
+    port = int(cluster.address(1).rpartition(":")[2])
+    remember(make_state("dev", process=this_process(), port=port))
     assert home.ask("topics", "or") == ["orders"]
 
 

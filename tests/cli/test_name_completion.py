@@ -1,6 +1,6 @@
 """Names of groups and topics in the real shells: ``TAB`` asks the cluster, and what is inserted is one word, the name.
 
-kcli is a function that shows its arguments in the shell of the test; completion goes past it to the real one.
+``kcli`` is a script that notes what it was called with; only what a shell asks goes to the real one.
 """
 
 import contextlib
@@ -47,6 +47,9 @@ ODD = [
     ("two", "two  blanks "),
     ("end", "ends with\\"),
     ("co", "co:l:on"),
+    ("\\=", "=ls"),
+    ("\\[", "[a]?^x^y%1"),
+    ("\\:", ":x"),
 ]
 PLAIN = ["ns2:one", "ns2:two", "-dash", "new\nline", "esc\x1b]0;title\x07", "tab\there", "bidi\u202eeman"]
 TOPICS = {"orders": 1, "orders.dlq": 1, "payments": 1, "__internal": 1}
@@ -63,6 +66,13 @@ def cluster() -> Iterator[FakeCluster]:
         yield found
 
 
+TOOL = """#!/bin/sh
+if [ "$1" = __complete ]; then exec {python} -m kcli "$@"; fi
+printf '%s\\0' "$@" > seen.new
+mv seen.new seen
+"""
+
+
 class Shell:
     """A folder with a kcli to call, and the environment of a shell in it."""
 
@@ -71,7 +81,7 @@ class Shell:
         self.cluster = cluster
         (folder / "bin").mkdir()
         tool = folder / "bin" / "kcli"
-        tool.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m kcli "$@"\n')
+        tool.write_text(TOOL.format(python=shlex.quote(sys.executable)))
         tool.chmod(0o755)
         self.environment = {
             "HOME": str(folder),
@@ -97,7 +107,7 @@ class Shell:
         )  # fmt: skip
 
     def ran(self, child: Any, typed: str) -> list[str]:
-        """What the function kcli was called with when ``typed``, with its tabs, was entered."""
+        """What kcli was called with when ``typed``, with its tabs, was entered."""
         seen = self.folder / "seen"
         seen.unlink(missing_ok=True)
         child.send(typed + "\r")
@@ -119,9 +129,6 @@ class Shell:
             child.read_nonblocking(65_536, timeout=0.05)
 
 
-FUNCTION = "kcli() { printf '%s\\0' \"$@\" > seen.new; mv seen.new seen; }"
-
-
 @pytest.fixture
 def shell(tmp_path: Path, cluster: FakeCluster) -> Shell:
     return Shell(tmp_path, cluster)
@@ -132,7 +139,7 @@ def bash(shell: Shell) -> Iterator[Any]:
     shell.environment |= {"PS1": "$ ", "INPUTRC": "/dev/null"}
     child = shell.open("bash", "--norc", "--noprofile", "-i")
     child.sendline("bind 'set enable-bracketed-paste off'; bind 'set bell-style none'")
-    child.sendline(f"{FUNCTION}; source '{SCRIPTS / 'kcli.bash'}'; PS1='ready'")
+    child.sendline(f"source '{SCRIPTS / 'kcli.bash'}'; PS1='ready'")
     child.expect("ready\x1b|\nready|ready$")
     yield child
     child.close(force=True)
@@ -187,6 +194,7 @@ EVERYWHERE = [
     ("kcli consume -g my\tpa\t", ["consume", "-g", "my group", "payments"]),
     ("kcli consume _\t", ["consume", "__internal"]),
     ("kcli produce pay\tsett\t", ["produce", "payments", "settings.txt"]),
+    ("~/bin/kcli consume pay\t", ["consume", "payments"]),
     ("kcli produce -k bill -- pay\t", ["produce", "-k", "bill", "--", "payments"]),
 ]
 
@@ -211,6 +219,7 @@ def elsewhere(shell: Shell) -> list[tuple[str, list[str]]]:
             ["-qX", f"bootstrap.servers={server}", "consume", "payments"],
         ),
         ("kcli consume pay\t", ["consume", "pay"]),
+        ("kcli consume \t", ["consume"]),
     ]
 
 
@@ -252,7 +261,7 @@ setopt no_beep
 
 @pytest.fixture
 def zsh(shell: Shell) -> Iterator[Any]:
-    (shell.folder / ".zshrc").write_text(ZSHRC.format(scripts=SCRIPTS, home=shell.folder) + FUNCTION + "\n")
+    (shell.folder / ".zshrc").write_text(ZSHRC.format(scripts=SCRIPTS, home=shell.folder))
     child = shell.open("zsh", "-i")
     child.expect("ready")
     yield child
@@ -271,7 +280,6 @@ def test_zsh_completes(shell: Shell, zsh: Any) -> None:
 @pytest.fixture
 def fish(shell: Shell) -> Iterator[Any]:
     child = shell.open("fish", "--no-config", "-i")
-    child.sendline("function kcli; printf '%s\\0' $argv > seen.new; mv seen.new seen; end")
     child.sendline(f"source '{SCRIPTS / 'kcli.fish'}'")
     yield child
     child.close(force=True)

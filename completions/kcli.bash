@@ -5,7 +5,7 @@ _kcli_command() {
         "kcli")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
-            children="produce consume topics groups sandbox demo help" ;;
+            children="produce consume topics groups sandbox demo completion help" ;;
         "kcli produce")
             names="-k --key -K --key-delimiter -H --header -p --partition -D --delimiter -Z --empty-is-null --null-marker -i --input -f --format -s --serde -z --compression --acks --partitioner --transactional-id --transaction-every --idempotent --no-idempotent --rate --failed --checkpoint --on-bad-input --tee --allow-auto-topic-creation --allow-plaintext-secrets -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-k --key -K --key-delimiter -H --header -p --partition -D --delimiter --null-marker -i --input -f --format -s --serde -z --compression --acks --partitioner --transactional-id --transaction-every --rate --failed --checkpoint --on-bad-input -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
@@ -110,6 +110,10 @@ _kcli_command() {
             names="--records --record-size --kafka-version -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="--records --record-size --kafka-version -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
             children="" ;;
+        "kcli completion")
+            names="--install -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            children="" ;;
         "kcli help")
             names="-b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
@@ -118,7 +122,6 @@ _kcli_command() {
 }
 
 _kcli_value() {
-    reply="" files=""
     case "$1 $2" in
         "kcli -F" | "kcli --command-config") files=1 ;;
         "kcli -o" | "kcli --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
@@ -136,7 +139,9 @@ _kcli_value() {
         "kcli produce -o" | "kcli produce --output") reply="table plain json ndjson" ;;
         "kcli produce --color") reply="auto always never" ;;
         "kcli produce --progress") reply="auto none bar json" ;;
+        "kcli consume -t" | "kcli consume --topic") asked=topics ;;
         "kcli consume --offset") reply="earliest latest stored" ;;
+        "kcli consume -g" | "kcli consume --group") asked=groups ;;
         "kcli consume -s" | "kcli consume --serde") reply="str json short int long float double hex base64 avro protobuf jsonschema consumer_offsets transaction_state share_group_state" ;;
         "kcli consume --isolation-level") reply="read_committed read_uncommitted" ;;
         "kcli consume --on-out-of-range") reply="fail earliest latest" ;;
@@ -175,11 +180,13 @@ _kcli_value() {
         "kcli groups -o" | "kcli groups --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli groups --color") reply="auto always never" ;;
         "kcli groups --progress") reply="auto none bar json" ;;
+        "kcli groups list --topic") asked=topics ;;
         "kcli groups list --sort") reply="group type state coordinator lag" ;;
         "kcli groups list -F" | "kcli groups list --command-config") files=1 ;;
         "kcli groups list -o" | "kcli groups list --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli groups list --color") reply="auto always never" ;;
         "kcli groups list --progress") reply="auto none bar json" ;;
+        "kcli groups lag --topic") asked=topics ;;
         "kcli groups lag --by") reply="group topic partition member" ;;
         "kcli groups lag --time") reply="exact estimate off" ;;
         "kcli groups lag --record") files=1 ;;
@@ -191,18 +198,24 @@ _kcli_value() {
         "kcli groups describe -o" | "kcli groups describe --output") reply="table plain wide tsv csv json ndjson yaml name kafka" ;;
         "kcli groups describe --color") reply="auto always never" ;;
         "kcli groups describe --progress") reply="auto none bar json" ;;
+        "kcli groups rewind --to-group") asked=groups ;;
         "kcli groups rewind --from-file") files=1 ;;
+        "kcli groups rewind --topic") asked=topics ;;
+        "kcli groups rewind --exclude-topic") asked=topics ;;
         "kcli groups rewind -F" | "kcli groups rewind --command-config") files=1 ;;
         "kcli groups rewind -o" | "kcli groups rewind --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli groups rewind --color") reply="auto always never" ;;
         "kcli groups rewind --progress") reply="auto none bar json" ;;
         "kcli groups export --format") reply="csv ndjson zookeeper" ;;
         "kcli groups export --file") files=1 ;;
+        "kcli groups export -t" | "kcli groups export --topic") asked=topics ;;
         "kcli groups export -F" | "kcli groups export --command-config") files=1 ;;
         "kcli groups export -o" | "kcli groups export --output") reply="csv ndjson" ;;
         "kcli groups export --color") reply="auto always never" ;;
         "kcli groups export --progress") reply="auto none bar json" ;;
+        "kcli groups import --group") asked=groups ;;
         "kcli groups import --by") reply="offset time" ;;
+        "kcli groups import -t" | "kcli groups import --topic") asked=topics ;;
         "kcli groups import -F" | "kcli groups import --command-config") files=1 ;;
         "kcli groups import -o" | "kcli groups import --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli groups import --color") reply="auto always never" ;;
@@ -211,6 +224,7 @@ _kcli_value() {
         "kcli groups copy -o" | "kcli groups copy --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli groups copy --color") reply="auto always never" ;;
         "kcli groups copy --progress") reply="auto none bar json" ;;
+        "kcli groups create -t" | "kcli groups create --topic") asked=topics ;;
         "kcli groups create -F" | "kcli groups create --command-config") files=1 ;;
         "kcli groups create -o" | "kcli groups create --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli groups create --color") reply="auto always never" ;;
@@ -219,6 +233,7 @@ _kcli_value() {
         "kcli groups delete -o" | "kcli groups delete --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli groups delete --color") reply="auto always never" ;;
         "kcli groups delete --progress") reply="auto none bar json" ;;
+        "kcli groups delete-offsets -t" | "kcli groups delete-offsets --topic") asked=topics ;;
         "kcli groups delete-offsets -F" | "kcli groups delete-offsets --command-config") files=1 ;;
         "kcli groups delete-offsets -o" | "kcli groups delete-offsets --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli groups delete-offsets --color") reply="auto always never" ;;
@@ -252,6 +267,10 @@ _kcli_value() {
         "kcli demo -o" | "kcli demo --output") reply="table plain" ;;
         "kcli demo --color") reply="auto always never" ;;
         "kcli demo --progress") reply="auto none bar json" ;;
+        "kcli completion -F" | "kcli completion --command-config") files=1 ;;
+        "kcli completion -o" | "kcli completion --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
+        "kcli completion --color") reply="auto always never" ;;
+        "kcli completion --progress") reply="auto none bar json" ;;
         "kcli help -F" | "kcli help --command-config") files=1 ;;
         "kcli help -o" | "kcli help --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli help --color") reply="auto always never" ;;
@@ -260,60 +279,93 @@ _kcli_value() {
 }
 
 _kcli_argument() {
-    reply="" files=""
     case "$1" in
-        "kcli produce") files=1 ;;
-        "kcli groups import") files=1 ;;
+        "kcli produce 0") asked=topics ;;
+        "kcli produce "*) files=1 ;;
+        "kcli consume "*) asked=topics ;;
+        "kcli topics describe "*) asked=topics ;;
+        "kcli topics offsets "*) asked=topics ;;
+        "kcli topics delete "*) asked=topics ;;
+        "kcli groups lag "*) asked=groups ;;
+        "kcli groups describe "*) asked=groups ;;
+        "kcli groups rewind "*) asked=groups ;;
+        "kcli groups export "*) asked=groups ;;
+        "kcli groups import 0") files=1 ;;
+        "kcli groups copy 0") asked=groups ;;
+        "kcli groups copy 1") asked=groups ;;
+        "kcli groups delete "*) asked=groups ;;
+        "kcli groups delete-offsets 0") asked=groups ;;
+        "kcli groups remove-members 0") asked=groups ;;
+        "kcli completion 0") reply="bash zsh fish" ;;
         *) ;;
     esac
 }
 
 _kcli() {
-    local cur="${COMP_WORDS[COMP_CWORD]}" prev="" path="kcli" word skip="" rest="" index
-    local names="" children="" valued="" reply="" files=""
-    if [ "$COMP_CWORD" -gt 0 ]; then prev="${COMP_WORDS[COMP_CWORD-1]}"; fi
-    # bash parts --option=value into three words
-    if [ "$cur" = "=" ]; then cur=""; elif [ "$prev" = "=" ]; then prev="${COMP_WORDS[COMP_CWORD-2]}"; fi
+    local cur="${COMP_WORDS[COMP_CWORD]}" prev="" path="kcli" word="" skip="" rest="" given=0 index last
+    local names="" children="" valued="" reply="" files="" asked="" line="${COMP_LINE-}"
+    local -a words=()
+    # bash parts words at ":" and "="; what no blank parts on the line is one word here
+    for ((index = 0; index <= COMP_CWORD; index++)); do
+        word="${COMP_WORDS[index]}" rest="${line#"${line%%[![:space:]]*}"}"
+        if [ "$index" -gt 0 ] && [ "$rest" = "$line" ]; then
+            words[${#words[@]}-1]+="$word"
+        else
+            words+=("$word")
+        fi
+        line="${rest#"$word"}"
+    done
+    last=$((${#words[@]} - 1)) rest=""
     _kcli_command "$path"
-    for ((index = 1; index < COMP_CWORD; index++)); do
-        word="${COMP_WORDS[index]}"
+    for ((index = 1; index < last; index++)); do
+        word="${words[index]}"
         if [ -n "$skip" ]; then
             skip=""
-            if [ "$word" = "=" ]; then skip=1; fi
-            continue
+        elif [ -n "$rest" ]; then
+            given=$((given + 1))
+        else
+            case "$word" in
+                --) rest=1 ;;
+                -*) case " $valued " in *" $word "*) skip=1 prev="$word" ;; esac ;;
+                *)
+                    case " $children " in
+                        *" $word "*) path="$path $word"; _kcli_command "$path" ;;
+                        *) given=$((given + 1)) ;;
+                    esac ;;
+            esac
         fi
-        case "$word" in
-            --) rest=1; break ;;
-            -*) case " $valued " in *" $word "*) skip=1 ;; esac ;;
-            *) case " $children " in *" $word "*) path="$path $word"; _kcli_command "$path" ;; esac ;;
-        esac
     done
-    COMPREPLY=()
-    if [ -z "$rest" ]; then
-        _kcli_value "$path" "$prev"
-        if [ -n "$reply" ]; then
-            COMPREPLY=($(compgen -W "$reply" -- "$cur"))
-            return
-        elif [ -n "$files" ]; then
-            compopt -o default 2>/dev/null
-            COMPREPLY=($(compgen -f -- "$cur"))
-            return
-        fi
-        case " $valued " in *" $prev "*) return ;; esac
-        case "$cur" in
-            -*) COMPREPLY=($(compgen -W "$names" -- "$cur")); return ;;
-        esac
-        if [ -n "$children" ]; then
-            COMPREPLY=($(compgen -W "$children" -- "$cur"))
-            return
-        fi
+    if [ "$cur" = "=" ]; then cur=""; fi
+    if [ -z "$rest$skip" ]; then
+        case "${words[last]}" in --*=*) skip=1 prev="${words[last]%%=*}" ;; esac
     fi
-    _kcli_argument "$path"
-    if [ -n "$reply" ]; then
+    COMPREPLY=()
+    if [ -n "$skip" ]; then
+        _kcli_value "$path" "$prev"
+    elif [ -z "$rest" ] && [[ "$cur" = -* ]]; then
+        reply="$names"
+    elif [ -z "$rest" ] && [ -n "$children" ]; then
+        reply="$children"
+    else
+        _kcli_argument "$path $given"
+    fi
+    if [ -n "$asked" ]; then
+        _kcli_names "$asked"
+    elif [ -n "$reply" ]; then
         COMPREPLY=($(compgen -W "$reply" -- "$cur"))
     elif [ -n "$files" ]; then
         compopt -o default 2>/dev/null
         COMPREPLY=($(compgen -f -- "$cur"))
     fi
+}
+
+# Names come quoted for the place where the cursor is; nothing here may expand them.
+_kcli_names() {
+    local name program="${COMP_WORDS[0]}"
+    case "$program" in "~/"*) program="$HOME/${program#*/}" ;; esac
+    while IFS= read -r name; do
+        COMPREPLY+=("$name")
+    done < <(command "$program" __complete "$1" bash "${COMP_LINE:0:COMP_POINT}" "$COMP_WORDBREAKS" \
+        2>/dev/null </dev/null)
 }
 complete -F _kcli kcli kcli-kafka

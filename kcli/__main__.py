@@ -9,6 +9,8 @@ import sys
 
 def main() -> None:
     """The entry point of the ``kcli`` script."""
+    if sys.argv[1:2] == ["__complete"]:
+        _complete(sys.argv[2:])
     try:
         code = run(sys.argv[1:])
     except KeyboardInterrupt:  # a second one, while the first was still being told of
@@ -16,6 +18,18 @@ def main() -> None:
 
         os._exit(130)
     sys.exit(code)
+
+
+def _complete(arguments: list[str]) -> None:
+    """A shell asks for names: without click, and not a word about what goes wrong."""
+    import os
+
+    try:
+        from kcli.commands._complete import complete
+
+        complete(arguments)
+    finally:
+        os._exit(0)
 
 
 def run(arguments: list[str]) -> int:

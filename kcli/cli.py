@@ -14,6 +14,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "groups": ("kcli.commands.groups:groups", "list, describe and change groups and their offsets"),
     "sandbox": ("kcli.commands.sandbox:sandbox", "run a real Apache Kafka on this machine"),
     "demo": ("kcli.commands.demo:demo", "a round trip of a million records on a throw-away sandbox"),
+    "completion": (
+        "kcli.commands.completion:completion",
+        "print or install the completion script of a shell",
+    ),
     "help": ("kcli.commands.help:help_command", "help on a command, on client options, on exit codes"),
 }
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kcli.core.hooks import Hooks
     from kcli.core.options import ClientOptions
     from kcli.output.progress import Progress
-    from kcli.profiles.resolve import Resolved, Sources
+    from kcli.profiles.resolve import Resolved
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -64,9 +64,10 @@ class Invocation:
     def resolved(self) -> Resolved:
         """The client options of all sources, resolved once; what is to be said about them is said then."""
         if self._resolved is None:
+            from kcli.commands._sources import sources_of
             from kcli.profiles.resolve import resolve
 
-            self._resolved = resolve(self._sources())
+            self._resolved = resolve(sources_of(self.values, self._find_sandbox))
             self._say(self._resolved)
         return self._resolved
 
@@ -137,20 +138,6 @@ class Invocation:
 
     # internals
 
-    def _sources(self) -> Sources:
-        from kcli.profiles.resolve import Sources
-
-        values = self.values
-        files = values.command_config or tuple(filter(None, [environment("command_config")]))
-        return Sources(
-            flags={"bootstrap.servers": values.bootstrap_server, "client.id": values.client_id},
-            properties=values.command_property,
-            files=files,
-            environ=os.environ,
-            read_file=read_config_file,
-            find_sandbox=self._find_sandbox,
-        )
-
     def _find_sandbox(self) -> str | None:
         from kcli.sandbox.discovery import find_bootstrap
 
@@ -217,23 +204,6 @@ def invocation() -> Invocation:
     found = values.invocation
     assert isinstance(found, Invocation)
     return found
-
-
-LARGEST_FILE = 1 << 20
-
-
-def read_config_file(path: str) -> str:
-    """The text of a file given with -F; ConfigError names what is wrong with it."""
-    from kcli.core.errors import ConfigError
-
-    try:
-        with open(os.path.expanduser(path), "rb") as file:
-            data = file.read(LARGEST_FILE + 1)
-    except OSError as error:
-        raise ConfigError(f"cannot read {path}", why=error.strerror or str(error), do="see -F") from None
-    if len(data) > LARGEST_FILE:
-        raise ConfigError(f"{path} is larger than 1 MiB", why="no file of client options is", do="see -F")
-    return data.decode("utf-8", "replace")
 
 
 def _environment_timeout() -> float:

@@ -11,6 +11,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from kcli.commands._cluster_words import NAMES, QUIET_NAMES
 from kcli.commands._types import DEBUG, DEBUG_AREAS, DURATION, OUTPUT, OUTPUT_WORDS
 
 OUTPUT_KINDS = OUTPUT_WORDS
@@ -130,19 +131,19 @@ def global_options() -> tuple[GlobalOption, ...]:
     """The table. Order is the order in help and man pages."""
     return (
         GlobalOption(
-            ("-b", "--bootstrap-server", "bootstrap_server"),
-            quiet_names=("--bootstrap-servers", "--brokers"),
+            (*NAMES["bootstrap_server"], "bootstrap_server"),
+            quiet_names=QUIET_NAMES["bootstrap_server"],
             metavar="HOST:PORT[,…]",
             help="brokers to start from",
         ),
         GlobalOption(
-            ("-F", "--command-config", "command_config"),
+            (*NAMES["command_config"], "command_config"),
             metavar="FILE",
             multiple=True,
             help="client options from a Java .properties file or librdkafka k=v lines",
         ),
         GlobalOption(
-            ("-X", "--command-property", "command_property"),
+            (*NAMES["command_property"], "command_property"),
             metavar="K=V",
             multiple=True,
             help="one client option; `kcli help options` lists them",
@@ -158,7 +159,9 @@ def global_options() -> tuple[GlobalOption, ...]:
             ("--no-headers", "no_headers"), is_flag=True, help="no header line in plain, tsv and csv"
         ),
         GlobalOption(
-            ("--client-id", "client_id"), metavar="ID", help="the name under which brokers log this client"
+            (*NAMES["client_id"], "client_id"),
+            metavar="ID",
+            help="the name under which brokers log this client",
         ),
         GlobalOption(("-q", "--quiet", "quiet"), is_flag=True, help="only warnings and errors on stderr"),
         GlobalOption(("-v", "--verbose", "verbose"), count=True, help="say more; -vv more still"),

@@ -24,9 +24,12 @@ __all__ = (
 class Word(ParamType):
     """A type made of a function that raises ValueError with a sentence."""
 
-    def __init__(self, name: str, parse: Callable[[str], Any], words: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, name: str, parse: Callable[[str], Any], words: tuple[str, ...] = (), completes: str = ""
+    ) -> None:
         self.name = name
         self.words = words
+        self.completes = completes
         self._parse = parse
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -255,7 +258,7 @@ SIZE = Word("size", parse_size)
 SIZE_RANGE = Word("sizes", parse_size_range)
 RATE = Word("rate", parse_rate)
 PARTITIONS = Word("partitions", parse_partitions)
-TOPIC_PARTITIONS = Word("topic", parse_topic_partitions)
+TOPIC_PARTITIONS = Word("topic", parse_topic_partitions, completes="topics")
 TOPIC_MAP = Word("topics", parse_topic_map)
 HEADER = Word("header", parse_header)
 SERDE = Word("serde", str, SERDES)

@@ -1,4 +1,4 @@
-"""The value types of the global options. Separate from ``_params.py``, which only commands load."""
+"""The value types of the global options, and names. Separate from ``_params.py``, which not every command loads."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +53,14 @@ class OutputType(ParamType):
         return word
 
 
+class NameType(ParamType):
+    """The name of a ``group`` or ``topic``; completion asks the cluster for those that there are."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.completes = name + "s"
+
+
 class DebugType(ParamType):
     """A comma-separated list of areas."""
 
@@ -79,3 +87,5 @@ def looks_like_offset(word: str) -> bool:
 DURATION = DurationType()
 OUTPUT = OutputType()
 DEBUG = DebugType()
+GROUP = NameType("group")
+TOPIC = NameType("topic")

@@ -12,6 +12,7 @@ from kcli.commands._exit import abandon_stdout, usage
 from kcli.commands._options import RECORD_KINDS
 from kcli.commands._params import DELIMITER, DURATION, INSTANT, OFFSET_RANGE, PARTITIONS
 from kcli.commands._serde_options import plaintext_secrets_option, serde_option
+from kcli.commands._types import GROUP, TOPIC
 
 if TYPE_CHECKING:
     from kcli.commands._what_to_read import Topics
@@ -51,9 +52,15 @@ if TYPE_CHECKING:
         ("kcli consume orders -g billing", "as a member of a group, from where it was left"),
     ),
 )
-@click.argument("topics", nargs=-1, metavar="TOPIC…")
+@click.argument("topics", nargs=-1, type=TOPIC, metavar="TOPIC…")
 @click.option(
-    "-t", "--topic", "more_topics", multiple=True, metavar="TOPIC", help="A topic, or ^REGEX; repeatable."
+    "-t",
+    "--topic",
+    "more_topics",
+    type=TOPIC,
+    multiple=True,
+    metavar="TOPIC",
+    help="A topic, or ^REGEX; repeatable.",
 )
 @click.option("-p", "--partitions", type=PARTITIONS, metavar="LIST", help="Only these, as in 0,2,5-7.")
 @click.option(
@@ -74,7 +81,11 @@ if TYPE_CHECKING:
 )
 @click.option("--idle-timeout", type=DURATION, metavar="DUR", help="Stop when nothing came for so long.")
 @click.option(
-    "-g", "--group", metavar="GROUP", help="As a member of this group, from its committed offsets on."
+    "-g",
+    "--group",
+    type=GROUP,
+    metavar="GROUP",
+    help="As a member of this group, from its committed offsets on.",
 )
 @click.option(
     "--commit/--no-commit", default=None, help="With -g: commit what was written out.  [default: --commit]"

@@ -15,6 +15,7 @@ from kcli.commands._exit import usage
 from kcli.commands._params import CODEC, DELIMITER, HEADER, RATE, Codec, check_topic_name
 from kcli.commands._produce_input import FORMATS
 from kcli.commands._serde_options import plaintext_secrets_option, serde_option
+from kcli.commands._types import TOPIC
 
 FOR_EVER_MS = 2**31 - 1
 """Input waits for memory as long as records are under way: these have a limit of their own, delivery.timeout.ms."""
@@ -48,7 +49,7 @@ FOR_EVER_MS = 2**31 - 1
         ),
     ),
 )
-@click.argument("topic", metavar="TOPIC")
+@click.argument("topic", type=TOPIC, metavar="TOPIC")
 @click.argument("files", nargs=-1, metavar="[FILE…]")
 @click.option("-k", "--key", metavar="KEY", help="Key of all records.")
 @click.option(

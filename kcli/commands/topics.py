@@ -10,6 +10,7 @@ from kcli.commands._cluster import connect, open_admin, unique, without_errors
 from kcli.commands._command import group
 from kcli.commands._context import Invocation, pass_invocation
 from kcli.commands._params import OFFSET
+from kcli.commands._types import TOPIC
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -71,7 +72,7 @@ def list_topics(inv: Invocation, match: str | None, internal: bool) -> int:
         ),
     ),
 )
-@click.argument("names", nargs=-1, required=True, metavar="TOPIC…")
+@click.argument("names", nargs=-1, required=True, type=TOPIC, metavar="TOPIC…")
 @pass_invocation
 def describe_topics(inv: Invocation, names: tuple[str, ...]) -> int:
     """Show the partitions, offsets and configuration of topics.
@@ -99,7 +100,7 @@ def describe_topics(inv: Invocation, names: tuple[str, ...]) -> int:
         ("kcli topics offsets orders --time @-1h", "the first record of the last hour"),
     ),
 )
-@click.argument("names", nargs=-1, metavar="[TOPIC…]")
+@click.argument("names", nargs=-1, type=TOPIC, metavar="[TOPIC…]")
 @click.option(
     "--time",
     "when",
@@ -198,7 +199,7 @@ def create_topics(
         ("kcli topics delete scratch --dry-run", "only show what would go"),
     ),
 )
-@click.argument("names", nargs=-1, required=True, metavar="TOPIC…")
+@click.argument("names", nargs=-1, required=True, type=TOPIC, metavar="TOPIC…")
 @pass_invocation
 def delete_topics(inv: Invocation, names: tuple[str, ...]) -> int:
     """Delete topics with all their records.

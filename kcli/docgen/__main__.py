@@ -37,6 +37,10 @@ FILES = (
         "$XDG_STATE_HOME/kcli",
         "sandboxes that run on this machine, journals of rewinds; ~/.local/state/kcli by default",
     ),
+    (
+        "$XDG_CACHE_HOME/kcli/completion",
+        "names of groups and topics that shells have asked for, for a minute; ~/.cache/kcli by default",
+    ),
     ("FILE of -F", "client options, as a Java .properties file or librdkafka k=v lines"),
 )
 

@@ -21,7 +21,10 @@ class Example(NamedTuple):
 
 
 class OptionDoc(NamedTuple):
-    """One option. ``names`` are the ones to show, ``off_names`` the ``--no-…`` half of a switch."""
+    """One option. ``names`` are the ones to show, ``off_names`` the ``--no-…`` half of a switch.
+
+    ``completes`` is ``groups`` or ``topics`` where the value is the name of one.
+    """
 
     names: tuple[str, ...]
     off_names: tuple[str, ...]
@@ -31,6 +34,7 @@ class OptionDoc(NamedTuple):
     choices: tuple[str, ...]
     repeatable: bool
     is_file: bool
+    completes: str
     is_global: bool
 
     @property
@@ -45,11 +49,17 @@ class OptionDoc(NamedTuple):
 
 
 class ArgumentDoc(NamedTuple):
-    """One argument; ``shown`` with brackets and dots, as in a usage line."""
+    """One argument; ``shown`` with brackets and dots, as in a usage line. ``completes`` as of an option."""
 
     shown: str
     choices: tuple[str, ...]
     is_file: bool
+    completes: str
+
+    @property
+    def repeats(self) -> bool:
+        """Whether it takes all words that are left."""
+        return "…" in self.shown
 
 
 class CommandDoc(NamedTuple):
@@ -155,6 +165,7 @@ def _option(option: click.Option, command: click.Command) -> OptionDoc:
         choices=choices,
         repeatable=option.multiple or option.count,
         is_file=_is_file(option.type, option.metavar),
+        completes=getattr(option.type, "completes", ""),
         is_global=hasattr(option, "quiet_names"),
     )
 
@@ -181,6 +192,7 @@ def _argument(argument: click.Argument) -> ArgumentDoc:
         shown=name if argument.required or name.startswith("[") else f"[{name}]",
         choices=_choices(argument.type),
         is_file=_is_file(argument.type, argument.metavar or name),
+        completes=getattr(argument.type, "completes", ""),
     )
 
 

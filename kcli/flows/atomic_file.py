@@ -4,19 +4,24 @@ import contextlib
 import os
 
 
-def replace_file(path: str, data: bytes, *, mode: int = 0o600) -> None:
-    """``path`` holds ``data`` and is on the disk; OSError when not, and what was there before stays."""
+def replace_file(path: str, data: bytes, *, mode: int = 0o600, sync: bool = True) -> None:
+    """``path`` holds ``data`` and is on the disk; OSError when not, and what was there before stays.
+
+    Without ``sync``, for what can be made again, nobody waits for the disk.
+    """
     temporary = f"{path}.{os.getpid()}.tmp"
     try:
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, mode)
         try:
             while data:
                 data = data[os.write(fd, data) :]
-            os.fsync(fd)
+            if sync:
+                os.fsync(fd)
         finally:
             os.close(fd)
         os.rename(temporary, path)
-        sync_folder(os.path.dirname(os.path.abspath(path)))
+        if sync:
+            sync_folder(os.path.dirname(os.path.abspath(path)))
     except OSError:
         with contextlib.suppress(OSError):
             os.unlink(temporary)

@@ -1,4 +1,4 @@
-"""The folders of the XDG specification in which kcli keeps what it knows: names only, nothing is created here."""
+"""The folders of the XDG specification, and kcli's among them: names only, nothing is created here."""
 
 import os
 from pathlib import Path
@@ -6,15 +6,16 @@ from pathlib import Path
 
 def state_home() -> Path:
     """``$XDG_STATE_HOME/kcli``: what must survive a restart, as journals of rewinds and running sandboxes."""
-    return _folder("XDG_STATE_HOME", ".local/state")
+    return xdg_folder("XDG_STATE_HOME", ".local/state") / "kcli"
 
 
 def cache_home() -> Path:
     """``$XDG_CACHE_HOME/kcli``: what can be fetched again."""
-    return _folder("XDG_CACHE_HOME", ".cache")
+    return xdg_folder("XDG_CACHE_HOME", ".cache") / "kcli"
 
 
-def _folder(variable: str, fallback: str) -> Path:
+def xdg_folder(variable: str, fallback: str) -> Path:
+    """The folder that ``variable`` names, else ``fallback`` below the home folder."""
     value = os.environ.get(variable, "")
     # The XDG specification: a relative path is invalid and is ignored.
-    return (Path(value) if value.startswith("/") else Path.home() / fallback) / "kcli"
+    return Path(value) if value.startswith("/") else Path.home() / fallback

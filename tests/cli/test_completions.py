@@ -144,7 +144,7 @@ def test_zsh_completes(line: str, offered: set[str], not_offered: set[str], tmp_
     assert not any(f"\n{word} " in shown for word in not_offered)
 
 
-def test_scripts_do_not_call_kcli() -> None:
+def test_scripts_do_not_call_kcli_for_what_is_known_beforehand() -> None:
     """Completion must not start Python for what is known beforehand."""
     text = (SCRIPTS / "kcli.bash").read_text() + (SCRIPTS / "kcli.fish").read_text()
     assert "$(kcli" not in text

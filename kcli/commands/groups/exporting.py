@@ -9,6 +9,7 @@ import click
 from kcli.commands._cluster import connect, open_admin, unique
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
+from kcli.commands._types import GROUP
 from kcli.commands.groups._topics_option import topics_option, within
 from kcli.commands.groups._zookeeper_option import open_zookeeper, zookeeper_option
 from kcli.core.clock import wall_ms
@@ -39,7 +40,7 @@ FORMS = (*OUTPUTS, "zookeeper")
         ),
     ),
 )
-@click.argument("names", nargs=-1, metavar="[GROUP…]")
+@click.argument("names", nargs=-1, type=GROUP, metavar="[GROUP…]")
 @click.option("--all", "every", is_flag=True, help="all groups")
 @click.option(
     "--format",

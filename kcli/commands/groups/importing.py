@@ -11,6 +11,7 @@ from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation, stdin_is_terminal
 from kcli.commands._exit import usage
 from kcli.commands._params import TOPIC_MAP
+from kcli.commands._types import GROUP
 from kcli.commands.groups._topics_option import topics_option, within
 from kcli.commands.groups._zookeeper_option import zookeeper_option
 
@@ -45,7 +46,10 @@ BY = ("offset", "time")
 )
 @click.argument("path", metavar="FILE")
 @click.option(
-    "--group", metavar="NEW", help="the group that gets the offsets, instead of the one in the file"
+    "--group",
+    type=GROUP,
+    metavar="NEW",
+    help="the group that gets the offsets, instead of the one in the file",
 )
 @click.option(
     "--map-topic",

@@ -9,6 +9,7 @@ import click
 from kcli.commands._cluster import connect, listed_groups, open_admin
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
+from kcli.commands._types import TOPIC
 from kcli.output.tables import Column
 
 if TYPE_CHECKING:
@@ -41,7 +42,10 @@ SORTS = ("group", "type", "state", "coordinator", "lag")
 @click.option("--type", "types", metavar="TYPE[,…]", help="only classic, consumer, share or streams groups")
 @click.option("--match", metavar="GLOB", help="only names that match this shell pattern")
 @click.option(
-    "--topic", metavar="TOPIC", help="only groups with offsets of this topic, or members that want it"
+    "--topic",
+    type=TOPIC,
+    metavar="TOPIC",
+    help="only groups with offsets of this topic, or members that want it",
 )
 @click.option("--with-lag", is_flag=True, help="show how many records each group is behind")
 @click.option(

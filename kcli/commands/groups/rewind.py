@@ -12,6 +12,7 @@ from kcli.commands._context import Invocation, pass_invocation
 from kcli.commands._exit import usage
 from kcli.commands._options import AttachedOption
 from kcli.commands._params import DURATION, Word
+from kcli.commands._types import GROUP, TOPIC
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,23 +62,29 @@ DATETIME = Word("time", _datetime)
         ("kcli groups rewind --journal", "the rewinds that can be undone"),
     ),
 )
-@click.argument("names", nargs=-1, metavar="GROUP…")
+@click.argument("names", nargs=-1, type=GROUP, metavar="GROUP…")
 @click.option(
     "--to",
     metavar="SPEC",
     help="earliest, latest, current, an offset, +N or -N from the commit, a time (@-1h, 2026-11-21T10:00Z)",
 )
-@click.option("--to-group", metavar="GROUP", help="to what another group has committed")
+@click.option("--to-group", type=GROUP, metavar="GROUP", help="to what another group has committed")
 @click.option("--from-file", metavar="FILE", help="to the offsets of a csv: [group,]topic,partition,offset")
 @click.option(
     "--topic",
     "topics",
+    type=TOPIC,
     multiple=True,
     metavar="T[:0,2-4]",
     help="only this topic, or some partitions; repeatable",
 )
 @click.option(
-    "--exclude-topic", "excluded", multiple=True, metavar="T", help="all but this topic; repeatable"
+    "--exclude-topic",
+    "excluded",
+    type=TOPIC,
+    multiple=True,
+    metavar="T",
+    help="all but this topic; repeatable",
 )
 @click.option("--all-topics", is_flag=True, help="all topics of which the group has committed offsets")
 @click.option("--live", is_flag=True, help="of a group with members: they are kept out for some seconds")

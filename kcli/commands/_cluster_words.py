@@ -1,0 +1,70 @@
+"""The options that say which cluster is meant: their names, and what they say in words that nobody has parsed yet.
+
+Imported at every start, and by completion without anything of click.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+NAMES: dict[str, tuple[str, ...]] = {
+    "bootstrap_server": ("-b", "--bootstrap-server"),
+    "command_config": ("-F", "--command-config"),
+    "command_property": ("-X", "--command-property"),
+    "client_id": ("--client-id",),
+}
+QUIET_NAMES = {"bootstrap_server": ("--bootstrap-servers", "--brokers")}
+"""These work but are not shown."""
+
+_FLAGS = "qv"  # may stand before a short option in the same word
+
+
+class ClusterWords(NamedTuple):
+    """What the options said; the fields are those of ``GlobalValues``."""
+
+    bootstrap_server: str | None
+    command_config: tuple[str, ...]
+    command_property: tuple[str, ...]
+    client_id: str | None
+
+
+def cluster_words(words: Iterable[str | None]) -> ClusterWords | None:
+    """What is said in ``words`` (None: a word that only the shell knows); None where a value cannot be known."""
+    values: dict[str, list[str]] = {name: [] for name in NAMES}
+    rest = iter(words)
+    for word in rest:
+        if word == "--":
+            break
+        name, value = _option(word or "")
+        if name:
+            value = next(rest, None) if value is None else value
+            if value is None:
+                return None
+            values[name].append(value)
+    return ClusterWords(
+        bootstrap_server=_last(values["bootstrap_server"]),
+        command_config=tuple(values["command_config"]),
+        command_property=tuple(values["command_property"]),
+        client_id=_last(values["client_id"]),
+    )
+
+
+def _option(word: str) -> tuple[str, str | None]:
+    """Which of the options a word is, with the value that is attached to it; no name for all other words."""
+    if word.startswith("--"):
+        spelled, sign, value = word.partition("=")
+        return _named(spelled), value if sign else None
+    if word.startswith("-"):
+        letters = word[1:].lstrip(_FLAGS)
+        return _named("-" + letters[:1]), letters[1:] or None
+    return "", None
+
+
+def _named(spelled: str) -> str:
+    for name, names in NAMES.items():
+        if spelled in names or spelled in QUIET_NAMES.get(name, ()):
+            return name
+    return ""
+
+
+def _last(values: list[str]) -> str | None:
+    return values[-1] if values else None

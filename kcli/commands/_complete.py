@@ -1,0 +1,148 @@
+"""``kcli __complete``: the names of groups or topics for a shell that completes. Hidden; the scripts call it.
+
+    kcli __complete KIND bash LINE BREAKS        the line up to the cursor as it was typed, $COMP_WORDBREAKS
+    kcli __complete KIND zsh PREFIX WORD…        the words before the cursor's as they were typed
+    kcli __complete KIND fish TOKEN WORD…        the words before the cursor's without their quotes
+
+One candidate a line. Silent, exit status 0 whatever happens, and bounded: an alarm ends it when configuration or
+cluster take longer than ``LIMIT``, with the names that were known before. Runs without click, in the main thread.
+"""
+
+import contextlib
+import os
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from types import FrameType
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
+
+from kcli.commands._cluster_words import ClusterWords, cluster_words
+from kcli.commands._sources import sources_of
+from kcli.flows.completion.bash_word import bash_word, insertion
+from kcli.flows.completion.offered import offered
+from kcli.flows.completion.shell_words import literal, split_words
+
+if TYPE_CHECKING:
+    from kcli.core.options import ClientOptions
+
+LIMIT = 0.3
+"""Seconds for the question to the cluster, connecting included; and as many for reading the configuration."""
+
+_ANSWER_WITHIN = 0.27
+"""Seconds after which the brokers that did answer are enough: before the alarm, which loses their answers."""
+
+_TIMEOUTS = ("request_timeout_ms", "default_api_timeout_ms", "socket_connection_setup_timeout_ms")
+
+_KINDS = {"groups": "", "topics": "__"}
+"""What is asked for, and how the names begin that belong to the cluster itself."""
+
+
+class Request(NamedTuple):
+    """What the shell wants to know; ``render`` writes a name as the shell takes it, None for one that it cannot take."""
+
+    kind: str
+    prefix: str
+    said: ClusterWords
+    render: Callable[[str], str | None]
+
+
+def request_of(arguments: Sequence[str], environ: Mapping[str, str]) -> Request | None:
+    """The request in the arguments of ``kcli __complete``; None where there is nothing to offer. Pure."""
+    kind, shell, typed, *more = arguments
+    if kind not in _KINDS:
+        return None
+    if shell == "bash":
+        *raw, current = split_words(typed)
+        word = bash_word(current, more[0])
+        said = cluster_words(literal(one, environ) for one in raw)
+        if word is None or said is None:
+            return None
+        return Request(kind, word.prefix, said, lambda name: insertion(name, word))
+    zsh = shell == "zsh"
+    said = cluster_words(literal(one, environ) for one in more) if zsh else cluster_words(more)
+    prefix = typed if zsh else _value_of(literal(typed, {}))
+    return None if prefix is None or said is None else Request(kind, prefix, said, str)
+
+
+def _value_of(token: str | None) -> str | None:
+    """``--option=value`` is the value."""
+    return token.partition("=")[2] if token and token.startswith("--") and "=" in token else token
+
+
+def complete(arguments: Sequence[str]) -> None:
+    """Prints the candidates and ends the process with status 0. Whatever it raises, there are none."""
+    request = request_of(arguments, os.environ)
+    if request is not None:
+        _Completion(request).run()
+
+
+class _Completion:
+    """One run. What was kept is read before the cluster is asked, so that the alarm can fall back on it."""
+
+    def __init__(self, request: Request) -> None:
+        self._request = request
+        self._kept: list[str] = []
+        self._path = ""  # where the outcome of a question is kept; empty before one is asked
+
+    def run(self) -> None:
+        """Finds out whom to ask, and asks where nothing fresh is kept."""
+        from kcli.core.clock import wall_ms
+        from kcli.core.options import ClientOptions
+        from kcli.flows.completion.names_file import names_path, read_names
+        from kcli.flows.xdg import cache_home
+        from kcli.profiles.resolve import resolve
+
+        signal.signal(signal.SIGALRM, self._time_is_up)
+        signal.setitimer(signal.ITIMER_REAL, LIMIT)
+        resolved = resolve(sources_of(self._request.said, _find_sandbox))
+        options = resolved.options(ClientOptions, dict.fromkeys(_TIMEOUTS, round(LIMIT * 1000)))
+        path = names_path(cache_home(), self._request.kind, options)
+        self._kept, fresh = read_names(path, wall_ms() / 1000)
+        if fresh:
+            self._finish(self._kept, answered=True)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        self._path = path
+        self._ask(options)
+
+    def _ask(self, options: "ClientOptions") -> None:
+        from kcli.core.errors import KcliError
+        from kcli.flows.completion.question import ask_names
+
+        signal.setitimer(signal.ITIMER_REAL, LIMIT)
+        try:
+            names, whole = ask_names(self._request.kind, options, _ANSWER_WITHIN)
+        except KcliError:
+            names, whole = [], False
+        self._finish(names if whole else [*names, *self._kept], answered=whole)
+
+    def _time_is_up(self, _signal: int, _frame: FrameType | None) -> None:
+        self._finish(self._kept, answered=False)
+
+    def _finish(self, names: list[str], *, answered: bool) -> NoReturn:
+        """Prints and keeps the names, and ends the process: no thread is waited for, nothing else is printed."""
+        signal.signal(signal.SIGALRM, signal.SIG_IGN)
+        request = self._request
+        rows = map(request.render, offered(names, request.prefix, hide=_KINDS[request.kind]))
+        _print("".join(f"{row}\n" for row in rows if row is not None))
+        if self._path:
+            from kcli.core.clock import wall_ms
+            from kcli.flows.completion.names_file import write_names
+
+            write_names(self._path, names, wall_ms() / 1000, answered=answered)
+        os._exit(0)
+
+
+def _print(text: str) -> None:
+    """Writes to stdout, whatever the locale, and closes it: the shell need not wait for what is kept."""
+    data = text.encode("utf-8", "replace")
+    with contextlib.suppress(OSError):
+        while data:
+            data = data[os.write(1, data) :]
+    with contextlib.suppress(OSError):
+        os.close(1)
+
+
+def _find_sandbox() -> str | None:
+    from kcli.sandbox.discovery import find_bootstrap
+
+    found = find_bootstrap()
+    return found[1] if found else None

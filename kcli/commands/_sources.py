@@ -1,0 +1,53 @@
+"""Where a run's client options come from: what its command line says, the files it names, the environment, a sandbox."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from kcli.profiles.resolve import Sources
+
+LARGEST_FILE = 1 << 20
+
+
+class Said(Protocol):
+    """What the command line says about the cluster; see ``GlobalValues``."""
+
+    @property
+    def bootstrap_server(self) -> str | None: ...
+    @property
+    def command_config(self) -> tuple[str, ...]: ...
+    @property
+    def command_property(self) -> tuple[str, ...]: ...
+    @property
+    def client_id(self) -> str | None: ...
+
+
+def sources_of(said: Said, find_sandbox: Callable[[], str | None]) -> Sources:
+    """For ``profiles.resolve``; nothing is read yet."""
+    from kcli.profiles.resolve import Sources
+
+    return Sources(
+        flags={"bootstrap.servers": said.bootstrap_server, "client.id": said.client_id},
+        properties=said.command_property,
+        files=said.command_config or tuple(filter(None, [os.environ.get("KCLI_COMMAND_CONFIG")])),
+        environ=os.environ,
+        read_file=read_config_file,
+        find_sandbox=find_sandbox,
+    )
+
+
+def read_config_file(path: str) -> str:
+    """The text of a file given with -F; ConfigError names what is wrong with it."""
+    from kcli.core.errors import ConfigError
+
+    try:
+        with open(os.path.expanduser(path), "rb") as file:
+            data = file.read(LARGEST_FILE + 1)
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}", why=error.strerror or str(error), do="see -F") from None
+    if len(data) > LARGEST_FILE:
+        raise ConfigError(f"{path} is larger than 1 MiB", why="no file of client options is", do="see -F")
+    return data.decode("utf-8", "replace")

@@ -1,0 +1,40 @@
+"""Asks the cluster for the names of its groups or topics, in as few round trips as there can be."""
+
+from typing import Any, NamedTuple
+
+from kcli.core.cluster.cluster import Cluster
+from kcli.core.cluster.everywhere import ask_brokers
+from kcli.core.errors import KcliError
+from kcli.core.options import ClientOptions
+from kcli.core.protocol.messages.list_groups import ListGroupsRequest
+
+
+class Answer(NamedTuple):
+    """``whole``: no broker is missing that may know more names."""
+
+    names: list[str]
+    whole: bool
+
+
+def ask_names(kind: str, options: ClientOptions, seconds: float) -> Answer:
+    """The names of the ``kind`` (``groups`` or ``topics``); KcliError when no broker is reached within ``seconds``."""
+    with Cluster(options) as cluster:
+        deadline = cluster.loop.now() + seconds
+        if kind == "groups":
+            cluster.connect(seconds)
+            return _groups(cluster, deadline)
+        cluster.all_known = True  # so that the first question about the layout is the one for all topics
+        return Answer(list(cluster.connect(seconds).topics), whole=True)
+
+
+def _groups(cluster: Cluster, deadline: float) -> Answer:
+    """A broker lists the groups that it coordinates."""
+
+    def read(answer: Any) -> tuple[int, list[str]]:
+        return answer.error_code, [row.group_id for row in answer.groups]
+
+    found = ask_brokers(
+        cluster, cluster.view.nodes, lambda _broker: ListGroupsRequest(), read, deadline, "listing groups"
+    )
+    told = [names for names in found.values() if not isinstance(names, KcliError)]
+    return Answer([name for names in told for name in names], whole=len(told) == len(found))

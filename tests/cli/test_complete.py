@@ -1,0 +1,293 @@
+"""``kcli __complete`` as the scripts call it: bounded, silent, and what is kept in between."""
+
+import os
+import shutil
+import socket
+import stat
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kcli.core import Admin
+from kcli.core.protocol.messages.list_groups import ListGroupsRequest
+from kcli.core.protocol.messages.metadata import MetadataRequest
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+from tests.command import KCLI, environment
+from tests.fake.cluster import FakeCluster
+from tests.fake.codes import Code
+from tests.fake.peers import PEERS, Peer, silence
+from tests.fake.script import FOREVER
+from tests.unit.sandbox.states import make_state, remember, this_process
+
+LIMIT = 0.3
+SLACK = 0.35
+"""For what is not the question: the end of the process, and a machine that does other things meanwhile."""
+
+
+class Home:
+    """A user's folders, and the question for names in them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.environ = {
+            "HOME": str(folder),
+            "XDG_CACHE_HOME": str(folder / "cache"),
+            "XDG_STATE_HOME": str(folder / "state"),
+        }
+
+    def ask(self, kind: str, prefix: str, *words: str) -> list[str]:
+        """The candidates. Whatever happens: nothing on stderr, exit status 0."""
+        done = subprocess.run(
+            [*KCLI, "__complete", kind, "zsh", prefix, "kcli", *words],
+            env=environment(**self.environ), stdin=subprocess.DEVNULL, capture_output=True, timeout=60,
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, b"")
+        return done.stdout.decode().splitlines()
+
+    def files(self) -> list[Path]:
+        return sorted((self.folder / "cache" / "kcli" / "completion").iterdir())
+
+    def age(self, seconds: float) -> None:
+        """The files were written so long ago."""
+        for path in self.files():
+            os.utime(path, (time.time() - seconds,) * 2)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path)
+
+
+@pytest.fixture
+def cluster() -> Iterator[FakeCluster]:
+    with FakeCluster(3, topics={"orders": 3, "other": 1, "__own": 1}) as found:
+        with Admin(bootstrap_servers=found.bootstrap) as admin:
+            place = {TopicPartition("orders", 0): OffsetAndMetadata(0)}
+            admin.commit_offsets({f"group-{number}": place for number in range(20)})
+        yield found
+
+
+GROUPS = sorted(f"group-{number}" for number in range(20))
+
+
+def test_groups_of_all_brokers_and_topics_are_offered(home: Home, cluster: FakeCluster) -> None:
+    assert home.ask("groups", "", "-b", cluster.bootstrap) == GROUPS
+    assert home.ask("groups", "group-1", "-b", cluster.bootstrap) == [n for n in GROUPS if n[6] == "1"]
+    assert home.ask("topics", "o", "-b", cluster.bootstrap) == ["orders", "other"]
+    assert home.ask("topics", "", "-b", cluster.bootstrap) == ["orders", "other"]
+    assert home.ask("topics", "_", "-b", cluster.bootstrap) == ["__own"]
+
+
+def test_the_environment_names_the_cluster_as_for_any_command(home: Home, cluster: FakeCluster) -> None:
+    for name in ("KCLI_BOOTSTRAP_SERVER", "KAFKA_BOOTSTRAP_SERVERS"):
+        home.environ[name] = cluster.bootstrap
+        assert home.ask("topics", "or") == ["orders"]
+        del home.environ[name]
+    (home.folder / "settings").write_text(f"metadata.broker.list={cluster.bootstrap}\n")
+    home.environ["KCLI_COMMAND_CONFIG"] = "~/settings"
+    assert home.ask("topics", "or") == ["orders"]
+
+
+def test_a_running_sandbox_is_asked_where_nothing_names_a_cluster(
+    home: Home, cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", home.environ["XDG_STATE_HOME"])
+    port = int(cluster.address(1).rpartition(":")[2])
+    remember(make_state("dev", process=this_process(), port=port))
+    assert home.ask("topics", "or") == ["orders"]
+
+
+def test_names_are_asked_for_once_a_minute(home: Home, cluster: FakeCluster) -> None:
+    server = ("-b", cluster.bootstrap)
+    assert home.ask("groups", "group-7", *server) == ["group-7"]
+    before = len(cluster.connections)
+    assert home.ask("groups", "group-8", *server) == ["group-8"]
+    assert len(cluster.connections) == before, "another prefix is no other question"
+    assert home.ask("groups", "group-8", *server, "--client-id", "somebody") == ["group-8"]
+    assert len(cluster.connections) > before, "another client may see other groups"
+    before = len(cluster.connections)
+    home.age(61)
+    assert home.ask("groups", "group-8", *server) == ["group-8"]
+    assert len(cluster.connections) > before
+
+
+def test_each_broker_is_asked_once(home: Home, cluster: FakeCluster) -> None:
+    before = len(cluster.seen(MetadataRequest))
+    home.ask("groups", "", "-b", cluster.bootstrap)
+    assert len(cluster.seen(ListGroupsRequest)) == 3
+    assert len(cluster.seen(MetadataRequest)) == before + 1
+
+
+def test_old_names_serve_while_the_cluster_is_silent(home: Home, cluster: FakeCluster) -> None:
+    server = ("-b", cluster.bootstrap)
+    assert home.ask("topics", "or", *server) == ["orders"]
+    home.age(3600)
+    for node in cluster.node_ids:
+        cluster.pause(node)
+    assert home.ask("topics", "or", *server) == ["orders"]
+    begin = time.monotonic()
+    assert home.ask("topics", "or", *server) == ["orders"]
+    assert time.monotonic() - begin < LIMIT + SLACK, "it is not asked again at once"
+    for node in cluster.node_ids:
+        cluster.resume(node)
+    cluster.create_topic("or-new", 1)
+    home.age(61)
+    assert home.ask("topics", "or", *server) == ["or-new", "orders"]
+
+
+def test_one_silent_broker_does_not_hide_the_groups_of_the_others(home: Home, cluster: FakeCluster) -> None:
+    server = ("-b", cluster.bootstrap)
+    cluster.swallow(ListGroupsRequest, node=2, times=FOREVER)
+    some = home.ask("groups", "", *server)
+    assert set(some) < set(GROUPS)
+    assert some
+    cluster.heal()
+    home.age(61)
+    assert home.ask("groups", "", *server) == GROUPS
+    cluster.swallow(ListGroupsRequest, node=2, times=FOREVER)
+    home.age(61)
+    assert home.ask("groups", "", *server) == GROUPS, "with those that were known before"
+
+
+def test_who_may_not_list_is_offered_nothing(home: Home, cluster: FakeCluster) -> None:
+    cluster.fail(ListGroupsRequest, *[Code.CLUSTER_AUTHORIZATION_FAILED] * 9)
+    assert home.ask("groups", "", "-b", cluster.bootstrap) == []
+
+
+@pytest.mark.parametrize("name", PEERS)
+@pytest.mark.parametrize("protocol", ["PLAINTEXT", "SSL"])
+def test_no_peer_holds_it_up(home: Home, name: str, protocol: str) -> None:
+    with Peer(PEERS[name]) as peer:
+        server = ("-b", peer.address, "-X", f"security.protocol={protocol}")
+        assert home.ask("groups", "", *server) == []
+        ended = time.monotonic()
+        assert peer.connects
+        assert ended - peer.connects[0] < LIMIT + SLACK
+
+
+def test_packets_that_are_swallowed_do_not_hold_it_up(home: Home) -> None:
+    """A queue of connections that is full: the system answers no more SYN, as behind a firewall that drops."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        filling = [socket.socket() for _ in range(4)]
+        for one in filling:
+            one.setblocking(False)
+            one.connect_ex(listener.getsockname())
+        usual = elapsed(home, "127.0.0.1:1 is no address")
+        assert elapsed(home, f"127.0.0.1:{listener.getsockname()[1]}") < usual + LIMIT + SLACK
+        for one in filling:
+            one.close()
+
+
+def elapsed(home: Home, server: str) -> float:
+    begin = time.monotonic()
+    assert home.ask("topics", "", "-b", server) == []
+    return time.monotonic() - begin
+
+
+def test_a_file_of_options_that_never_ends_does_not_hold_it_up(home: Home) -> None:
+    os.mkfifo(home.folder / "pipe")
+    usual = elapsed(home, "no address at all:x")
+    begin = time.monotonic()
+    assert home.ask("groups", "", "-F", str(home.folder / "pipe")) == []
+    assert time.monotonic() - begin < usual + LIMIT + SLACK
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["-b"],
+        ["-b", ""],
+        ["-b", "a:b:c"],
+        ["-b", "$(touch boom)"],
+        ["-F", "/nowhere"],
+        ["-F", "/"],
+        ["-X", "no.such.key=1"],
+        ["-X", "acks"],
+        ["-b", "127.0.0.1:1"],
+        ["-b", "nowhere.invalid:9092"],
+        ["-b", "127.0.0.1:1", "-X", "security.protocol=SSL", "-X", "ssl.ca.location=/nowhere"],
+    ],
+)
+def test_nothing_is_said_about_what_is_wrong(home: Home, words: list[str]) -> None:
+    assert home.ask("groups", "", *words) == []
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["groups"], ["groups", "zsh"], ["brokers", "zsh", ""], ["groups", "bash", "kcli "]]
+)
+def test_nothing_is_said_about_a_question_that_is_none(home: Home, arguments: list[str]) -> None:
+    done = subprocess.run(
+        [*KCLI, "__complete", *arguments], env=environment(**home.environ), capture_output=True
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_what_is_kept_is_private_and_no_secret(home: Home, cluster: FakeCluster) -> None:
+    home.ask("topics", "", "-b", cluster.bootstrap)
+    (path,) = home.files()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert sorted(path.read_text().split("\n")[1:]) == ["__own", "orders", "other"]
+
+
+@pytest.mark.parametrize(
+    "harm", ["garbage", "folder", "no cache", "file for a folder", "read-only", "no home"]
+)
+def test_names_are_offered_also_where_none_can_be_kept(home: Home, cluster: FakeCluster, harm: str) -> None:
+    server = ("-b", cluster.bootstrap)
+    home.ask("topics", "", *server)
+    (path,) = home.files()
+    if harm == "garbage":
+        path.write_bytes(bytes(range(256)) * 40)
+    elif harm == "folder":
+        path.unlink()
+        path.mkdir()
+    elif harm == "no cache":
+        home.environ["XDG_CACHE_HOME"] = "/proc/nowhere"
+    elif harm == "file for a folder":
+        shutil.rmtree(home.folder / "cache")
+        (home.folder / "cache").write_text("")
+    elif harm == "read-only":
+        if os.geteuid() == 0:
+            home.environ["XDG_CACHE_HOME"] = "/sys"
+        else:
+            path.unlink()
+            path.parent.chmod(0o500)
+    else:
+        home.environ |= {"XDG_CACHE_HOME": "relative", "HOME": ""}
+    assert home.ask("topics", "", *server) == ["orders", "other"]
+
+
+def test_of_very_many_names_only_some_are_printed(home: Home) -> None:
+    with Peer(silence) as peer:
+        server = ("-b", peer.address)
+        assert home.ask("groups", "", *server) == []
+        (path,) = home.files()
+        path.write_text("\n".join(["kcli names 1", *(f"{n % 26:02}-{n}" for n in range(50_000))]))
+        assert len(home.ask("groups", "", *server)) == 2_000
+        assert len(home.ask("groups", "07-1", *server)) < 2_000
+        home.age(61)
+        assert home.ask("groups", "07-7", *server), "also when the alarm ends it"
+
+
+def test_it_loads_no_click_and_asks_without_the_client_of_an_admin(home: Home, cluster: FakeCluster) -> None:
+    command = [KCLI[0], "-X", "importtime", *KCLI[1:], "__complete", "groups", "zsh", "", "kcli"]
+    done = subprocess.run(
+        [*command, "-b", cluster.bootstrap], env=environment(**home.environ), capture_output=True, text=True
+    )
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert done.stdout.split() == GROUPS
+    assert "kcli.flows.completion.question" in loaded
+    assert not loaded & {"click", "rich", "ssl", "json", "kcli.core.admin.admin", "kcli.core.records.batch"}
+    done = subprocess.run(
+        [*command, "-b", cluster.bootstrap], env=environment(**home.environ), capture_output=True, text=True
+    )
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert done.stdout.split() == GROUPS
+    assert not loaded & {"socket", "selectors", "kcli.core.cluster.cluster", "kcli.flows.completion.question"}

@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 
 from kcli.cli import cli
 from kcli.commands._options import GlobalValues
+from kcli.commands.groups import _reader
 from kcli.commands.groups import describe as module
 from kcli.core.admin.committed import Committed
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
@@ -339,7 +340,7 @@ def reader(monkeypatch: pytest.MonkeyPatch) -> LogReader:
         return [Record(*where, n, 1_000 * n, 0, None, b"v%d\x1b" % n) for n in range(10, 110)]
 
     stand_in = LogReader({T0: some(T0), PAY: [Record(*PAY, 109, 1, 0, b"\xff", b"w" * 500)]})
-    monkeypatch.setattr(module, "_reader", lambda _inv: stand_in)
+    monkeypatch.setattr(_reader, "reader", lambda _inv: stand_in)
     return stand_in
 
 
@@ -375,7 +376,7 @@ def test_times_of_commits_are_looked_up_only_where_they_are_shown(
     admin: StandIn, monkeypatch: pytest.MonkeyPatch, arguments: Sequence[str], asked: bool
 ) -> None:
     stand_in = LogReader({TopicPartition("__consumer_offsets", 0): []})
-    monkeypatch.setattr(module, "_reader", lambda _inv: stand_in)
+    monkeypatch.setattr(_reader, "reader", lambda _inv: stand_in)
     looked: list[object] = []
     monkeypatch.setattr(stand_in, "list_offsets", lambda *given: looked.append(given) or {})
     describe("idle", *arguments)

@@ -11,7 +11,7 @@ import pytest
 
 from kcli.core import Consumer
 from kcli.core.errors import ConfigError, KcliError, MembershipError
-from kcli.core.group.guard import ClassicGuard
+from kcli.core.group.classic_guard import ClassicGuard
 from kcli.core.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from kcli.core.protocol.messages.describe_groups import DescribeGroupsRequest
 from kcli.core.protocol.messages.join_group import JoinGroupRequest

@@ -26,9 +26,10 @@ from kcli.core.group.assignors.assignor import Assignor
 from kcli.core.group.assignors.joining import offers
 from kcli.core.group.assignors.leading import assignments, read_members
 from kcli.core.group.assignors.registry import rebalance_protocol
+from kcli.core.group.classic_guard import ClassicGuard
 from kcli.core.group.consumer_protocol import decode_assignment
 from kcli.core.group.coordinator_link import CoordinatorLink, Seen
-from kcli.core.group.guard import ClassicGuard, Guard
+from kcli.core.group.guard import Guard
 from kcli.core.group.member import Listener, Member, Places, Procedure
 from kcli.core.group.member_requests import join_request, sync_request
 from kcli.core.group.membership import NO_GENERATION, MemberEvent, Membership, MemberState

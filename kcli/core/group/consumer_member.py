@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kcli.core.cluster.cluster import Cluster
+from kcli.core.group.consumer_guard import ConsumerGuard
 from kcli.core.group.consumer_pulse import ConsumerPulse, Partitions
 from kcli.core.group.coordinator_link import CoordinatorLink, Seen
-from kcli.core.group.guard import ConsumerGuard, Guard
+from kcli.core.group.guard import Guard
 from kcli.core.group.member import Listener, Member, Places, Procedure
 from kcli.core.group.membership import MemberEvent, Membership, MemberState
 from kcli.core.types import TopicPartition

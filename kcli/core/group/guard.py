@@ -17,7 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
-from kcli.core.cluster.brokers import CONTROL, GROUP
+from kcli.core.cluster.brokers import CONTROL
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.retry import judge
 from kcli.core.error_codes import (
@@ -34,11 +34,8 @@ from kcli.core.error_codes import (
 )
 from kcli.core.errors import BrokerError, KcliError, MembershipError, TimedOutError
 from kcli.core.future import Future
-from kcli.core.group.consumer_protocol import Assignment, encode_assignment
-from kcli.core.group.consumer_pulse import ConsumerPulse, Partitions
 from kcli.core.group.coordinator_link import CoordinatorLink, Seen
-from kcli.core.group.member_requests import join_request, sync_request
-from kcli.core.group.membership import MemberEvent, Membership, MemberState
+from kcli.core.group.membership import Membership
 from kcli.core.group.offset_requests import (
     commit_request,
     fetch_error,
@@ -46,34 +43,21 @@ from kcli.core.group.offset_requests import (
     read_commit,
     read_fetch,
 )
-from kcli.core.group.reasons import refused
 from kcli.core.protocol.api import Request
-from kcli.core.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
-from kcli.core.protocol.messages.describe_groups import DescribeGroupsRequest
-from kcli.core.protocol.messages.join_group import (
-    JoinGroupRequestProtocol,
-    JoinGroupResponse,
-)
 from kcli.core.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
-from kcli.core.protocol.messages.sync_group import SyncGroupRequestAssignment
 from kcli.core.types import Node, OffsetAndMetadata, TopicPartition
 
 T = TypeVar("T")
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]
 
-_LOOK = 0.05  # seconds between two looks at the group
-_HOLD = 8.0  # seconds for the others to come back: more than two heartbeats of theirs
-_QUIET = 1.0  # seconds without a foreign commit, after which the door may open (KIP-848)
+LOOK = 0.05  # seconds between two looks at the group
+HOLD = 8.0  # seconds for the others to come back: more than two heartbeats of theirs
 # somebody else is the guard
-_SENT_OUT = frozenset(
+SENT_OUT = frozenset(
     {UNKNOWN_MEMBER_ID, MEMBER_ID_REQUIRED, ILLEGAL_GENERATION, FENCED_MEMBER_EPOCH, GROUP_ID_NOT_FOUND}
 )
-# SyncGroup: the group has gone on since JoinGroup was answered
-_GONE_ON = frozenset({REBALANCE_IN_PROGRESS, ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID})
-_STABLE = "Stable"
 _REASON = "the group's offsets are rewound"
 _FIRST_WITH_MANY = 3  # LeaveGroup: of others, and several
-_FIRST_WITH_IDS = 4  # JoinGroup: tells the id of a member before it is one
 
 
 class SentOutError(MembershipError):
@@ -137,11 +121,11 @@ class Guard(ABC):
             except BrokerError as error:
                 if not unanswered:
                     self.may_have_committed = before
-                if error.code in _SENT_OUT:
+                if error.code in SENT_OUT:
                     raise self._sent_out() from error
                 if error.code != STALE_MEMBER_EPOCH or self._cluster.loop.now() >= deadline:
                     raise
-            self._cluster.sleep(_LOOK)  # the heartbeats bring the epoch that is right
+            self._cluster.sleep(LOOK)  # the heartbeats bring the epoch that is right
 
     def _commit_request(self, offsets: Offsets) -> Request:
         with self._membership.lock:
@@ -220,8 +204,13 @@ class Guard(ABC):
         """Asks who is in the group."""
 
     @abstractmethod
+    def _instance_id(self, described: Any) -> str | None:
+        """That of a static member."""
+
     def _identity(self, described: Any) -> MemberIdentity:
         """What it takes to send a member out."""
+        instance_id = self._instance_id(described)
+        return MemberIdentity(member_id=described.member_id, group_instance_id=instance_id, reason=_REASON)
 
     def _look(self, deadline: float) -> Any:
         """The group as it is described. Whoever looks is alive."""
@@ -285,267 +274,11 @@ class Guard(ABC):
         return "nothing was committed"
 
 
-class ClassicGuard(Guard):
-    """For classic groups. ``offers`` are the assignors that the group has, with a subscription to nothing or more."""
-
-    def __init__(
-        self,
-        cluster: Cluster,
-        link: CoordinatorLink,
-        membership: Membership,
-        offers: list[JoinGroupRequestProtocol],
-        session_timeout_ms: int,
-    ) -> None:
-        super().__init__(cluster, link, membership)
-        self._offers = offers
-        self._session_timeout_ms = session_timeout_ms
-
-    def seize(self, deadline: float) -> None:
-        """Sends the others out; a JoinGroup is answered when nobody else is waited for."""
-        member = self._membership
-        join = self._join_again if member.is_member else self._enter
-        while self._cluster.loop.now() < deadline:
-            joined = join(deadline)
-            join = self._join_again
-            if joined is None:
-                self._cluster.sleep(_LOOK)
-                continue
-            with member.lock:
-                member.member_id, member.generation = joined.member_id, joined.generation_id
-            leads = joined.leader == joined.member_id
-            if leads and self._sync(joined, deadline) and len(joined.members) <= 1:
-                with member.lock:
-                    if member.state is not MemberState.STABLE:
-                        member.happened(MemberEvent.JOIN)
-                        member.happened(MemberEvent.JOINED, "as the only member")
-                return
-        raise self._gave_up()
-
-    def hold(self, offsets: Offsets, deadline: float) -> int:  # noqa: ARG002 - nobody can commit meanwhile
-        """Those at the door are listed as members already."""
-        give_up = min(deadline, self._cluster.loop.now() + _HOLD)
-        while (back := len(self._others(deadline))) < self.evicted and self._cluster.loop.now() < give_up:
-            self._cluster.sleep(_LOOK)
-        return back
-
-    def _question(self) -> Request:
-        return DescribeGroupsRequest(groups=[self._membership.group_id])
-
-    def _identity(self, described: Any) -> MemberIdentity:
-        instance_id = described.group_instance_id
-        return MemberIdentity(member_id=described.member_id, group_instance_id=instance_id, reason=_REASON)
-
-    def _enter(self, deadline: float) -> JoinGroupResponse | None:
-        """For one that is no member yet. It waits at the door before the others are sent out: a group that is empty for
-        a moment takes commits from anybody (aiokafka's members do that).
-        """
-        self._become_known(deadline)
-
-        def waits(joining: Future[Any]) -> None:
-            while not joining.done and self._cluster.loop.now() < deadline:
-                members, own_id = self._look(deadline).members, self._membership.member_id
-                if any(one.member_id == own_id for one in members):
-                    self._evict([self._identity(one) for one in members if one.member_id != own_id], deadline)
-                    break
-                self._cluster.sleep(_LOOK)
-
-        return self._join(deadline, waits)
-
-    def _become_known(self, deadline: float) -> None:
-        """Asks for a member id (KIP-394)."""
-        member = self._membership
-        with member.lock:
-            member.happened(MemberEvent.JOIN)
-
-        def make() -> Request:
-            request = join_request(member, self._session_timeout_ms, self._offers)
-            request.require_version(_FIRST_WITH_IDS)
-            return request
-
-        def check(answer: JoinGroupResponse) -> str:
-            if answer.error_code != MEMBER_ID_REQUIRED:
-                raise BrokerError(answer.error_code, f"joining group {member.group_id}")
-            return answer.member_id
-
-        try:
-            member_id = self._call(make, check, deadline, "asking to join the group", purpose=GROUP)
-        except BrokerError as error:
-            raise refused(member.group_id, error) from error
-        with member.lock:
-            member.member_id = member_id
-
-    def _join_again(self, deadline: float) -> JoinGroupResponse | None:
-        self._evict(self._others(deadline), deadline)
-        return self._join(deadline)
-
-    def _join(
-        self, deadline: float, sent: Callable[[Future[Any]], None] | None = None
-    ) -> JoinGroupResponse | None:
-        """None when the group was about to form another generation."""
-        member = self._membership
-
-        def make() -> Request:
-            with member.lock:
-                if not member.member_id:  # a new one would be promised a place, and be waited for by all
-                    raise self._sent_out()
-                return join_request(member, self._session_timeout_ms, self._offers)
-
-        try:
-            answer: JoinGroupResponse = self._ask(
-                make, max(0.0, deadline - self._cluster.loop.now()), deadline, sent
-            )
-        except BrokerError as error:
-            if error.code == REBALANCE_IN_PROGRESS:
-                return None
-            if error.code in _SENT_OUT:
-                raise self._sent_out() from error
-            raise refused(member.group_id, error, member.instance_id) from error
-        return answer
-
-    def _sync(self, joined: JoinGroupResponse, deadline: float) -> bool:
-        """Nothing for anybody; False if the group has gone on already.
-
-        Others that were quick to come back are told too, before they are sent out again: a coordinator leaves a
-        SyncGroup unanswered whose member is sent out meanwhile.
-        """
-        nothing = encode_assignment(Assignment())
-        rows = [
-            SyncGroupRequestAssignment(member_id=one.member_id, assignment=nothing) for one in joined.members
-        ]
-        try:
-            self._ask(lambda: sync_request(self._membership, joined, rows), None, deadline)
-        except BrokerError as error:
-            if error.code in _GONE_ON:
-                return False
-            raise refused(self._membership.group_id, error, self._membership.instance_id) from error
-        return True
-
-    def _ask(
-        self,
-        make: Callable[[], Request],
-        timeout: float | None,
-        deadline: float,
-        sent: Callable[[Future[Any]], None] | None = None,
-    ) -> Any:
-        """On the connection of the joins: while one waits there, the others are asked elsewhere."""
-
-        def check(answer: Any) -> Any:
-            if answer.error_code != NONE:
-                raise BrokerError(answer.error_code, f"holding group {self._membership.group_id}")
-            return answer
-
-        what = "becoming the only member of the group"
-        return self._call(make, check, deadline, what, purpose=GROUP, timeout=timeout, sent=sent)
-
-
-class ConsumerGuard(Guard):
-    """For groups of the new protocol: it owns all partitions, and does not acknowledge that it should give some up."""
-
-    by_epoch = True
-
-    def __init__(
-        self,
-        cluster: Cluster,
-        link: CoordinatorLink,
-        membership: Membership,
-        pulse: ConsumerPulse,
-        wake_heartbeat: Callable[[], None],
-        wanted: Callable[[], Partitions],
-    ) -> None:
-        super().__init__(cluster, link, membership)
-        self._pulse = pulse
-        self._wake_heartbeat = wake_heartbeat
-        self._wanted = wanted
-
-    def seize(self, deadline: float) -> None:
-        """Takes what it is given, and sends out whoever is back, until it has everything."""
-        if self._membership.is_member:
-            self._wait_until_stable(deadline)
-        else:
-            self._enter(deadline)
-        while self._cluster.loop.now() < deadline:
-            self._evict(self._others(deadline), deadline)
-            if self._take_what_is_given() == self._wanted():
-                return
-            self._cluster.sleep(_LOOK)
-        raise self._gave_up()
-
-    def _enter(self, deadline: float) -> None:
-        """For one that is no member yet, with the pulse's topics. The others are sent out before, so that it is given
-        everything at once: a coordinator computes an assignment once a second, and who is back by then has a share.
-        """
-        member = self._membership
-        self._evict([self._identity(one) for one in self._look(deadline).members], deadline)
-        with member.lock:
-            self._pulse.begin(self._pulse.topics, self._cluster.loop.now())
-            member.happened(MemberEvent.JOIN)
-        self._wake_heartbeat()
-        while member.state is not MemberState.STABLE:
-            self._check_allowed()
-            if self._cluster.loop.now() >= deadline:
-                raise TimedOutError(
-                    f"group {member.group_id} could not be joined in time", why="no answer yet"
-                )
-            self._cluster.sleep(_LOOK)
-
-    def _check_allowed(self) -> None:
-        """Raises what the coordinator has against this member."""
-        member = self._membership
-        with member.lock:
-            complaint, member.complaint = member.complaint, None
-        if error := complaint or (member.error if member.state is MemberState.FENCED else None):
-            raise error
-
-    def _wait_until_stable(self, deadline: float) -> None:
-        """Another guard's group is not: it owes an acknowledgement for as long as it holds. No longer than that.
-
-        This one owes none meanwhile, or two would wait for each other.
-        """
-        loop = self._cluster.loop
-        give_up = min(deadline, loop.now() + _HOLD + _QUIET)
-        while self._look_as_member(deadline).group_state != _STABLE and loop.now() < give_up:
-            self._take_what_is_given()
-            self._cluster.sleep(_LOOK)
-
-    def _take_what_is_given(self) -> Partitions:
-        """What it owns; nothing of it is read."""
-        self._check_allowed()
-        with self._membership.lock:
-            if self._pulse.target is not None:
-                self._pulse.owned = self._pulse.target
-            owned = self._pulse.owned
-            self._pulse.changed()
-        self._wake_heartbeat()
-        return owned
-
-    def hold(self, offsets: Offsets, deadline: float) -> int:
-        """Late commits of those who are back land now, and are corrected, until there are no more of them."""
-        loop = self._cluster.loop
-        give_up = min(deadline, loop.now() + _HOLD)
-        quiet_since = loop.now()
-        while True:
-            if differing(self.verify(offsets, deadline), offsets):
-                self.commit(offsets, deadline)
-                quiet_since = loop.now()
-            back, now = len(self._others(deadline)), loop.now()
-            if now >= give_up or (back >= self.evicted and now - quiet_since >= _QUIET):
-                return back
-            self._cluster.sleep(_LOOK)
-
-    def _question(self) -> Request:
-        group_id = self._membership.group_id
-        return ConsumerGroupDescribeRequest(group_ids=[group_id], include_authorized_operations=False)
-
-    def _identity(self, described: Any) -> MemberIdentity:
-        instance_id = described.instance_id
-        return MemberIdentity(member_id=described.member_id, group_instance_id=instance_id, reason=_REASON)
-
-
 def _about_all(error: BrokerError) -> bool:
     """Whether a partition's error is about the commit as a whole: who commits is not known, or must ask again."""
     if error.code in (UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID):
         return False
-    return error.code in (*_SENT_OUT, STALE_MEMBER_EPOCH, REBALANCE_IN_PROGRESS) or judge(error).retriable
+    return error.code in (*SENT_OUT, STALE_MEMBER_EPOCH, REBALANCE_IN_PROGRESS) or judge(error).retriable
 
 
 def differing(

@@ -11,11 +11,13 @@ from types import TracebackType
 
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.errors import BrokerError
+from kcli.core.group.classic_guard import ClassicGuard
 from kcli.core.group.classic_pulse import ClassicPulse
+from kcli.core.group.consumer_guard import ConsumerGuard
 from kcli.core.group.consumer_protocol import Subscription, encode_subscription
 from kcli.core.group.consumer_pulse import ConsumerPulse, Partitions
 from kcli.core.group.coordinator_link import CoordinatorLink
-from kcli.core.group.guard import ClassicGuard, ConsumerGuard, Guard, Offsets
+from kcli.core.group.guard import Guard, Offsets
 from kcli.core.group.heartbeat import HeartbeatThread, Pulse
 from kcli.core.group.membership import MemberEvent, Membership
 from kcli.core.hooks import NO_HOOKS, Hooks

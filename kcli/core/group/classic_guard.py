@@ -1,0 +1,188 @@
+"""The guard of a classic group: JoinGroup is the door, and it stays shut until the guard has left. See ``guard.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kcli.core.cluster.brokers import GROUP
+from kcli.core.cluster.cluster import Cluster
+from kcli.core.error_codes import (
+    ILLEGAL_GENERATION,
+    MEMBER_ID_REQUIRED,
+    NONE,
+    REBALANCE_IN_PROGRESS,
+    UNKNOWN_MEMBER_ID,
+)
+from kcli.core.errors import BrokerError
+from kcli.core.future import Future
+from kcli.core.group.consumer_protocol import Assignment, encode_assignment
+from kcli.core.group.coordinator_link import CoordinatorLink
+from kcli.core.group.guard import HOLD, LOOK, SENT_OUT, Guard, Offsets
+from kcli.core.group.member_requests import join_request, sync_request
+from kcli.core.group.membership import MemberEvent, Membership, MemberState
+from kcli.core.group.reasons import refused
+from kcli.core.protocol.api import Request
+from kcli.core.protocol.messages.describe_groups import DescribeGroupsRequest
+from kcli.core.protocol.messages.join_group import (
+    JoinGroupRequestProtocol,
+    JoinGroupResponse,
+)
+from kcli.core.protocol.messages.sync_group import SyncGroupRequestAssignment
+
+# SyncGroup: the group has gone on since JoinGroup was answered
+_GONE_ON = frozenset({REBALANCE_IN_PROGRESS, ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID})
+_FIRST_WITH_IDS = 4  # JoinGroup: tells the id of a member before it is one
+
+
+class ClassicGuard(Guard):
+    """For classic groups. ``offers`` are the assignors that the group has, with a subscription to nothing or more."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        link: CoordinatorLink,
+        membership: Membership,
+        offers: list[JoinGroupRequestProtocol],
+        session_timeout_ms: int,
+    ) -> None:
+        super().__init__(cluster, link, membership)
+        self._offers = offers
+        self._session_timeout_ms = session_timeout_ms
+
+    def seize(self, deadline: float) -> None:
+        """Sends the others out; a JoinGroup is answered when nobody else is waited for."""
+        member = self._membership
+        join = self._join_again if member.is_member else self._enter
+        while self._cluster.loop.now() < deadline:
+            joined = join(deadline)
+            join = self._join_again
+            if joined is None:
+                self._cluster.sleep(LOOK)
+                continue
+            with member.lock:
+                member.member_id, member.generation = joined.member_id, joined.generation_id
+            leads = joined.leader == joined.member_id
+            if leads and self._sync(joined, deadline) and len(joined.members) <= 1:
+                with member.lock:
+                    if member.state is not MemberState.STABLE:
+                        member.happened(MemberEvent.JOIN)
+                        member.happened(MemberEvent.JOINED, "as the only member")
+                return
+        raise self._gave_up()
+
+    def hold(self, offsets: Offsets, deadline: float) -> int:  # noqa: ARG002 - nobody can commit meanwhile
+        """Those at the door are listed as members already."""
+        give_up = min(deadline, self._cluster.loop.now() + HOLD)
+        while (back := len(self._others(deadline))) < self.evicted and self._cluster.loop.now() < give_up:
+            self._cluster.sleep(LOOK)
+        return back
+
+    def _question(self) -> Request:
+        return DescribeGroupsRequest(groups=[self._membership.group_id])
+
+    def _instance_id(self, described: Any) -> str | None:
+        found: str | None = described.group_instance_id
+        return found
+
+    def _enter(self, deadline: float) -> JoinGroupResponse | None:
+        """For one that is no member yet. It waits at the door before the others are sent out: a group that is empty for
+        a moment takes commits from anybody (aiokafka's members do that).
+        """
+        self._become_known(deadline)
+
+        def waits(joining: Future[Any]) -> None:
+            while not joining.done and self._cluster.loop.now() < deadline:
+                members, own_id = self._look(deadline).members, self._membership.member_id
+                if any(one.member_id == own_id for one in members):
+                    self._evict([self._identity(one) for one in members if one.member_id != own_id], deadline)
+                    break
+                self._cluster.sleep(LOOK)
+
+        return self._join(deadline, waits)
+
+    def _become_known(self, deadline: float) -> None:
+        """Asks for a member id (KIP-394)."""
+        member = self._membership
+        with member.lock:
+            member.happened(MemberEvent.JOIN)
+
+        def make() -> Request:
+            request = join_request(member, self._session_timeout_ms, self._offers)
+            request.require_version(_FIRST_WITH_IDS)
+            return request
+
+        def check(answer: JoinGroupResponse) -> str:
+            if answer.error_code != MEMBER_ID_REQUIRED:
+                raise BrokerError(answer.error_code, f"joining group {member.group_id}")
+            return answer.member_id
+
+        try:
+            member_id = self._call(make, check, deadline, "asking to join the group", purpose=GROUP)
+        except BrokerError as error:
+            raise refused(member.group_id, error) from error
+        with member.lock:
+            member.member_id = member_id
+
+    def _join_again(self, deadline: float) -> JoinGroupResponse | None:
+        self._evict(self._others(deadline), deadline)
+        return self._join(deadline)
+
+    def _join(
+        self, deadline: float, sent: Callable[[Future[Any]], None] | None = None
+    ) -> JoinGroupResponse | None:
+        """None when the group was about to form another generation."""
+        member = self._membership
+
+        def make() -> Request:
+            with member.lock:
+                if not member.member_id:  # a new one would be promised a place, and be waited for by all
+                    raise self._sent_out()
+                return join_request(member, self._session_timeout_ms, self._offers)
+
+        try:
+            answer: JoinGroupResponse = self._ask(
+                make, max(0.0, deadline - self._cluster.loop.now()), deadline, sent
+            )
+        except BrokerError as error:
+            if error.code == REBALANCE_IN_PROGRESS:
+                return None
+            if error.code in SENT_OUT:
+                raise self._sent_out() from error
+            raise refused(member.group_id, error, member.instance_id) from error
+        return answer
+
+    def _sync(self, joined: JoinGroupResponse, deadline: float) -> bool:
+        """Nothing for anybody; False if the group has gone on already.
+
+        Others that were quick to come back are told too, before they are sent out again: a coordinator leaves a
+        SyncGroup unanswered whose member is sent out meanwhile.
+        """
+        nothing = encode_assignment(Assignment())
+        rows = [
+            SyncGroupRequestAssignment(member_id=one.member_id, assignment=nothing) for one in joined.members
+        ]
+        try:
+            self._ask(lambda: sync_request(self._membership, joined, rows), None, deadline)
+        except BrokerError as error:
+            if error.code in _GONE_ON:
+                return False
+            raise refused(self._membership.group_id, error, self._membership.instance_id) from error
+        return True
+
+    def _ask(
+        self,
+        make: Callable[[], Request],
+        timeout: float | None,
+        deadline: float,
+        sent: Callable[[Future[Any]], None] | None = None,
+    ) -> Any:
+        """On the connection of the joins: while one waits there, the others are asked elsewhere."""
+
+        def check(answer: Any) -> Any:
+            if answer.error_code != NONE:
+                raise BrokerError(answer.error_code, f"holding group {self._membership.group_id}")
+            return answer
+
+        what = "becoming the only member of the group"
+        return self._call(make, check, deadline, what, purpose=GROUP, timeout=timeout, sent=sent)

@@ -1,0 +1,121 @@
+"""The guard of a group of the new protocol (KIP-848): it owns everything, and acknowledges nothing. See ``guard.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kcli.core.cluster.cluster import Cluster
+from kcli.core.errors import TimedOutError
+from kcli.core.group.consumer_pulse import ConsumerPulse, Partitions
+from kcli.core.group.coordinator_link import CoordinatorLink
+from kcli.core.group.guard import HOLD, LOOK, Guard, Offsets, differing
+from kcli.core.group.membership import MemberEvent, Membership, MemberState
+from kcli.core.protocol.api import Request
+from kcli.core.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+
+_QUIET = 1.0  # seconds without a foreign commit, after which the door may open
+_STABLE = "Stable"
+
+
+class ConsumerGuard(Guard):
+    """For groups of the new protocol: it owns all partitions, and does not acknowledge that it should give some up."""
+
+    by_epoch = True
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        link: CoordinatorLink,
+        membership: Membership,
+        pulse: ConsumerPulse,
+        wake_heartbeat: Callable[[], None],
+        wanted: Callable[[], Partitions],
+    ) -> None:
+        super().__init__(cluster, link, membership)
+        self._pulse = pulse
+        self._wake_heartbeat = wake_heartbeat
+        self._wanted = wanted
+
+    def seize(self, deadline: float) -> None:
+        """Takes what it is given, and sends out whoever is back, until it has everything."""
+        if self._membership.is_member:
+            self._wait_until_stable(deadline)
+        else:
+            self._enter(deadline)
+        while self._cluster.loop.now() < deadline:
+            self._evict(self._others(deadline), deadline)
+            if self._take_what_is_given() == self._wanted():
+                return
+            self._cluster.sleep(LOOK)
+        raise self._gave_up()
+
+    def _enter(self, deadline: float) -> None:
+        """For one that is no member yet, with the pulse's topics. The others are sent out before, so that it is given
+        everything at once: a coordinator computes an assignment once a second, and who is back by then has a share.
+        """
+        member = self._membership
+        self._evict([self._identity(one) for one in self._look(deadline).members], deadline)
+        with member.lock:
+            self._pulse.begin(self._pulse.topics, self._cluster.loop.now())
+            member.happened(MemberEvent.JOIN)
+        self._wake_heartbeat()
+        while member.state is not MemberState.STABLE:
+            self._check_allowed()
+            if self._cluster.loop.now() >= deadline:
+                raise TimedOutError(
+                    f"group {member.group_id} could not be joined in time", why="no answer yet"
+                )
+            self._cluster.sleep(LOOK)
+
+    def _check_allowed(self) -> None:
+        """Raises what the coordinator has against this member."""
+        member = self._membership
+        with member.lock:
+            complaint, member.complaint = member.complaint, None
+        if error := complaint or (member.error if member.state is MemberState.FENCED else None):
+            raise error
+
+    def _wait_until_stable(self, deadline: float) -> None:
+        """Another guard's group is not: it owes an acknowledgement for as long as it holds. No longer than that.
+
+        This one owes none meanwhile, or two would wait for each other.
+        """
+        loop = self._cluster.loop
+        give_up = min(deadline, loop.now() + HOLD + _QUIET)
+        while self._look_as_member(deadline).group_state != _STABLE and loop.now() < give_up:
+            self._take_what_is_given()
+            self._cluster.sleep(LOOK)
+
+    def _take_what_is_given(self) -> Partitions:
+        """What it owns; nothing of it is read."""
+        self._check_allowed()
+        with self._membership.lock:
+            if self._pulse.target is not None:
+                self._pulse.owned = self._pulse.target
+            owned = self._pulse.owned
+            self._pulse.changed()
+        self._wake_heartbeat()
+        return owned
+
+    def hold(self, offsets: Offsets, deadline: float) -> int:
+        """Late commits of those who are back land now, and are corrected, until there are no more of them."""
+        loop = self._cluster.loop
+        give_up = min(deadline, loop.now() + HOLD)
+        quiet_since = loop.now()
+        while True:
+            if differing(self.verify(offsets, deadline), offsets):
+                self.commit(offsets, deadline)
+                quiet_since = loop.now()
+            back, now = len(self._others(deadline)), loop.now()
+            if now >= give_up or (back >= self.evicted and now - quiet_since >= _QUIET):
+                return back
+            self._cluster.sleep(LOOK)
+
+    def _question(self) -> Request:
+        group_id = self._membership.group_id
+        return ConsumerGroupDescribeRequest(group_ids=[group_id], include_authorized_operations=False)
+
+    def _instance_id(self, described: Any) -> str | None:
+        found: str | None = described.instance_id
+        return found

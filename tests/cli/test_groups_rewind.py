@@ -243,12 +243,17 @@ def test_what_does_not_exist(cluster: FakeCluster, rewind: Kcli) -> None:
     rows = rewind.items("g", "--to", "2", "--topic", "t:2-3", "--yes", code=6)
     assert [(row["status"], row["note"]) for row in rows] == [
         ("verified", None),
-        ("refused", "topic t has no partition 3: it has 3, numbered from 0"),
+        ("refused", "topic t has no partition 3: the topic has 3 partitions, numbered from 0"),
     ]
     assert offsets(cluster) == [1, 1, 2]
-    done = rewind("g", "--to", "2", "--topic", "t:3", "--yes", code=7)
-    assert "refused: it has 3, numbered from 0" in done.stderr
-    rewind("g", "--to", "2", "--topic", "t:3", "--dry-run", code=7)
+    done = rewind("g", "--to", "2", "--topic", "t:3", "--yes", code=1)
+    assert "refused: the topic has 3 partitions, numbered from 0" in done.stderr
+    assert "kcli: topic t has no partition 3\n" in done.stderr
+    rewind("g", "--to", "2", "--topic", "t:3", "--dry-run", code=1)
+    assert (
+        "kcli: t-3 and 1 more do not exist\n"
+        in rewind("g", "--to", "2", "--topic", "t:3-4", "--yes", code=1).stderr
+    )
 
 
 def test_a_partition_without_a_commit_cannot_be_shifted(cluster: FakeCluster, rewind: Kcli) -> None:

@@ -124,14 +124,20 @@ def _refused(plan: RewindPlan) -> Iterator[tuple[GroupPlan, RewindItem, KcliErro
 
 
 def _refusals(plan: RewindPlan) -> tuple[int, ...]:
-    """7 where nothing can be done, 6 where some partitions are left out."""
-    if not any(_refused(plan)):
+    """6 where some partitions are left out; where nothing can be done 1 if none of them exists, else 7."""
+    from kcli.core.errors import NotFoundError
+
+    errors = [error for _, _, error in _refused(plan)]
+    if not errors:
         return ()
-    return (6,) if plan.possible else (7,)
+    if plan.possible:
+        return (6,)
+    return (1,) if all(isinstance(error, NotFoundError) for error in errors) else (7,)
 
 
 def _tell_refused(inv: Invocation, plan: RewindPlan) -> None:
     """Once for each remedy; the reason of each partition stands in the plan."""
+    from kcli.core.errors import NotFoundError
     from kcli.flows.rewind.plan import NotPossibleError
 
     by_remedy: dict[str, list[tuple[RewindItem, KcliError]]] = {}
@@ -142,8 +148,10 @@ def _tell_refused(inv: Invocation, plan: RewindPlan) -> None:
         item, error = refused[0]
         more = f" and {len(refused) - 1} more" if len(refused) > 1 else ""
         if not plan.possible:
-            what = f"{item.where}{more} cannot be set" if more else error.what
-            inv.failed(NotPossibleError(what, why=error.why or error.what, do=do))
+            absent = all(isinstance(error, NotFoundError) for _, error in refused)
+            kind, verb = (NotFoundError, "do not exist") if absent else (NotPossibleError, "cannot be set")
+            what = f"{item.where}{more} {verb}" if more else error.what
+            inv.failed(kind(what, why=error.why or error.what, do=do))
         elif do:
             inv.talk.warn(f"{item.where}{more} refused: {do}")
 

@@ -23,6 +23,7 @@ from tests.committing import MINUTE, STAMP, Kcli, commit, committed, offsets, pu
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.knobs import Hold
+from tests.fake.script import FOREVER
 
 T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
 OLD = {T0: OffsetAndMetadata(20, "by hand", 0), T1: OffsetAndMetadata(15), T2: OffsetAndMetadata(20, "", 0)}
@@ -429,6 +430,37 @@ def test_a_lost_answer_is_no_failure(cluster: FakeCluster, rewind: Kcli) -> None
 
 def test_a_journal_that_cannot_be_written_keeps_everything_as_it_is(
     cluster: FakeCluster, rewind: Kcli, tmp_path: Path
+def test_the_report_keeps_the_order_of_the_plan(cluster: FakeCluster, rewind: Kcli) -> None:
+    with Admin(bootstrap_servers=cluster.bootstrap) as admin:
+        admin.delete_offsets({"g": [T0]})
+    rows = rewind.items("g", "--to", "-1", "--topic", "t", "--yes", code=6)
+    assert [(row["partition"], row["status"]) for row in rows] == [
+        (0, "refused"),
+        (1, "verified"),
+        (2, "verified"),
+    ]
+
+
+def test_a_full_disk_does_not_hide_how_to_undo_it(cluster: FakeCluster, rewind: Kcli) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [*KCLI, "groups", "rewind", "g", "--to", "1", "--yes"],
+            stdout=full, stderr=subprocess.PIPE, text=True, env=rewind.environment, timeout=60, check=False,
+        )  # fmt: skip
+    assert done.returncode == 1
+    said, error = done.stderr.split("kcli: cannot write output")
+    assert "3 partitions set and read back; undo with: kcli groups rewind g --undo=" in said
+    assert "No space left" in error
+    assert offsets(cluster) == [1, 1, 1]
+
+
+def test_a_broker_that_is_silent_is_named(cluster: FakeCluster, rewind: Kcli) -> None:
+    cluster.drop(OffsetFetchRequest, "skip", times=FOREVER)
+    done = rewind("g", "--to", "1", "--yes", "--timeout", "1s", code=3)
+    assert f"why: no answer from {cluster.bootstrap} (node 1) in time" in done.stderr
+    assert "wait longer with --timeout" in done.stderr
+
+
 ) -> None:
     (tmp_path / "state").write_text("in the way")
     done = rewind("g", "--to", "earliest", "--yes", code=1)

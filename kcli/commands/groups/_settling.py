@@ -62,14 +62,14 @@ def _carry_out(inv: Invocation, admin: Admin, plan: RewindPlan, manner: Manner) 
         for group in begun:
             inv.talk.warn(f"offsets may have been set; undo with: {text.undo_command(group)}")
         raise
-    if not manner.stdout_taken:
-        _print(inv, plan, reports, manner.report)
     done = False
     for report in reports:
         done = done or report.count("verified") > 0
         _tell_errors(inv, report)
         if report.error is None:
             inv.talk.note(text.done_text(report))
+    if not manner.stdout_taken:  # last: a full disk or a reader that left must not hide how to undo it
+        _print(inv, plan, reports, manner.report)
     return inv.finish(done=done, also=_refusals(plan))
 
 

@@ -132,7 +132,8 @@ def _report(plan: GroupPlan, stored: Stored, back: Committed | KcliError, journa
     if not kept:
         journals.remove(plan.id)
     refused = [Outcome(item, REFUSED, item.committed, item.refusal) for item in plan.refused]
-    return GroupReport(plan, (*outcomes, *refused), kept=kept)
+    by_place = {outcome.item.where: outcome for outcome in (*outcomes, *refused)}
+    return GroupReport(plan, tuple(by_place[item.where] for item in plan.items), kept=kept)
 
 
 def _untouched(outcome: Outcome) -> bool:

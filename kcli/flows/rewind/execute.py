@@ -7,13 +7,25 @@ from kcli.core import clock
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.commits import Stored
 from kcli.core.admin.committed import Committed
-from kcli.core.error_codes import GROUP_SUBSCRIBED_TO_TOPIC, UNKNOWN_MEMBER_ID
+from kcli.core.error_codes import (
+    GROUP_SUBSCRIBED_TO_TOPIC,
+    ILLEGAL_GENERATION,
+    REBALANCE_IN_PROGRESS,
+    STALE_MEMBER_EPOCH,
+    UNKNOWN_MEMBER_ID,
+)
 from kcli.core.errors import BrokerError, KcliError, NotFoundError, OutcomeUnknownError, TimedOutError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.journal import Journals
 from kcli.flows.rewind.plan import ABSENT, GroupPlan, NotPossibleError, RewindItem, RewindPlan, not_possible
 
-LIVE = (UNKNOWN_MEMBER_ID, GROUP_SUBSCRIBED_TO_TOPIC)
+LIVE = (
+    UNKNOWN_MEMBER_ID,
+    GROUP_SUBSCRIBED_TO_TOPIC,
+    REBALANCE_IN_PROGRESS,
+    ILLEGAL_GENERATION,
+    STALE_MEMBER_EPOCH,
+)
 
 VERIFIED, OVERWRITTEN, FAILED, REFUSED = "verified", "overwritten", "failed", "refused"
 UNKNOWN = "unknown"

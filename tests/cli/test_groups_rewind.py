@@ -213,6 +213,9 @@ def test_topics_must_be_named_where_there_are_several(cluster: FakeCluster, rewi
     assert offsets(cluster) == [7, 7, 7, 0]
     rewind("g", "--to", "8", "--all-topics", "--yes")
     assert offsets(cluster) == [8, 8, 8, 8]
+    done = rewind("g", "--to", "9", "--exclude-topic", "uu", "--yes", code=1)
+    assert "--exclude-topic uu leaves out nothing" in done.stderr
+    assert offsets(cluster) == [8, 8, 8, 8]
 
 
 @pytest.mark.parametrize(

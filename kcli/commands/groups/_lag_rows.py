@@ -42,7 +42,9 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
         Column("group"), Column("topic"), Column("partition", "id"), Column("committed", "number"),
         Column("end", "number"), Column("log_start", "number", wide=True), *_LAG, *_MEMBER, *_SAID,
     ),
-    "member": (Column("group"), *_MEMBER, _PARTITIONS, *_LAG, *_SAID),
+    "member": (
+        Column("group"), Column("member_id"), Column("client_id"), Column("host"), _PARTITIONS, *_LAG, *_SAID,
+    ),
 }  # fmt: skip
 KINDS = {"group": "GroupLag", "topic": "TopicLag", "partition": "PartitionLag", "member": "MemberLag"}
 

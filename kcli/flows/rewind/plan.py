@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
 from kcli.core.errors import KcliError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.groups.members import named
 from kcli.flows.rewind.targets import Seen, Target, find
 
 ABSENT = "Dead"
@@ -151,13 +152,6 @@ def not_possible(group: GroupDescription) -> KcliError | None:
         )
     return NotPossibleError(
         f"group {group.group_id} has members ({len(group.members)}), it is {group.state}",
-        why=f"they go on from positions of their own, and would commit these: {_listed(group.members)}",
+        why=f"they go on from positions of their own, and would commit these: {named(group.members)}",
         do="stop them and try again; a rewind can wait for their end with --wait",
     )
-
-
-def _listed(members: Sequence[MemberDescription]) -> str:
-    shown = [
-        f"{m.client_id or m.member_id} at {m.client_host.lstrip('/') or 'unknown'}" for m in members[:10]
-    ]
-    return ", ".join(shown) + (f" and {len(members) - 10} more" if len(members) > 10 else "")

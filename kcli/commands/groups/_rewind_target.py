@@ -156,5 +156,6 @@ def _words(target: Target, now: int, *, ago: bool) -> str:
         return f"offset {target.value:,}"
     if target.kind == "shift":
         side = "back" if target.value < 0 else "ahead"
-        return f"{abs(target.value):,} offsets {side} from the commit"
+        plural = "" if abs(target.value) == 1 else "s"
+        return f"{abs(target.value):,} offset{plural} {side} from the commit"
     return WORDS[target.kind]

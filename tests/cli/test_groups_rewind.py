@@ -231,6 +231,11 @@ def test_topics_must_be_named_where_there_are_several(cluster: FakeCluster, rewi
         (("g", "--to", "1", "--topic", "t", "--all-topics"), "exclude one another"),
         (("g", "--from-file", "/no/such/file"), "cannot read /no/such/file"),
         (("g", "--to", "1", "--live"), "no option --live"),
+        (("",), "the name of a group is empty"),
+        (("--journal", "--to", "1"), "--journal with --to"),
+        (("--journal", "--export", "--execute"), "--journal with --export, --execute"),
+        (("--journal", "--topic", "t"), "--journal with --topic"),
+        (("--journal", "--undo"), "--journal with --undo"),
     ],
 )
 def test_usage(arguments: tuple[str, ...], said: str, rewind: Kcli) -> None:
@@ -425,14 +430,6 @@ def test_o17_expired_offsets_are_said(cluster: FakeCluster, rewind: Kcli) -> Non
     ]
 
 
-def test_a_lost_answer_is_no_failure(cluster: FakeCluster, rewind: Kcli) -> None:
-    cluster.swallow(OffsetCommitRequest, then="reset")
-    rewind("g", "--to", "earliest", "--yes")
-    assert offsets(cluster) == [0, 0, 0]
-
-
-def test_a_journal_that_cannot_be_written_keeps_everything_as_it_is(
-    cluster: FakeCluster, rewind: Kcli, tmp_path: Path
 def test_the_report_keeps_the_order_of_the_plan(cluster: FakeCluster, rewind: Kcli) -> None:
     with Admin(bootstrap_servers=cluster.bootstrap) as admin:
         admin.delete_offsets({"g": [T0]})
@@ -464,6 +461,14 @@ def test_a_broker_that_is_silent_is_named(cluster: FakeCluster, rewind: Kcli) ->
     assert "wait longer with --timeout" in done.stderr
 
 
+def test_a_lost_answer_is_no_failure(cluster: FakeCluster, rewind: Kcli) -> None:
+    cluster.swallow(OffsetCommitRequest, then="reset")
+    rewind("g", "--to", "earliest", "--yes")
+    assert offsets(cluster) == [0, 0, 0]
+
+
+def test_a_journal_that_cannot_be_written_keeps_everything_as_it_is(
+    cluster: FakeCluster, rewind: Kcli, tmp_path: Path
 ) -> None:
     (tmp_path / "state").write_text("in the way")
     done = rewind("g", "--to", "earliest", "--yes", code=1)

@@ -293,17 +293,27 @@ def _export(inv: Invocation, plan: RewindPlan) -> None:
     inv.out.flush()
 
 
+def _check_only_lists(flags: dict[str, Any]) -> None:
+    """All other flags say what to rewind, or how."""
+    params = {param.name: param for param in click.get_current_context().command.params}
+    said = [max(params[n].opts, key=len) for n, value in flags.items() if n != "journal" and _given(value)]
+    if said:
+        raise usage(
+            f"groups rewind: --journal with {', '.join(said)}",
+            why="--journal only lists the rewinds that were made; nothing was done",
+            do=f"leave {'it' if len(said) == 1 else 'them'} out, or --journal",
+        )
+
+
+def _given(value: Any) -> bool:
+    return value is not None and value is not False and value != ()
+
+
 def _list_journals(inv: Invocation, names: Sequence[str], flags: dict[str, Any]) -> int:
     from kcli.commands.groups import _rewind_rows as rows
-    from kcli.commands.groups import _rewind_target as target
     from kcli.flows.rewind.journal import Journals
 
-    if any(flags[name] not in (None, False) for name in target.FLAGS):
-        raise usage(
-            "groups rewind: --journal only lists",
-            why="nothing was done",
-            do="leave out the target, or --journal",
-        )
+    _check_only_lists(flags)
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
     found, broken = Journals(cluster).listed()

@@ -117,6 +117,12 @@ def _check(
     if peek is not None and section in ("members", "state"):
         raise usage(
             f"groups describe: --peek with --{section}",
+    if every and (names or match is not None):
+        raise usage(
+            f"groups describe: --all with {'names of groups' if names else '--match'}",
+            why="it means all groups, whatever they are called",
+            do="leave out --all, or what narrows it down",
+        )
             why="records stand around offsets, which it leaves out",
             do=f"leave out --{section}",
         )

@@ -395,6 +395,7 @@ class _Run:
         self.reading = share
 
     def dry_run(self) -> int:
+        self.consumer.find_coordinator(self.inv.timeout)
         """Says on stdout what would be read; joins no group and commits nothing."""
         from kcli.commands._what_to_read import partitions
         from kcli.flows import ranges

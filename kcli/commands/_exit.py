@@ -201,7 +201,7 @@ def _describe_usage(error: click.ClickException) -> tuple[str, str, str]:
     if isinstance(error, click.MissingParameter):
         return f"{place}{_missing(error)}", "it is needed", see
     if isinstance(error, click.BadParameter) and error.param is not None:
-        name = _shown(error.param)
+        name = _shown(error.param).strip("[…]")
         return f"{place}{name} is not legal", _sentence(error.message), see
     return f"{place}{_sentence(error.format_message())}", "nothing was run", see
 

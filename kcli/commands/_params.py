@@ -16,7 +16,7 @@ from kcli.core.errors import ConfigError
 from kcli.core.types import TopicPartition
 
 __all__ = (
-    "CODEC", "DELIMITER", "DURATION", "HEADER", "INSTANT", "OFFSET", "OFFSET_RANGE", "PARTITIONS", "RATE",
+    "CODEC", "DELIMITER", "DURATION", "GROUP", "HEADER", "INSTANT", "OFFSET", "OFFSET_RANGE", "PARTITIONS", "RATE",
     "SERDE", "SIZE", "SIZE_RANGE", "TOPIC_MAP", "TOPIC_PARTITIONS", "Codec", "Rate", "TopicPartitions",
 )  # fmt: skip
 
@@ -134,6 +134,13 @@ def parse_topic_partitions(text: str) -> TopicPartitions:
     if not is_topic_name(topic):
         raise ValueError(f"{topic!r} is not the name of a topic; write orders or orders:0,2-4")
     return TopicPartitions(topic, parse_partitions(numbers) if colon else None)
+
+
+def parse_group(text: str) -> str:
+    """Any name but the empty one, which most often is a variable that is not set."""
+    if not text:
+        raise ValueError("the name of a group is empty: an unset variable, perhaps")
+    return text
 
 
 def parse_topic_map(text: str) -> tuple[str, str]:
@@ -256,6 +263,7 @@ SIZE_RANGE = Word("sizes", parse_size_range)
 RATE = Word("rate", parse_rate)
 PARTITIONS = Word("partitions", parse_partitions)
 TOPIC_PARTITIONS = Word("topic", parse_topic_partitions)
+GROUP = Word("group", parse_group)
 TOPIC_MAP = Word("topics", parse_topic_map)
 HEADER = Word("header", parse_header)
 SERDE = Word("serde", str, SERDES)

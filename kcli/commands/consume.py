@@ -10,7 +10,7 @@ from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
 from kcli.commands._exit import abandon_stdout, usage
 from kcli.commands._options import RECORD_KINDS
-from kcli.commands._params import DELIMITER, DURATION, INSTANT, OFFSET_RANGE, PARTITIONS
+from kcli.commands._params import DELIMITER, DURATION, GROUP, INSTANT, OFFSET_RANGE, PARTITIONS
 from kcli.commands._serde_options import plaintext_secrets_option, serde_option
 
 if TYPE_CHECKING:
@@ -74,7 +74,11 @@ if TYPE_CHECKING:
 )
 @click.option("--idle-timeout", type=DURATION, metavar="DUR", help="Stop when nothing came for so long.")
 @click.option(
-    "-g", "--group", metavar="GROUP", help="As a member of this group, from its committed offsets on."
+    "-g",
+    "--group",
+    type=GROUP,
+    metavar="GROUP",
+    help="As a member of this group, from its committed offsets on.",
 )
 @click.option(
     "--commit/--no-commit", default=None, help="With -g: commit what was written out.  [default: --commit]"
@@ -391,11 +395,11 @@ class _Run:
             warn=talk.warn,
             on_recreate=self.flags["on_recreate"],
         )
+        self.consumer.find_coordinator(self.inv.timeout)
         share.begin(self.topics.subscription())
         self.reading = share
 
     def dry_run(self) -> int:
-        self.consumer.find_coordinator(self.inv.timeout)
         """Says on stdout what would be read; joins no group and commits nothing."""
         from kcli.commands._what_to_read import partitions
         from kcli.flows import ranges

@@ -239,7 +239,7 @@ def test_the_file_may_come_from_stdin(cluster: FakeCluster, kcli: Kcli) -> None:
     ("arguments", "said"),
     [
         ((), "the file does not say of which group it is"),
-        (("--group", ""), "--group is empty"),
+        (("--group", ""), "the name of a group is empty"),
         (("--group", "n", "--topic", "t:0-1"), "has no offset of t:1"),
         (("--group", "n", "--map-topic", "x=y"), "the file has no offsets of topic x"),
         (("--group", "n", "--map-topic", "x"), "does not map one topic to another"),
@@ -361,7 +361,7 @@ def test_commits_of_any_topic_say_that_it_exists(cluster: FakeCluster, kcli: Kcl
         (("new", "-t", "t", "--from", "10:30"), 2, "names no time zone"),
         (("new", "--from", "1"), 2, "--topic"),
         (("new", "-t", "t"), 2, "--from"),
-        (("", "-t", "t", "--from", "1"), 2, "the name is empty"),
+        (("", "-t", "t", "--from", "1"), 2, "the name of a group is empty"),
     ],
 )
 def test_what_cannot_be_created(arguments: tuple[str, ...], code: int, said: str, kcli: Kcli) -> None:

@@ -8,6 +8,7 @@ from kcli.commands._cluster import connect, open_admin
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
 from kcli.commands._exit import usage
+from kcli.commands._params import GROUP
 
 
 @command(
@@ -17,8 +18,8 @@ from kcli.commands._exit import usage
         ("kcli groups copy billing billing-v2 --dry-run", "the plan; nothing is changed"),
     ),
 )
-@click.argument("source", metavar="A")
-@click.argument("name", metavar="B")
+@click.argument("source", type=GROUP, metavar="A")
+@click.argument("name", type=GROUP, metavar="B")
 @pass_invocation
 def copy_group(inv: Invocation, source: str, name: str) -> int:
     """Commit for group B what group A has committed: offsets, metadata and leader epochs.

@@ -9,6 +9,7 @@ import click
 from kcli.commands._cluster import connect, open_admin, unique, without_errors
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
+from kcli.commands._params import GROUP
 
 if TYPE_CHECKING:
     from kcli.core.admin.committed import Committed
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
         ("kcli groups delete billing --dry-run", "only show what would be lost"),
     ),
 )
-@click.argument("names", nargs=-1, required=True, metavar="GROUP…")
+@click.argument("names", nargs=-1, required=True, type=GROUP, metavar="GROUP…")
 @pass_invocation
 def delete_groups(inv: Invocation, names: tuple[str, ...]) -> int:
     """Delete groups with all that they have committed.

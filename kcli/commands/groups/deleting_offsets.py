@@ -9,7 +9,7 @@ import click
 from kcli.commands._cluster import connect, open_admin, without_errors
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
-from kcli.commands._params import TopicPartitions
+from kcli.commands._params import GROUP, TopicPartitions
 from kcli.commands.groups._topics_option import topics_option
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         ("kcli groups delete-offsets billing -t orders --dry-run", "only show what would be lost"),
     ),
 )
-@click.argument("name", metavar="GROUP")
+@click.argument("name", type=GROUP, metavar="GROUP")
 @topics_option("the topic, or some of its partitions", required=True)
 @pass_invocation
 def delete_offsets(inv: Invocation, name: str, scopes: tuple[TopicPartitions, ...]) -> int:

@@ -10,6 +10,7 @@ from kcli.commands._cluster import connect, listed_groups, open_admin, unique
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
 from kcli.commands._options import OUTPUT_KINDS
+from kcli.commands._params import GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,7 +44,7 @@ FETCH_BYTES = 262_144
         ("kcli groups describe billing -o kafka", "columns as kafka-consumer-groups.sh has them"),
     ),
 )
-@click.argument("names", nargs=-1, metavar="[GROUP…]")
+@click.argument("names", nargs=-1, type=GROUP, metavar="[GROUP…]")
 @click.option("--members", is_flag=True, help="only the members")
 @click.option("--offsets", is_flag=True, help="only the offsets, a line for each partition")
 @click.option("--state", is_flag=True, help="only a line for each group")

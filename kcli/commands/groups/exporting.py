@@ -9,6 +9,7 @@ import click
 from kcli.commands._cluster import connect, open_admin, unique
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
+from kcli.commands._params import GROUP
 from kcli.commands.groups._topics_option import topics_option, within
 from kcli.core.clock import wall_ms
 
@@ -33,7 +34,7 @@ FORMS = ("csv", "ndjson")
         ("kcli groups export billing shipping -t orders:0,2-4", "some partitions of two groups, to stdout"),
     ),
 )
-@click.argument("names", nargs=-1, metavar="[GROUP…]")
+@click.argument("names", nargs=-1, type=GROUP, metavar="[GROUP…]")
 @click.option("--all", "every", is_flag=True, help="all groups")
 @click.option("--format", "form", type=click.Choice(FORMS), help="csv is Kafka's  [default: csv]")
 @click.option(

@@ -10,7 +10,7 @@ from kcli.commands._cluster import connect, open_admin
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation, stdin_is_terminal
 from kcli.commands._exit import usage
-from kcli.commands._params import TOPIC_MAP
+from kcli.commands._params import GROUP, TOPIC_MAP
 from kcli.commands.groups._topics_option import topics_option, within
 
 if TYPE_CHECKING:
@@ -40,7 +40,10 @@ BY = ("offset", "time")
 )
 @click.argument("path", metavar="FILE")
 @click.option(
-    "--group", metavar="NEW", help="the group that gets the offsets, instead of the one in the file"
+    "--group",
+    type=GROUP,
+    metavar="NEW",
+    help="the group that gets the offsets, instead of the one in the file",
 )
 @click.option(
     "--map-topic",
@@ -104,8 +107,6 @@ def _wish(
 ) -> Wish:
     from kcli.flows.transfer.importing import Wish
 
-    if group == "":
-        raise usage("groups import: --group is empty", why="no group has that name", do="name one")
     if by == "time" and (clamp or force):
         raise usage(
             f"groups import: --by time and --{'clamp' if clamp else 'force'} exclude one another",

@@ -10,6 +10,7 @@ from kcli.commands._cluster import connect, open_admin, unique
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
 from kcli.commands._options import OUTPUT_KINDS, AttachedOption
+from kcli.commands._params import GROUP
 from kcli.commands._types import DURATION
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ SHORTEST = 0.1
         ("kcli groups lag --by partition -o tsv", "everything, for cut and awk"),
     ),
 )
-@click.argument("names", nargs=-1, metavar="[GROUP…]")
+@click.argument("names", nargs=-1, type=GROUP, metavar="[GROUP…]")
 @click.option("--topic", "topics", multiple=True, metavar="TOPIC", help="only this topic; repeatable")
 @click.option("--only-lagging", is_flag=True, help="leave out what has nothing to read")
 @click.option(

@@ -9,6 +9,7 @@ import click
 from kcli.commands._cluster import connect, open_admin, unique, without_errors
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
+from kcli.commands._params import GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +27,7 @@ REASON = "removed by an operator with kcli groups remove-members"
         ("kcli groups remove-members billing --dry-run", "only show who would be removed"),
     ),
 )
-@click.argument("name", metavar="GROUP")
+@click.argument("name", type=GROUP, metavar="GROUP")
 @click.argument("words", nargs=-1, metavar="[MEMBER…]")
 @pass_invocation
 def remove_members(inv: Invocation, name: str, words: tuple[str, ...]) -> int:

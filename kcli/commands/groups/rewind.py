@@ -11,7 +11,7 @@ from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
 from kcli.commands._exit import usage
 from kcli.commands._options import AttachedOption
-from kcli.commands._params import DURATION, Word
+from kcli.commands._params import DURATION, GROUP, Word
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,13 +58,13 @@ DATETIME = Word("time", _datetime)
         ("kcli groups rewind --journal", "the rewinds that can be undone"),
     ),
 )
-@click.argument("names", nargs=-1, metavar="GROUP…")
+@click.argument("names", nargs=-1, type=GROUP, metavar="GROUP…")
 @click.option(
     "--to",
     metavar="SPEC",
     help="earliest, latest, current, an offset, +N or -N from the commit, a time (@-1h, 2026-11-21T10:00Z)",
 )
-@click.option("--to-group", metavar="GROUP", help="to what another group has committed")
+@click.option("--to-group", type=GROUP, metavar="GROUP", help="to what another group has committed")
 @click.option("--from-file", metavar="FILE", help="to the offsets of a csv: [group,]topic,partition,offset")
 @click.option(
     "--topic",

@@ -1,7 +1,6 @@
 """What every plan needs to know of a cluster, and the plan of one group from it. Nothing is changed, no group joined."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from shlex import quote
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.committed import Committed
@@ -10,6 +9,7 @@ from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.offsets import OffsetInfo
 from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
 from kcli.core.types import TopicPartition
+from kcli.flows.groups.nearest import name_nearest
 from kcli.flows.rewind.journal import new_id
 from kcli.flows.rewind.plan import (
     ABSENT,
@@ -35,7 +35,9 @@ def committed_groups(admin: Admin, names: Sequence[str], *, may_be_absent: Colle
     """
     found: dict[str, GroupDescription] = {}
     failures: list[KcliError] = []
-    for name, told in admin.describe_groups(names).items():
+    described = admin.describe_groups(names)
+    name_nearest(admin, {name: told for name, told in described.items() if name not in may_be_absent})
+    for name, told in described.items():
         if isinstance(told, NotFoundError) and name in may_be_absent:
             found[name] = GroupDescription(name, "classic", ABSENT, "", "", -1)
         elif isinstance(told, KcliError):
@@ -97,8 +99,6 @@ def group_plan(
 
 
 def _explained(error: KcliError, group: str) -> KcliError:
-    if isinstance(error, NotFoundError):
-        error.do = f"`kcli groups list` shows the groups, `kcli groups create {quote(group)}` makes one"
     if isinstance(error, UnsupportedError):
         return NotPossibleError(
             f"the offsets of group {group} cannot be set",

@@ -299,8 +299,6 @@ def _check(flags: dict[str, Any], inv: Invocation) -> None:
             why="all partitions are read anyhow",
             do="leave it out",
         )
-    if flags["group"] == "":
-        raise usage("kcli consume: -g needs a name", why="the group's id is empty", do="give -g GROUP")
 
 
 _OF_TAIL = "--tail N is N records, then the end"

@@ -207,7 +207,7 @@ class _Run:
             *(
                 NotFoundError(
                     f"none of these groups has anything of topic {topic}",
-                    do=f"they have something of {', '.join(sorted(there)) or 'no topic'}",
+                    do="see the name; without --topic all that they have is shown",
                 )
                 for topic in missing
             ),

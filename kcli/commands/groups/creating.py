@@ -43,15 +43,17 @@ def create_group(inv: Invocation, name: str, scopes: tuple[TopicPartitions, ...]
     The group must not have committed anything yet (exit code 7: exists already). Shows a plan first; `kcli groups
     rewind GROUP --undo` takes it back. A time is the first record that is not older.
     """
+    from functools import partial
+
     from kcli.commands.groups._settling import settle
-    from kcli.commands.groups._spans import spans
     from kcli.core.clock import wall_ms
+    from kcli.flows.rewind.spans import time_spans
     from kcli.flows.rewind.survey import survey
 
     asked = _asked(inv, name, scopes, start)
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
-        plan, failures = survey(admin, cluster, asked, wall_ms(), spans(inv))
+        plan, failures = survey(admin, cluster, asked, wall_ms(), partial(time_spans, admin))
         return settle(inv, admin, plan, failures)
 
 

@@ -76,9 +76,11 @@ def import_offsets(
     An offset means the same record only in the same topic: where the file tells that it comes from another cluster or
     topic, or the offset is outside of the log, that partition is refused. --by time finds the record by its time.
     """
+    from functools import partial
+
     from kcli.commands.groups._settling import Manner, settle
-    from kcli.commands.groups._spans import spans
     from kcli.core.clock import wall_ms
+    from kcli.flows.rewind.spans import time_spans
     from kcli.flows.transfer.file import STDIN, file_name, read_file
     from kcli.flows.transfer.importing import aims
     from kcli.flows.transfer.survey import survey_import
@@ -92,7 +94,9 @@ def import_offsets(
     words = f"the {'times' if wish.by_time else 'offsets'} in {file_name(path)}"
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
-        plan, failures = survey_import(admin, cluster, chosen, wish, words, wall_ms(), spans(inv))
+        plan, failures = survey_import(
+            admin, cluster, chosen, wish, words, wall_ms(), partial(time_spans, admin)
+        )
         return settle(inv, admin, plan, failures, Manner(report="OffsetImportReport"))
 
 

@@ -144,9 +144,11 @@ class _Run:
 
     def run(self) -> int:
         """The exit status."""
-        from kcli.commands.groups._spans import spans
+        from functools import partial
+
         from kcli.core.clock import wall_ms
         from kcli.flows.rewind.journal import Journals
+        from kcli.flows.rewind.spans import time_spans
         from kcli.flows.rewind.survey import survey
 
         with open_admin(self.inv) as admin:
@@ -155,7 +157,7 @@ class _Run:
             asked = self._asked or self._with_cluster(admin, journals)
             if self.flags["wait"] is not None and not self.inv.dry_run:
                 _wait_until_empty(self.inv, admin, list(asked.targets), self.patience)
-            plan, failures = survey(admin, cluster, asked, wall_ms(), spans(self.inv))
+            plan, failures = survey(admin, cluster, asked, wall_ms(), partial(time_spans, admin))
             return self._settle(admin, plan, failures)
 
     def _settle(self, admin: Admin, plan: RewindPlan, failures: Sequence[KcliError]) -> int:

@@ -129,7 +129,7 @@ def no_partition(where: TopicPartition, count: int) -> NotFoundError:
     return NotFoundError(
         what,
         why=f"the topic has {partitions}, numbered from 0",
-        do=f"`kcli topics describe {where.topic}` shows them",
+        do=f"`kcli topics describe {where.topic}` shows its partitions",
     )
 
 

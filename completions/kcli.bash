@@ -293,6 +293,7 @@ _kcli_argument() {
         "kcli groups import 0") files=1 ;;
         "kcli groups copy 0") asked=groups ;;
         "kcli groups copy 1") asked=groups ;;
+        "kcli groups create 0") asked=groups ;;
         "kcli groups delete "*) asked=groups ;;
         "kcli groups delete-offsets 0") asked=groups ;;
         "kcli groups remove-members 0") asked=groups ;;

@@ -233,6 +233,7 @@ complete -c kcli -n '__kcli_at kcli groups import' -l zookeeper -x -d 'set them 
 complete -c kcli -n '__kcli_at_argument 0 kcli groups copy' -a '(__kcli_names groups)'
 complete -c kcli -n '__kcli_at_argument 1 kcli groups copy' -a '(__kcli_names groups)'
 
+complete -c kcli -n '__kcli_at_argument 0 kcli groups create' -a '(__kcli_names groups)'
 complete -c kcli -n '__kcli_at kcli groups create' -s t -l topic -x -a '(__kcli_names topics)' -d 'the topic, or some of its partitions; repeatable'
 complete -c kcli -n '__kcli_at kcli groups create' -l from -x -d 'earliest, latest, an offset, a time (@-1h, 2026-11-21T10:00Z)'
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from kcli.commands._context import Invocation
     from kcli.core.admin.admin import Admin
+    from kcli.core.admin.group_description import GroupDescription
     from kcli.core.admin.groups import ListedGroup
     from kcli.core.errors import KcliError
 
@@ -44,6 +45,15 @@ def listed_groups(
     for error in listing.errors.values():
         inv.failed(error)
     return [row for row in listing.groups if match is None or fnmatchcase(row.group_id, match)]
+
+
+def described_groups(inv: Invocation, admin: Admin, names: Sequence[str]) -> dict[str, GroupDescription]:
+    """The groups that exist; the rest is reported, with the names that come nearest."""
+    from kcli.flows.groups.nearest import name_nearest
+
+    told = admin.describe_groups(names)
+    name_nearest(admin, told)
+    return without_errors(inv, told)
 
 
 def unique(names: Sequence[str]) -> tuple[str, ...]:

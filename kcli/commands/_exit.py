@@ -192,13 +192,16 @@ def _describe_usage(error: click.ClickException) -> tuple[str, str, str]:
     if isinstance(error, Refused):
         return error.message, error.why, error.do
     if isinstance(error, click.NoSuchOption):
+        from kcli.commands._habits import instead_of
+
         near = error.possibilities
         hint = f"did you mean {near[0]}? " if near else ""
-        return f"{place}there is no option {error.option_name}", "nothing was run", hint + see
+        do = instead_of(path, error.option_name) or hint + see
+        return f"{place}there is no option {error.option_name}", "nothing was run", do
     if isinstance(error, click.MissingParameter):
         return f"{place}{_missing(error)}", "it is needed", see
     if isinstance(error, click.BadParameter) and error.param is not None:
-        name = _shown(error.param)
+        name = _shown(error.param).strip("[…]")
         return f"{place}{name} is not legal", _sentence(error.message), see
     return f"{place}{_sentence(error.format_message())}", "nothing was run", see
 

@@ -62,7 +62,7 @@ class GlobalOption(click.Option):
 class AttachedOption(click.Option):
     """An option whose value is optional and attaches with ``=`` only: the bare flag never takes the next word.
 
-    ``bare`` is the value of the flag without one; a short name is always bare.
+    ``bare`` is the value of the flag without one.
     """
 
     def __init__(self, names: Sequence[str], *, bare: str, **settings: Any) -> None:
@@ -70,12 +70,13 @@ class AttachedOption(click.Option):
         self.bare = bare
 
     def add_to_parser(self, parser: Any, ctx: click.Context) -> None:  # noqa: ARG002 - click's signature
-        """Registers long names with a value (see ``attach_values``) and short names as flags."""
+        """Registers long names with a value (see ``attach_values``), short names as flags and for ``-w=5s``."""
         long = [name for name in self.opts if name.startswith("--")]
         short = [name for name in self.opts if not name.startswith("--")]
         parser.add_option(obj=self, opts=long, dest=self.name, action="store", nargs=1)
         if short:
             parser.add_option(obj=self, opts=short, dest=self.name, action="store_const", const=self.bare)
+            parser._long_opt |= dict.fromkeys(short, parser._long_opt[long[0]])
 
 
 class GlobalAttachedOption(AttachedOption, GlobalOption):
@@ -122,7 +123,15 @@ def attach_values(parser: Any) -> Any:
             value = known.obj.bare
         match(name, value, state)
 
-    parser._match_long_opt = match_long
+    match_shorts = parser._match_short_opt
+
+    def match_short(text: str, state: Any) -> None:
+        known = parser._short_opt.get(text[:2])
+        if known is not None and isinstance(known.obj, AttachedOption) and text[2:3].isdigit():
+            raise click.NoSuchOption(text, possibilities=[f"{text[:2]}={text[2:]}"])
+        match_shorts(text, state)
+
+    parser._match_long_opt, parser._match_short_opt = match_long, match_short
     return parser
 
 

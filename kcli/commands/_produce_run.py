@@ -13,9 +13,10 @@ from kcli.commands._context import Invocation, stdin_is_terminal
 from kcli.commands._produce_input import encoded_key, opened, signature, total_size
 from kcli.commands._produce_report import Files, plan, report
 from kcli.core.cluster.cluster import TOPIC_PATIENCE
-from kcli.core.cluster.metadata import unknown_topic
+from kcli.core.cluster.metadata import no_partition, unknown_topic
 from kcli.core.errors import NotFoundError
 from kcli.core.producer.producer import Producer
+from kcli.core.types import TopicPartition
 from kcli.flows.ack_tracker import AckTracker
 from kcli.flows.inputs.feed import Feed, InputFormat
 from kcli.flows.outcomes import Outcomes
@@ -131,9 +132,7 @@ class Run:
             raise unknown_topic(topic, producer.known_topics(timeout)) from None
         partition, count = self.flags["partition"], producer.partitions_of(topic)
         if partition is not None and partition >= count:
-            raise NotFoundError(
-                f"topic {topic} has no partition {partition}", why=f"it has {count}, numbered from 0"
-            )
+            raise no_partition(TopicPartition(topic, partition), count)
 
     def _find_beginning(self) -> None:
         if self.options.transactional_id:

@@ -43,11 +43,12 @@ def read_config_file(path: str) -> str:
     """The text of a file given with -F; ConfigError names what is wrong with it."""
     from kcli.core.errors import ConfigError
 
+    wanted = "-F names a file of client options: lines KEY=VALUE, as Java's .properties or librdkafka's"
     try:
         with open(os.path.expanduser(path), "rb") as file:
             data = file.read(LARGEST_FILE + 1)
     except OSError as error:
-        raise ConfigError(f"cannot read {path}", why=error.strerror or str(error), do="see -F") from None
+        raise ConfigError(f"cannot read {path}", why=error.strerror or str(error), do=wanted) from None
     if len(data) > LARGEST_FILE:
-        raise ConfigError(f"{path} is larger than 1 MiB", why="no file of client options is", do="see -F")
+        raise ConfigError(f"{path} is larger than 1 MiB", why="no file of client options is", do=wanted)
     return data.decode("utf-8", "replace")

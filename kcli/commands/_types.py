@@ -60,6 +60,12 @@ class NameType(ParamType):
         self.name = name
         self.completes = name + "s"
 
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Any name but the empty one, which most often is a variable that is not set."""
+        if value == "":
+            self.fail(f"the name of a {self.name} is empty: an unset variable, perhaps", param, ctx)
+        return value
+
 
 class DebugType(ParamType):
     """A comma-separated list of areas."""

@@ -306,8 +306,6 @@ def _check(flags: dict[str, Any], inv: Invocation) -> None:
             why="all partitions are read anyhow",
             do="leave it out",
         )
-    if flags["group"] == "":
-        raise usage("kcli consume: -g needs a name", why="the group's id is empty", do="give -g GROUP")
 
 
 _OF_TAIL = "--tail N is N records, then the end"
@@ -402,6 +400,7 @@ class _Run:
             warn=talk.warn,
             on_recreate=self.flags["on_recreate"],
         )
+        self.consumer.find_coordinator(self.inv.timeout)
         share.begin(self.topics.subscription())
         self.reading = share
 

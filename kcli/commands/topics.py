@@ -9,7 +9,7 @@ import click
 from kcli.commands._cluster import connect, open_admin, unique, without_errors
 from kcli.commands._command import group
 from kcli.commands._context import Invocation, pass_invocation
-from kcli.commands._params import OFFSET
+from kcli.commands._params import OFFSET, check_topic_name
 from kcli.commands._types import TOPIC
 
 if TYPE_CHECKING:
@@ -174,6 +174,8 @@ def create_topics(
     from kcli.core.errors import BrokerError
     from kcli.core.types import TopicSpec
 
+    for name in names:
+        check_topic_name(name, "topics create")
     settings = _config_pairs(configs)
     specs = [TopicSpec(name, partitions or -1, replication_factor or -1, settings) for name in unique(names)]
     done = False

@@ -7,6 +7,7 @@ three lines and ends with ``exit_code`` (the table of codes is part of the contr
 from collections.abc import Mapping
 
 from kcli.core.error_codes import error_code
+from kcli.core.error_remedies import REMEDIES
 from kcli.core.types import TopicPartition
 
 
@@ -163,7 +164,8 @@ class BrokerError(KcliError):
     def __init__(self, code: int, where: str, *, message: str = "", do: str = "") -> None:
         row = error_code(code)
         text = message or row.text
-        super().__init__(where, why=f"{row.name} ({code})" + (f": {text}" if text else ""), do=do)
+        why = f"{row.name} ({code})" + (f": {text}" if text else "")
+        super().__init__(where, why=why, do=do or REMEDIES.get(code, ""))
         self.code = code
         self.name = row.name
         self.where = where

@@ -27,5 +27,6 @@ def home_of(name: str) -> Path:
         raise UsageError(
             f"sandbox name {name!r}",
             why="a name has letters, digits, '.', '_' and '-', at most 64, and starts with a letter or digit",
+            do="as in `kcli sandbox up test`",
         )
     return state_root() / name

@@ -91,6 +91,12 @@ def test_a_missing_group_is_6_beside_another_and_1_alone(cluster: FakeCluster) -
     assert (alone.returncode, alone.stdout) == (1, b"")
 
 
+def test_all_with_what_narrows_it_down_is_2(cluster: FakeCluster) -> None:
+    for words in (("g",), ("--match", "g*")):
+        done = kcli("groups", "describe", "--all", *words, bootstrap=cluster.bootstrap)
+        assert (done.returncode, b"groups describe: --all with" in done.stderr) == (2, True)
+
+
 def test_records_around_a_commit_and_when_it_was_made(cluster: FakeCluster) -> None:
     cluster.create_topic(TOPIC, 3)
     commit = GroupPartition("g", TopicPartition("t", 0))

@@ -161,7 +161,7 @@ def test_offsets_out_of_range_are_refused_one_by_one_unless_clamped(
     done = kcli("import", str(file), "--group", "new", "--yes", code=6)
     assert "refused: the log goes from 0 to 20" in done.stderr
     assert "warning: t-1 refused: --clamp takes the log end" in done.stderr
-    assert "refused: it has 3, numbered from 0" in done.stderr
+    assert "refused: the topic has 3 partitions, numbered from 0" in done.stderr
     assert offsets(cluster, "new") == [4]
     kcli("import", str(file), "--group", "new", "--topic", "t:1", "--yes", code=7)
     kcli("import", str(file), "--group", "new", "--topic", "t:1", "--dry-run", code=7)
@@ -239,7 +239,7 @@ def test_the_file_may_come_from_stdin(cluster: FakeCluster, kcli: Kcli) -> None:
     ("arguments", "said"),
     [
         ((), "the file does not say of which group it is"),
-        (("--group", ""), "--group is empty"),
+        (("--group", ""), "the name of a group is empty"),
         (("--group", "n", "--topic", "t:0-1"), "has no offset of t:1"),
         (("--group", "n", "--map-topic", "x=y"), "the file has no offsets of topic x"),
         (("--group", "n", "--map-topic", "x"), "does not map one topic to another"),
@@ -355,13 +355,13 @@ def test_commits_of_any_topic_say_that_it_exists(cluster: FakeCluster, kcli: Kcl
     [
         (("new", "-t", "nix", "--from", "1"), 1, "topic nix does not exist"),
         (("new", "-t", "nix", "-t", "u", "--from", "1"), 6, "topic nix does not exist"),
-        (("new", "-t", "t:3", "--from", "1"), 7, "topic t has no partition 3"),
+        (("new", "-t", "t:3", "--from", "1"), 1, "topic t has no partition 3"),
         (("new", "-t", "t", "--from", "+1"), 2, "--from +1 is from a commit"),
         (("new", "-t", "t", "--from", "current"), 2, "--from current is from a commit"),
         (("new", "-t", "t", "--from", "10:30"), 2, "names no time zone"),
         (("new", "--from", "1"), 2, "--topic"),
         (("new", "-t", "t"), 2, "--from"),
-        (("", "-t", "t", "--from", "1"), 2, "the name is empty"),
+        (("", "-t", "t", "--from", "1"), 2, "the name of a group is empty"),
     ],
 )
 def test_what_cannot_be_created(arguments: tuple[str, ...], code: int, said: str, kcli: Kcli) -> None:

@@ -271,6 +271,7 @@ def test_markers_and_aborted_records_are_nothing_to_read(
     assert transaction.end(commit=False) == 0
     (row,) = lag(cluster, "tx")
     assert (row["lag_records"], row["lag_seconds"], row["lag_method"]) == (3, 0.0, "read")
+    assert row["verdict"] == "empty"
 
 
 def test_an_open_transaction_that_holds_readers_back_is_named(

@@ -23,6 +23,7 @@ from tests.committing import MINUTE, STAMP, Kcli, commit, committed, offsets, pu
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.fake.knobs import Hold
+from tests.fake.script import FOREVER
 
 T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
 OLD = {T0: OffsetAndMetadata(20, "by hand", 0), T1: OffsetAndMetadata(15), T2: OffsetAndMetadata(20, "", 0)}
@@ -212,6 +213,9 @@ def test_topics_must_be_named_where_there_are_several(cluster: FakeCluster, rewi
     assert offsets(cluster) == [7, 7, 7, 0]
     rewind("g", "--to", "8", "--all-topics", "--yes")
     assert offsets(cluster) == [8, 8, 8, 8]
+    done = rewind("g", "--to", "9", "--exclude-topic", "uu", "--yes", code=1)
+    assert "--exclude-topic uu leaves out nothing" in done.stderr
+    assert offsets(cluster) == [8, 8, 8, 8]
 
 
 @pytest.mark.parametrize(
@@ -229,6 +233,11 @@ def test_topics_must_be_named_where_there_are_several(cluster: FakeCluster, rewi
         (("g", "--to", "1", "--live", "--wait"), "exclude one another"),
         (("g", "--to", "1", "--hold=61s"), "is not between 0 and 60 s"),
         (("g", "--to", "1", "--hold=x"), "is not a duration"),
+        (("",), "the name of a group is empty"),
+        (("--journal", "--to", "1"), "--journal with --to"),
+        (("--journal", "--export", "--execute"), "--journal with --export, --execute"),
+        (("--journal", "--topic", "t"), "--journal with --topic"),
+        (("--journal", "--undo"), "--journal with --undo"),
     ],
 )
 def test_usage(arguments: tuple[str, ...], said: str, rewind: Kcli) -> None:
@@ -245,12 +254,17 @@ def test_what_does_not_exist(cluster: FakeCluster, rewind: Kcli) -> None:
     rows = rewind.items("g", "--to", "2", "--topic", "t:2-3", "--yes", code=6)
     assert [(row["status"], row["note"]) for row in rows] == [
         ("verified", None),
-        ("refused", "topic t has no partition 3: it has 3, numbered from 0"),
+        ("refused", "topic t has no partition 3: the topic has 3 partitions, numbered from 0"),
     ]
     assert offsets(cluster) == [1, 1, 2]
-    done = rewind("g", "--to", "2", "--topic", "t:3", "--yes", code=7)
-    assert "refused: it has 3, numbered from 0" in done.stderr
-    rewind("g", "--to", "2", "--topic", "t:3", "--dry-run", code=7)
+    done = rewind("g", "--to", "2", "--topic", "t:3", "--yes", code=1)
+    assert "refused: the topic has 3 partitions, numbered from 0" in done.stderr
+    assert "kcli: topic t has no partition 3\n" in done.stderr
+    rewind("g", "--to", "2", "--topic", "t:3", "--dry-run", code=1)
+    assert (
+        "kcli: t-3 and 1 more do not exist\n"
+        in rewind("g", "--to", "2", "--topic", "t:3-4", "--yes", code=1).stderr
+    )
 
 
 def test_a_partition_without_a_commit_cannot_be_shifted(cluster: FakeCluster, rewind: Kcli) -> None:
@@ -416,6 +430,37 @@ def test_o17_expired_offsets_are_said(cluster: FakeCluster, rewind: Kcli) -> Non
         (None, "no commit before"),
         (20, None),
     ]
+
+
+def test_the_report_keeps_the_order_of_the_plan(cluster: FakeCluster, rewind: Kcli) -> None:
+    with Admin(bootstrap_servers=cluster.bootstrap) as admin:
+        admin.delete_offsets({"g": [T0]})
+    rows = rewind.items("g", "--to", "-1", "--topic", "t", "--yes", code=6)
+    assert [(row["partition"], row["status"]) for row in rows] == [
+        (0, "refused"),
+        (1, "verified"),
+        (2, "verified"),
+    ]
+
+
+def test_a_full_disk_does_not_hide_how_to_undo_it(cluster: FakeCluster, rewind: Kcli) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [*KCLI, "groups", "rewind", "g", "--to", "1", "--yes"],
+            stdout=full, stderr=subprocess.PIPE, text=True, env=rewind.environment, timeout=60, check=False,
+        )  # fmt: skip
+    assert done.returncode == 1
+    said, error = done.stderr.split("kcli: cannot write output")
+    assert "3 partitions set and read back; undo with: kcli groups rewind g --undo=" in said
+    assert "No space left" in error
+    assert offsets(cluster) == [1, 1, 1]
+
+
+def test_a_broker_that_is_silent_is_named(cluster: FakeCluster, rewind: Kcli) -> None:
+    cluster.drop(OffsetFetchRequest, "skip", times=FOREVER)
+    done = rewind("g", "--to", "1", "--yes", "--timeout", "1s", code=3)
+    assert f"why: no answer from {cluster.bootstrap} (node 1) in time" in done.stderr
+    assert "wait longer with --timeout" in done.stderr
 
 
 def test_a_lost_answer_is_no_failure(cluster: FakeCluster, rewind: Kcli) -> None:

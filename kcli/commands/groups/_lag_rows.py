@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from kcli.core.errors import KcliError
@@ -42,7 +43,9 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
         Column("group"), Column("topic"), Column("partition", "id"), Column("committed", "number"),
         Column("end", "number"), Column("log_start", "number", wide=True), *_LAG, *_MEMBER, *_SAID,
     ),
-    "member": (Column("group"), *_MEMBER, _PARTITIONS, *_LAG, *_SAID),
+    "member": (
+        Column("group"), Column("member_id"), Column("client_id"), Column("host"), _PARTITIONS, *_LAG, *_SAID,
+    ),
 }  # fmt: skip
 KINDS = {"group": "GroupLag", "topic": "TopicLag", "partition": "PartitionLag", "member": "MemberLag"}
 
@@ -87,6 +90,7 @@ def breaches(seen: LagLook, most: int | None, longest: float | None) -> list[Kcl
                 LagTooLargeError(
                     f"group {one.group} is {whole.lag:,} records behind",
                     why=f"at most {most:,} are allowed (--max-lag)",
+                    do=f"`kcli groups lag {quote(one.group)} --watch` shows whether it catches up",
                 )
             )
         if longest is not None and whole.seconds is not None and whole.seconds > longest:
@@ -94,6 +98,7 @@ def breaches(seen: LagLook, most: int | None, longest: float | None) -> list[Kcl
                 LagTooLargeError(
                     f"group {one.group} is {duration_text(whole.seconds)} behind",
                     why=f"at most {duration_text(longest)} are allowed (--max-lag-time)",
+                    do=f"`kcli groups lag {quote(one.group)} --watch` shows whether it catches up",
                 )
             )
     return found

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.core.error_codes import GROUP_SUBSCRIBED_TO_TOPIC, NON_EMPTY_GROUP
 from kcli.core.errors import BrokerError, KcliError
+from kcli.flows.groups.members import named
 from kcli.output.progress import counted
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column, aligned, flat
@@ -32,7 +33,6 @@ OFFSETS = (
     Column("note", "prose"),
 )
 TOPICS = (Column("topic"), Column("committed_offsets", "number"))
-NAMED_AT_MOST = 3
 
 
 def deletion_plan(group: GroupDescription, committed: Committed | KcliError) -> str:
@@ -94,7 +94,7 @@ def live_error(group: GroupDescription, what: str) -> BrokerError:
     return BrokerError(
         NON_EMPTY_GROUP,
         what,
-        message=f"it has {counted(len(group.members), 'member')}: {who(group.members)}",
+        message=f"it has {counted(len(group.members), 'member')}: {named(group.members)}",
         do=f"stop them first; `kcli groups remove-members {group.group_id}` removes those that are gone",
     )
 
@@ -105,7 +105,7 @@ def subscribed_error(group: GroupDescription, topic: str) -> BrokerError:
     return BrokerError(
         GROUP_SUBSCRIBED_TO_TOPIC,
         f"offsets of {topic} are not deleted from group {group.group_id}",
-        message=f"it is read by {counted(len(readers), 'member')}: {who(readers)}",
+        message=f"it is read by {counted(len(readers), 'member')}: {named(readers)}",
         do="stop them first, or change what they subscribe to",
     )
 
@@ -114,16 +114,6 @@ def topics_of(member: MemberDescription) -> set[str]:
     """What the member subscribes to, has, or is to have: a subscription by pattern shows in the last two only."""
     places = (*(member.assignment or ()), *(member.target or ()))
     return {*member.subscription, *(where.topic for where in places)}
-
-
-def who(members: Collection[MemberDescription]) -> str:
-    """The first few members, as an operator knows them."""
-    named = [
-        visible_line(f"{member.instance_id or member.client_id} at {member.client_host.lstrip('/')}")
-        for member in list(members)[:NAMED_AT_MOST]
-    ]
-    more = len(members) - len(named)
-    return ", ".join(named) + (f" and {more} more" if more else "")
 
 
 def _members(members: Collection[MemberDescription]) -> list[str]:

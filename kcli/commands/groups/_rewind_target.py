@@ -80,6 +80,7 @@ def group_target(admin: Admin, group: str, *, exact: bool = False) -> Target:
     """What another group has committed; NotFoundError where that is nothing, or why some of it cannot be read."""
     from kcli.core.errors import KcliError, NotFoundError
     from kcli.core.types import OffsetAndMetadata
+    from kcli.flows.groups.nearest import name_nearest
     from kcli.flows.rewind.targets import Target
 
     told = admin.fetch_offsets({group: None})[group]
@@ -90,9 +91,9 @@ def group_target(admin: Admin, group: str, *, exact: bool = False) -> Target:
             raise one
     offsets = {where: one for where, one in told.items() if isinstance(one, OffsetAndMetadata)}
     if not offsets:
-        raise NotFoundError(
-            f"group {group} has committed nothing", do="`kcli groups list` shows the groups there are"
-        )
+        nothing = NotFoundError(f"group {group} has committed nothing")
+        name_nearest(admin, {group: nothing})
+        raise nothing
     return Target("given", offsets=offsets, exact=exact)
 
 
@@ -156,5 +157,6 @@ def _words(target: Target, now: int, *, ago: bool) -> str:
         return f"offset {target.value:,}"
     if target.kind == "shift":
         side = "back" if target.value < 0 else "ahead"
-        return f"{abs(target.value):,} offsets {side} from the commit"
+        plural = "" if abs(target.value) == 1 else "s"
+        return f"{abs(target.value):,} offset{plural} {side} from the commit"
     return WORDS[target.kind]

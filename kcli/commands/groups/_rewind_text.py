@@ -213,6 +213,11 @@ def _records(item: RewindItem, *, mixed: bool) -> str:
 def _summary(plan: GroupPlan) -> str:
     todo = [item for item in plan.items if item.refusal is None]
     sentences = [_effect(todo)]
+    if first := sum(item.committed is None and item.new is not None for item in todo):
+        verb, whose = ("has", "its") if first == 1 else ("have", "their")
+        sentences.append(
+            f"{counted(first, 'partition')} {verb} no commit yet: {whose} reading begins at NEW."
+        )
     if plan.counts_offsets:
         sentences.append("The change counts offsets, not records.")
     deleted = sum(item.action == "delete" for item in todo)
@@ -235,7 +240,8 @@ def _effect(todo: Sequence[RewindItem]) -> str:
     ):
         if chosen:
             records = sum(item.records or 0 for item in chosen)
-            sides.append(f"at most {number_text(records)} records will be {name} ({_span(chosen)})")
+            plural = "" if records == 1 else "s"
+            sides.append(f"at most {number_text(records)} record{plural} will be {name} ({_span(chosen)})")
     partitions = counted(len(todo), "partition")
     known = [item for item in todo if item.change is not None]
     if not sides:

@@ -67,8 +67,6 @@ def _carry_out(inv: Invocation, admin: Admin, plan: RewindPlan, manner: Manner) 
         for group in begun:
             inv.talk.warn(f"offsets may have been set; undo with: {text.undo_command(group)}")
         raise
-    if not manner.stdout_taken:
-        _print(inv, plan, reports, manner.report)
     done = False
     for report in reports:
         done = done or report.done > 0
@@ -77,6 +75,8 @@ def _carry_out(inv: Invocation, admin: Admin, plan: RewindPlan, manner: Manner) 
             inv.talk.note(text.done_text(report))
         if report.missing:
             inv.talk.warn(text.missing_text(report))
+    if not manner.stdout_taken:  # last: a full disk or a reader that left must not hide how to undo it
+        _print(inv, plan, reports, manner.report)
     return inv.finish(done=done, also=_refusals(plan))
 
 

@@ -15,14 +15,17 @@ Refused = tuple[object, "KcliError"]
 
 
 def refusal_codes(refused: Sequence[Refused], *, possible: bool) -> tuple[int, ...]:
-    """7 where nothing can be done, 6 where some partitions are left out."""
+    """6 where some partitions are left out; where nothing can be done 1 if none of them exists, else 7."""
     if not refused:
         return ()
-    return (6,) if possible else (7,)
+    if possible:
+        return (6,)
+    return (1,) if _absent(refused) else (7,)
 
 
 def tell_refused(inv: Invocation, refused: Sequence[Refused], *, possible: bool) -> None:
     """Once for each remedy; the reason of each partition stands in the plan."""
+    from kcli.core.errors import NotFoundError
     from kcli.flows.rewind.plan import NotPossibleError
 
     by_remedy: dict[str, list[Refused]] = {}
@@ -32,10 +35,19 @@ def tell_refused(inv: Invocation, refused: Sequence[Refused], *, possible: bool)
         where, error = alike[0]
         more = f" and {len(alike) - 1} more" if len(alike) > 1 else ""
         if not possible:
-            what = f"{where}{more} cannot be set" if more else error.what
-            inv.failed(NotPossibleError(what, why=error.why or error.what, do=do))
+            kind, verb = (
+                (NotFoundError, "do not exist") if _absent(alike) else (NotPossibleError, "cannot be set")
+            )
+            what = f"{where}{more} {verb}" if more else error.what
+            inv.failed(kind(what, why=error.why or error.what, do=do))
         elif do:
             inv.talk.warn(f"{where}{more} refused: {do}")
+
+
+def _absent(refused: Iterable[Refused]) -> bool:
+    from kcli.core.errors import NotFoundError
+
+    return all(isinstance(error, NotFoundError) for _, error in refused)
 
 
 def tell_failed(inv: Invocation, group: str, errors: Iterable[KcliError]) -> None:

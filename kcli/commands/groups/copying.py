@@ -27,10 +27,12 @@ def copy_group(inv: Invocation, source: str, name: str) -> int:
     A may be running; B must have no members, and need not exist. What B has committed elsewhere stays. Shows a plan
     first, keeps what B had committed before for `kcli groups rewind B --undo`, and reads every partition back.
     """
+    from functools import partial
+
     from kcli.commands.groups._rewind_target import group_target
     from kcli.commands.groups._settling import settle
-    from kcli.commands.groups._spans import spans
     from kcli.core.clock import wall_ms
+    from kcli.flows.rewind.spans import time_spans
     from kcli.flows.rewind.survey import Asked, survey
 
     if source == name:
@@ -43,5 +45,5 @@ def copy_group(inv: Invocation, source: str, name: str) -> int:
             act="Copy into group",
             makes=True,
         )
-        plan, failures = survey(admin, cluster, asked, wall_ms(), spans(inv))
+        plan, failures = survey(admin, cluster, asked, wall_ms(), partial(time_spans, admin))
         return settle(inv, admin, plan, failures)

@@ -10,6 +10,7 @@ from kcli.commands._cluster import connect, open_admin
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
 from kcli.commands._exit import usage
+from kcli.commands._types import GROUP
 from kcli.commands.groups._topics_option import topics_option
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ EXAMPLES = "--from earliest, --from latest, --from @-1h, --from 2026-11-21T10:00
         ("kcli groups create audit -t orders -t refunds --from @-1h --dry-run", "the plan for one hour back"),
     ),
 )
-@click.argument("name", metavar="GROUP")
+@click.argument("name", type=GROUP, metavar="GROUP")
 @topics_option("the topic, or some of its partitions", required=True)
 @click.option(
     "--from",
@@ -42,17 +43,17 @@ def create_group(inv: Invocation, name: str, scopes: tuple[TopicPartitions, ...]
     The group must not have committed anything yet (exit code 7: exists already). Shows a plan first; `kcli groups
     rewind GROUP --undo` takes it back. A time is the first record that is not older.
     """
+    from functools import partial
+
     from kcli.commands.groups._settling import settle
-    from kcli.commands.groups._spans import spans
     from kcli.core.clock import wall_ms
+    from kcli.flows.rewind.spans import time_spans
     from kcli.flows.rewind.survey import survey
 
-    if not name:
-        raise usage("groups create: the name is empty", why="a group has one", do="name it")
     asked = _asked(inv, name, scopes, start)
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
-        plan, failures = survey(admin, cluster, asked, wall_ms(), spans(inv))
+        plan, failures = survey(admin, cluster, asked, wall_ms(), partial(time_spans, admin))
         return settle(inv, admin, plan, failures)
 
 

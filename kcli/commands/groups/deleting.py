@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcli.commands._cluster import connect, open_admin, unique, without_errors
+from kcli.commands._cluster import connect, described_groups, open_admin, unique
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
 from kcli.commands._types import GROUP
@@ -37,7 +37,7 @@ def delete_groups(inv: Invocation, names: tuple[str, ...]) -> int:
     done = False
     with open_admin(inv) as admin:
         connect(inv, admin)
-        found = without_errors(inv, admin.describe_groups(names))
+        found = described_groups(inv, admin, names)
         committed = admin.fetch_offsets(dict.fromkeys(found)) if found else {}
         agreed = [name for name, group in found.items() if _agreed(inv, group, committed[name])]
         for name, error in (admin.delete_groups(agreed) if agreed else {}).items():

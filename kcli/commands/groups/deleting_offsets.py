@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcli.commands._cluster import connect, open_admin, without_errors
+from kcli.commands._cluster import connect, described_groups, open_admin, without_errors
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
 from kcli.commands._params import TopicPartitions
@@ -48,7 +48,7 @@ def delete_offsets(inv: Invocation, name: str, scopes: tuple[TopicPartitions, ..
     done = False
     with open_admin(inv) as admin:
         connect(inv, admin)
-        found = without_errors(inv, admin.describe_groups([name]))
+        found = described_groups(inv, admin, [name])
         committed = without_errors(inv, admin.fetch_offsets(dict.fromkeys(found)) if found else {})
         for group in (found[one] for one in committed):
             chosen = _chosen(inv, name, committed[name], scopes)
@@ -79,7 +79,12 @@ def _chosen(
         parts = [scope] if numbers is None else [TopicPartitions(scope.topic, (n,)) for n in numbers]
         for part in parts:
             if not any(where in part for where in there):
-                inv.failed(NotFoundError(f"group {name} has no committed offset of {part}"))
+                inv.failed(
+                    NotFoundError(
+                        f"group {name} has no committed offset of {part}",
+                        do=f"it has some of {', '.join(sorted({where.topic for where in there})) or 'nothing'}",
+                    )
+                )
     return without_errors(
         inv, {where: offset for where, offset in there.items() if any(where in scope for scope in scopes)}
     )

@@ -66,6 +66,7 @@ def describe_groups(
     and with -v in the formats for programs; it stays unknown where that takes more than 5 seconds or 16 MiB.
     """
     from kcli.flows.groups.description import describe_groups as described
+    from kcli.flows.groups.nearest import name_nearest
 
     section = _section(members=members, offsets=offsets, state=state)
     _check(inv, names, section, match, every=every, peek=peek)
@@ -74,6 +75,7 @@ def describe_groups(
         listed = _listed(inv, admin, match, every=every) if every or match is not None else []
         wanted = unique([*names, *(row.group_id for row in listed)])
         told = described(admin, wanted, offsets=section in (None, "offsets"), listed=listed)
+        name_nearest(admin, {name: told[name] for name in names})
         groups = _found(inv, told, names)
         times = _times(inv, admin, groups)
         nodes = admin.connect().nodes
@@ -112,6 +114,12 @@ def _check(
             "groups describe: no group is named",
             why="it shows the groups that it is told",
             do="name some, or use --match GLOB or --all",
+        )
+    if every and (names or match is not None):
+        raise usage(
+            f"groups describe: --all with {'names of groups' if names else '--match'}",
+            why="it means all groups, whatever they are called",
+            do="leave out --all, or what narrows it down",
         )
     if peek is not None and section in ("members", "state"):
         raise usage(

@@ -84,9 +84,11 @@ def import_offsets(
     An offset means the same record only in the same topic: where the file tells that it comes from another cluster or
     topic, or the offset is outside of the log, that partition is refused. --by time finds the record by its time.
     """
+    from functools import partial
+
     from kcli.commands.groups._settling import Manner, settle
-    from kcli.commands.groups._spans import spans
     from kcli.core.clock import wall_ms
+    from kcli.flows.rewind.spans import time_spans
     from kcli.flows.transfer.file import STDIN, file_name, read_file
     from kcli.flows.transfer.importing import aims
     from kcli.flows.transfer.survey import survey_import
@@ -106,7 +108,9 @@ def import_offsets(
         return import_into_zookeeper(inv, zookeeper, chosen, words, force=force)
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
-        plan, failures = survey_import(admin, cluster, chosen, wish, words, wall_ms(), spans(inv))
+        plan, failures = survey_import(
+            admin, cluster, chosen, wish, words, wall_ms(), partial(time_spans, admin)
+        )
         return settle(inv, admin, plan, failures, Manner(report="OffsetImportReport"))
 
 
@@ -121,8 +125,6 @@ def _wish(
 ) -> Wish:
     from kcli.flows.transfer.importing import Wish
 
-    if group == "":
-        raise usage("groups import: --group is empty", why="no group has that name", do="name one")
     if by == "time" and (clamp or force):
         raise usage(
             f"groups import: --by time and --{'clamp' if clamp else 'force'} exclude one another",

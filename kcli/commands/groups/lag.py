@@ -125,9 +125,12 @@ class _Run:
 
     def once(self, cluster: str) -> int:
         """One look, and its exit status."""
+        from kcli.flows.groups.nearest import name_nearest
+
         seen = self._look(cluster)
         with self._output(cluster, watched=False) as output:
             output.show(seen.sample.at_ms, self._rows(seen, watched=False))
+        name_nearest(self.admin, seen.sample.failed)
         for error in self._left_out(seen):
             self.inv.failed(error)
         for breach in self._breaches(seen):
@@ -202,7 +205,13 @@ class _Run:
         return [
             *seen.sample.failed.values(),
             *seen.sample.partial,
-            *(NotFoundError(f"none of these groups has anything of topic {topic}") for topic in missing),
+            *(
+                NotFoundError(
+                    f"none of these groups has anything of topic {topic}",
+                    do="see the name; without --topic all that they have is shown",
+                )
+                for topic in missing
+            ),
         ]
 
     def _breaches(self, seen: LagLook) -> list[KcliError]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcli.commands._cluster import connect, open_admin, unique, without_errors
+from kcli.commands._cluster import connect, described_groups, open_admin, unique, without_errors
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
 from kcli.commands._types import GROUP
@@ -43,7 +43,7 @@ def remove_members(inv: Invocation, name: str, words: tuple[str, ...]) -> int:
     done = False
     with open_admin(inv) as admin:
         connect(inv, admin)
-        for group in without_errors(inv, admin.describe_groups([name])).values():
+        for group in described_groups(inv, admin, [name]).values():
             leaving = _leaving(inv, group, unique(words))
             if not leaving and not words:
                 inv.talk.note(f"group {name} has no members")

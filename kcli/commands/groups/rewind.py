@@ -166,11 +166,12 @@ class _Run:
     def run(self) -> int:
         """The exit status."""
         from dataclasses import replace
+        from functools import partial
 
         from kcli.commands.groups._live import Guards
-        from kcli.commands.groups._spans import spans
         from kcli.core.clock import wall_ms
         from kcli.flows.rewind.journal import Journals
+        from kcli.flows.rewind.spans import time_spans
         from kcli.flows.rewind.survey import survey
 
         with open_admin(self.inv) as admin, Guards(self.inv, admin) as guards:
@@ -185,7 +186,7 @@ class _Run:
             if self.hold is not None and not self.inv.dry_run:
                 guards.hold(list(asked.targets), journals, self.hold)
             asked = replace(asked, live=live, held=guards.before)
-            plan, failures = survey(admin, cluster, asked, wall_ms(), spans(self.inv))
+            plan, failures = survey(admin, cluster, asked, wall_ms(), partial(time_spans, admin))
             return self._settle(admin, plan, failures, guards)
 
     def _settle(self, admin: Admin, plan: RewindPlan, failures: Sequence[KcliError], guards: Guards) -> int:
@@ -345,17 +346,27 @@ def _export(inv: Invocation, plan: RewindPlan) -> None:
     inv.out.flush()
 
 
+def _check_only_lists(flags: dict[str, Any]) -> None:
+    """All other flags say what to rewind, or how."""
+    params = {param.name: param for param in click.get_current_context().command.params}
+    said = [max(params[n].opts, key=len) for n, value in flags.items() if n != "journal" and _given(value)]
+    if said:
+        raise usage(
+            f"groups rewind: --journal with {', '.join(said)}",
+            why="--journal only lists the rewinds that were made; nothing was done",
+            do=f"leave {'it' if len(said) == 1 else 'them'} out, or --journal",
+        )
+
+
+def _given(value: Any) -> bool:
+    return value is not None and value is not False and value != ()
+
+
 def _list_journals(inv: Invocation, names: Sequence[str], flags: dict[str, Any]) -> int:
     from kcli.commands.groups import _rewind_rows as rows
-    from kcli.commands.groups import _rewind_target as target
     from kcli.flows.rewind.journal import Journals
 
-    if any(flags[name] not in (None, False) for name in target.FLAGS):
-        raise usage(
-            "groups rewind: --journal only lists",
-            why="nothing was done",
-            do="leave out the target, or --journal",
-        )
+    _check_only_lists(flags)
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
     found, broken = Journals(cluster).listed()

@@ -156,16 +156,24 @@ class Admin:
         return list_offsets(self.cluster, wanted, self._start(), committed_only=committed_only)
 
     def first_records(
-        self, wanted: Mapping[TopicPartition, int], *, committed_only: bool = True
+        self,
+        wanted: Mapping[TopicPartition, int],
+        *,
+        committed_only: bool = True,
+        timeout: float | None = None,
     ) -> dict[TopicPartition, FirstRecord | KcliError | None]:
         """The first record that a reader gets who begins at each offset, and when it was written; None for no record.
 
-        With ``committed_only`` none of open and aborted transactions (KIP-98).
+        With ``committed_only`` none of open and aborted transactions (KIP-98). ``timeout`` (seconds) for who cannot wait
+        as long as the client does otherwise.
         """
         check_numbers(wanted, "offset")
         from kcli.core.admin import first_records
 
-        return first_records.first_records(self.cluster, wanted, self._start(), committed_only=committed_only)
+        deadline = self._start()
+        if timeout is not None:
+            deadline = min(deadline, self.cluster.deadline(timeout))
+        return first_records.first_records(self.cluster, wanted, deadline, committed_only=committed_only)
 
     # --- configurations ------------------------------------------------------------------------------
 

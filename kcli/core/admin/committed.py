@@ -196,5 +196,7 @@ def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
 def too_old(what: str, needed: int, offered: int) -> UnsupportedError:
     """The error for a broker whose version lacks what is asked for; ``what`` names broker and deed."""
     return UnsupportedError(
-        what, why=f"that takes version {needed}, the broker offers {offered}: it is too old"
+        what,
+        why=f"that takes version {needed}, the broker offers {offered}: it is too old",
+        do="do without it, or ask a newer broker",
     )

@@ -56,7 +56,12 @@ def first_records(
     while left:
         if cluster.loop.now() >= deadline:
             return found | {
-                where: TimedOutError(f"reading {where} at {at} took too long") for where, at in left.items()
+                where: TimedOutError(
+                    f"reading {where} at {at} took too long",
+                    why="no record was found there in time, behind markers and aborted records perhaps",
+                    do="wait longer with --timeout",
+                )
+                for where, at in left.items()
             }
         for where, seen in _look(cluster, left, deadline, most, committed_only=committed_only).items():
             if isinstance(seen, KcliError):

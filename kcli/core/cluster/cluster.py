@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from kcli.core.cluster.brokers import CONTROL, Brokers, is_final
 from kcli.core.cluster.metadata import ClusterView, apply_answer, topic_error, topic_missing
-from kcli.core.cluster.retry import Backoff, given_up, is_controller_error, judge
+from kcli.core.cluster.retry import Backoff, given_up, is_controller_error, judge, no_answer
 from kcli.core.connection.plan import Plan
 from kcli.core.errors import (
     BrokerError,
@@ -139,9 +139,7 @@ class Cluster:
             future = attempt()
             self.poll(max(0.0, deadline - self.loop.now()), future)
             if not future.done:
-                if last is not None:
-                    raise given_up(what, last, self.loop.now() - started)
-                raise TimedOutError(f"{what} did not finish in time", why="no answer yet")
+                raise given_up(what, last or no_answer(self.waits_for()), self.loop.now() - started)
             try:
                 return check(future.value)
             except KcliError as error:
@@ -157,6 +155,14 @@ class Cluster:
             self.sleep(wait)
             if stale:
                 self.wait_refreshed(deadline)
+
+    def waits_for(self, node_id: int = ANY) -> str:
+        """The broker of that id, or all that have not answered what they were asked, as errors name them."""
+        nodes = {node.address: node for node in (*self._bootstrap, *self.view.nodes.values())}.values()
+        asked = [node for node in nodes if self.brokers.pending(node, CONTROL)]
+        if node_id >= 0:
+            asked = [node for node in nodes if node.id == node_id]
+        return ", ".join(map(str, asked)) or "any broker"
 
     def sleep(self, seconds: float) -> None:
         """Turns the loop for so long."""
@@ -209,7 +215,8 @@ class Cluster:
             self.request_refresh()
             if self.loop.now() >= deadline:
                 missing = ", ".join(sorted(wanted - self.view.topics.keys()))
-                raise TimedOutError(f"no metadata for {missing} in time", why=str(self.last_error or ""))
+                late = self.last_error or no_answer(self.waits_for())
+                raise TimedOutError(f"no metadata for {missing} in time", why=str(late), do=late.do)
             self.poll(max(0.0, deadline - self.loop.now()))
         return self.view
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.retry import Backoff, given_up, judge, may_be_done
+from kcli.core.cluster.retry import Backoff, given_up, judge, may_be_done, no_answer
 from kcli.core.cluster.routes import Route, ToLeader
 from kcli.core.connection.plan import Broker, Plan
 from kcli.core.error_codes import NONE
@@ -54,6 +54,7 @@ def verdict(code: int, what: str, message: str | None) -> int | KcliError:
 class _Question(Generic[K]):
     """One broker's share of a round."""
 
+    node_id: int
     keys: list[K]
     parts: list[Part[K]]
     plan: Plan
@@ -164,7 +165,7 @@ class _FanOut(Generic[K, V, A]):
             return [part.request for part in parts if not isinstance(part.request, KcliError)]
 
         plan = Plan(write)
-        return _Question(keys, parts, plan, self._cluster.send(plan, node_id))
+        return _Question(node_id, keys, parts, plan, self._cluster.send(plan, node_id))
 
     def _wait(self) -> None:
         """Returns when one of the brokers has answered, or at the deadline."""
@@ -186,18 +187,18 @@ class _FanOut(Generic[K, V, A]):
             self._note_all(question.keys, question.future.error)
             return
         if not question.future.done and not question.plan.answers:
-            self._no_answer(question.keys)
+            self._no_answer(question.keys, question.node_id)
             return
         answers = iter(question.plan.answers)
         for part in question.parts:
             if isinstance(part.request, KcliError):
                 self._note_all(part.keys, part.request)
             else:
-                self._take_answer(part, next(answers))
+                self._take_answer(part, next(answers), question.node_id)
 
-    def _take_answer(self, part: Part[K], answer: Future[Any]) -> None:
+    def _take_answer(self, part: Part[K], answer: Future[Any], node_id: int) -> None:
         if not answer.done:
-            self._no_answer(part.keys)
+            self._no_answer(part.keys, node_id)
             return
         if answer.error is not None:
             self._note_all(part.keys, answer.error)
@@ -238,9 +239,10 @@ class _FanOut(Generic[K, V, A]):
         asked = {key for question in self._in_flight for key in question.keys}
         return [key for key in self._open() if key not in asked]
 
-    def _no_answer(self, keys: Iterable[K]) -> None:
+    def _no_answer(self, keys: Iterable[K], node_id: int) -> None:
+        error = no_answer(self._cluster.waits_for(node_id))
         for key in keys:  # an earlier error tells more than the deadline
-            self._errors.setdefault(key, TimedOutError("no answer in time"))
+            self._errors.setdefault(key, error)
             self.unsure.add(key)
 
     def _note_all(self, keys: Iterable[K], error: BaseException) -> None:

@@ -130,7 +130,12 @@ def topic_missing(topic: TopicView | None) -> bool:
 def no_partition(where: TopicPartition, count: int) -> NotFoundError:
     """The error for a partition that a topic of ``count`` partitions does not have."""
     what = f"topic {where.topic} has no partition {where.partition}"
-    return NotFoundError(what, why=f"it has {count}, numbered from 0")
+    partitions = "1 partition" if count == 1 else f"{count} partitions"
+    return NotFoundError(
+        what,
+        why=f"the topic has {partitions}, numbered from 0",
+        do=f"`kcli topics describe {where.topic}` shows its partitions",
+    )
 
 
 def unknown_topic(name: str, known: Iterable[str]) -> NotFoundError:

@@ -53,6 +53,14 @@ def given_up(what: str, error: KcliError, seconds: float) -> KcliError:
     return kind(f"{what}: gave up after {seconds:.1f} s", why=str(error), do=error.do)
 
 
+def no_answer(where: str) -> TimedOutError:
+    """The deadline came before an answer. ``where``: the brokers that were asked."""
+    return TimedOutError(
+        f"no answer from {where} in time",
+        do="see whether it runs and is not overloaded, or wait longer with --timeout",
+    )
+
+
 def is_controller_error(error: BaseException) -> bool:
     """Whether the broker asked is not the controller (any more): metadata names the new one."""
     return isinstance(error, BrokerError) and error.code == NOT_CONTROLLER

@@ -40,6 +40,7 @@ Completion = tuple[Future[Any], Any, BaseException | None]
 """A future with the value or the error it is to be completed with, after the bytes of the turn."""
 
 _LAST_ID = 0x7FFF_FFFF
+_SEE_BROKER = "see whether that broker runs and is not overloaded"
 
 
 class Connection:
@@ -126,10 +127,13 @@ class Connection:
             self._waiting = deque(row for row in self._waiting if row[2] > now)
         for _, future, _ in late_ones:
             why = f"the connection was still {self.state.value}"
-            self._complete((future, None, ConnectError(f"{self.node} was not ready in time", why=why)))
+            error = ConnectError(f"{self.node} was not ready in time", why=why, do=_SEE_BROKER)
+            self._complete((future, None, error))
         if self._unanswered and self._unanswered[0][2] <= now:
             raise RequestTimeoutError(
-                f"{self.node} took no bytes in time", why="the broker is overloaded or stopped"
+                f"{self.node} took no bytes in time",
+                why="the broker is overloaded or stopped",
+                do=_SEE_BROKER,
             )
         late = self._in_flight.overdue(now)
         if late is not None:
@@ -137,6 +141,7 @@ class Connection:
             raise RequestTimeoutError(
                 f"no reply to {late.request.api_name} from {self.node} in {waited:.1f} s",
                 why="the broker is unreachable, overloaded or stopped",
+                do=_SEE_BROKER,
             )
 
     # --- bytes -----------------------------------------------------------------------------------

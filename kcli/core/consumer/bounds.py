@@ -117,5 +117,7 @@ def _offset(where: TopicPartition, answer: Future[Any]) -> int | KcliError:
 def _explained(error: OutOfRangeError, start: int, end: int) -> OutOfRangeError:
     gap = f"; {start - error.offset} offsets are gone" if error.offset < start else ""
     error.why = f"the log goes from {start} to {end}{gap}"
-    error.do = "choose an offset in that range, or set on.out.of.range to earliest or latest"
+    error.do = (
+        "choose an offset in that range, or let --on-out-of-range (on.out.of.range) be earliest or latest"
+    )
     return error

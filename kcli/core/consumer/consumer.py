@@ -377,6 +377,10 @@ class Consumer:
             self.cluster.call(attempt, check, deadline, "asking for committed offsets")
         return found
 
+    def find_coordinator(self, timeout: float | None = None) -> int:
+        """The node id of the group's coordinator: the first contact of a member. TimedOutError says why there is none."""
+        return self._must_have_group().find_coordinator(self.cluster.deadline(timeout))
+
     def rewind_offsets(
         self, offsets: Offsets, timeout: float | None = None
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:

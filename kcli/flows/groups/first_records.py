@@ -18,12 +18,14 @@ Place = tuple[TopicPartition, int]
 
 
 def first_records_at(
-    admin: Admin, places: Iterable[Place], *, committed_only: bool = True
+    admin: Admin, places: Iterable[Place], *, committed_only: bool = True, timeout: float | None = None
 ) -> dict[Place, FirstRecord | KcliError | None]:
-    """See ``Admin.first_records``."""
+    """See ``Admin.first_records``; ``timeout`` is that of each question."""
     found: dict[Place, FirstRecord | KcliError | None] = {}
     for some in _rounds(places):
-        for where, record in admin.first_records(some, committed_only=committed_only).items():
+        for where, record in admin.first_records(
+            some, committed_only=committed_only, timeout=timeout
+        ).items():
             found[where, some[where]] = record
     return found
 

@@ -32,7 +32,8 @@ class PartitionLag(NamedTuple):
     """One row. None is unknown; ``committed`` None: nothing is committed. Times are in seconds.
 
     ``lost`` are the offsets between the commit and the log's start; ``margin`` is how long the first unread record is
-    kept at least, by its topic's retention.ms; ``at_risk`` says that records are lost or will be before long.
+    kept at least, by its topic's retention.ms; ``at_risk`` says that records are lost or will be before long;
+    ``drained`` that nothing between commit and end is for readers: markers of transactions, aborted records.
     """
 
     group: str
@@ -48,6 +49,7 @@ class PartitionLag(NamedTuple):
     member: MemberDescription | None
     note: str
     at_risk: bool = False
+    drained: bool = False
 
 
 Moments = Mapping[tuple[TopicPartition, int], Moment]
@@ -117,8 +119,10 @@ def _row(
     )
     margin = 0.0 if lost else margin
     note = "; ".join(said)
+    moment = None if first is None else moments.get((where, first))
+    drained = first is None or (moment is not None and moment.time_ms is None and moment.method == READ)
     return PartitionLag(
-        group, where, offset, end, start, lag, seconds, method, margin, lost, member, note, at_risk
+        group, where, offset, end, start, lag, seconds, method, margin, lost, member, note, at_risk, drained
     )
 
 

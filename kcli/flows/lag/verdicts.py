@@ -45,6 +45,7 @@ class _Point:
     committed: dict[TopicPartition, int]
     ends: dict[TopicPartition, int]
     lag: int
+    """Without partitions in which only markers and aborted records are left."""
 
 
 class History:
@@ -60,7 +61,7 @@ class History:
         for row in rows:
             if row.committed is not None and row.end is not None:
                 committed[row.where], ends[row.where] = row.committed, row.end
-                lag += row.lag or 0
+                lag += 0 if row.drained else row.lag or 0
         points = self._points.setdefault(group, deque())
         points.append(_Point(at_ms, committed, ends, lag))
         while points[0].at_ms < at_ms - self._window_ms:

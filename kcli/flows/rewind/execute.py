@@ -9,7 +9,13 @@ from kcli.core.admin.admin import Admin
 from kcli.core.admin.commits import Stored
 from kcli.core.admin.committed import Committed
 from kcli.core.admin.group_description import MemberDescription
-from kcli.core.error_codes import GROUP_SUBSCRIBED_TO_TOPIC, UNKNOWN_MEMBER_ID
+from kcli.core.error_codes import (
+    GROUP_SUBSCRIBED_TO_TOPIC,
+    ILLEGAL_GENERATION,
+    REBALANCE_IN_PROGRESS,
+    STALE_MEMBER_EPOCH,
+    UNKNOWN_MEMBER_ID,
+)
 from kcli.core.errors import BrokerError, KcliError, NotFoundError, OutcomeUnknownError, TimedOutError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.journal import Journals
@@ -26,7 +32,13 @@ from kcli.flows.rewind.live import (
 )
 from kcli.flows.rewind.plan import ABSENT, GroupPlan, NotPossibleError, RewindItem, RewindPlan, not_possible
 
-LIVE = (UNKNOWN_MEMBER_ID, GROUP_SUBSCRIBED_TO_TOPIC)
+LIVE = (
+    UNKNOWN_MEMBER_ID,
+    GROUP_SUBSCRIBED_TO_TOPIC,
+    REBALANCE_IN_PROGRESS,
+    ILLEGAL_GENERATION,
+    STALE_MEMBER_EPOCH,
+)
 
 VERIFIED, FAILED, REFUSED, UNKNOWN = "verified", "failed", "refused", "unknown"
 
@@ -171,7 +183,9 @@ class _Run:
         if not kept:
             self._journals.remove(plan.id)
         refused = [Outcome(item, REFUSED, item.committed, item.refusal) for item in plan.refused]
-        self.reports[plan.group] = GroupReport(plan, (*outcomes, *refused), kept=kept, missing=missing)
+        by_place = {outcome.item.where: outcome for outcome in (*outcomes, *refused)}
+        in_order = tuple(by_place[item.where] for item in plan.items)
+        self.reports[plan.group] = GroupReport(plan, in_order, kept=kept, missing=missing)
 
 
 def _changed(admin: Admin, plans: Sequence[GroupPlan]) -> dict[str, KcliError]:

@@ -1,7 +1,6 @@
 """What every plan needs to know of a cluster, and the plan of one group from it. Nothing is changed, no group joined."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from shlex import quote
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.committed import Committed
@@ -10,6 +9,7 @@ from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.offsets import OffsetInfo
 from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
 from kcli.core.types import TopicPartition
+from kcli.flows.groups.nearest import name_nearest
 from kcli.flows.rewind.journal import new_id
 from kcli.flows.rewind.plan import (
     ABSENT,
@@ -43,7 +43,9 @@ def committed_groups(
     found: dict[str, GroupDescription] = dict(held or {})
     failures: list[KcliError] = []
     left = [name for name in names if name not in found]
-    for name, told in admin.describe_groups(left).items() if left else ():
+    described = admin.describe_groups(left) if left else {}
+    name_nearest(admin, {name: told for name, told in described.items() if name not in may_be_absent})
+    for name, told in described.items():
         if isinstance(told, NotFoundError) and name in may_be_absent:
             found[name] = GroupDescription(name, "classic", ABSENT, "", "", -1)
         elif isinstance(told, KcliError):
@@ -124,8 +126,6 @@ def _kept(item: RewindItem) -> RewindItem:
 
 
 def _explained(error: KcliError, group: str) -> KcliError:
-    if isinstance(error, NotFoundError):
-        error.do = f"`kcli groups list` shows the groups, `kcli groups create {quote(group)}` makes one"
     if isinstance(error, UnsupportedError):
         return NotPossibleError(
             f"the offsets of group {group} cannot be set",

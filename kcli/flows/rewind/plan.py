@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
 from kcli.core.errors import KcliError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.groups.members import named
 from kcli.flows.rewind.targets import Seen, Target, find
 
 ABSENT = "Dead"
@@ -159,7 +160,7 @@ def not_possible(group: GroupDescription, *, live: bool = False) -> KcliError | 
         return _cannot_be_held(group)
     return NotPossibleError(
         f"group {group.group_id} has members ({len(group.members)}), it is {group.state}",
-        why=f"they go on from positions of their own, and would commit these: {_listed(group.members)}",
+        why=f"they go on from positions of their own, and would commit these: {named(group.members)}",
         do="rewind it as it runs with --live; or stop them and try again, --wait waits for their end",
     )
 
@@ -179,10 +180,3 @@ def _cannot_be_held(group: GroupDescription) -> KcliError | None:
             do="try again when all its members are restarted",
         )
     return None
-
-
-def _listed(members: Sequence[MemberDescription]) -> str:
-    shown = [
-        f"{m.client_id or m.member_id} at {m.client_host.lstrip('/') or 'unknown'}" for m in members[:10]
-    ]
-    return ", ".join(shown) + (f" and {len(members) - 10} more" if len(members) > 10 else "")

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 
-from kcli.core.errors import ConfigError
+from kcli.core.errors import ConfigError, NotFoundError
 from kcli.core.types import TopicPartition
 
 Numbers = frozenset[int] | None
@@ -44,6 +45,19 @@ class Scope:
                 do="look at --topic and --exclude-topic",
             )
         return chosen
+
+    def check_excluded(self, places: Collection[TopicPartition]) -> None:
+        """NotFoundError for a topic that is to be left out where none of ``places``, all there are, is of it."""
+        there = {*_topics(places), *self.topics}
+        for name in sorted(self.excluded - there):
+            near = get_close_matches(name, there, 1)
+            raise NotFoundError(
+                f"--exclude-topic {name} leaves out nothing",
+                why="nothing of that topic is committed, or named",
+                do=f"did you mean {near[0]}?"
+                if near
+                else f"there is {', '.join(sorted(there)[:5]) or 'nothing'}",
+            )
 
     def wants(self, where: TopicPartition) -> bool:
         """Whether a partition is within what was named."""

@@ -47,6 +47,10 @@ def survey(
     groups, commits, failures = committed_groups(
         admin, list(asked.targets), may_be_absent=absent, held=asked.held
     )
+    if not failures:  # what could not be read may have it
+        asked.scope.check_excluded(
+            [where for name in commits for where in _known(asked, name, commits[name])]
+        )
     topics = {name: _topic_names(asked, name, commits[name]) for name in commits}
     described, missing = described_topics(admin, {name for names in topics.values() for name in names})
     present = {name: [part.partition for part in told.partitions] for name, told in described.items()}
@@ -68,6 +72,11 @@ def survey(
             )
         )
     return RewindPlan(cluster, tuple(plans), asked.act), failures
+
+
+def _known(asked: Asked, group: str, committed: Committed) -> list[TopicPartition]:
+    """What the group has committed, or offsets are given for."""
+    return [*(where for where, told in committed.items() if told is not None), *asked.targets[group].offsets]
 
 
 def _topic_names(asked: Asked, group: str, committed: Committed) -> list[str]:

@@ -10,6 +10,7 @@ from kcli.core.admin.topics import TopicInfo
 from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.first_records import Place
+from kcli.flows.groups.nearest import nearest_text
 from kcli.flows.transfer.first_unread import Unread
 from kcli.flows.transfer.saved_offset import SavedOffset
 
@@ -87,8 +88,6 @@ def with_times(
 
 def _absent(names: Sequence[str], listing: GroupListing) -> dict[str, KcliError]:
     """Those of the groups without commits that do not exist, or cannot have any."""
-    from difflib import get_close_matches
-
     types = {row.group_id: row.type for row in listing.groups}
     found: dict[str, KcliError] = {}
     for name in names:
@@ -99,9 +98,7 @@ def _absent(names: Sequence[str], listing: GroupListing) -> dict[str, KcliError]
         elif name not in types and listing.is_partial:
             found[name] = next(iter(listing.errors.values()))
         elif name not in types:
-            near = get_close_matches(name, types, 3)
-            hint = f"did you mean {', '.join(near)}?" if near else "`kcli groups list` shows what there is"
-            found[name] = NotFoundError(f"group {name} does not exist", do=hint)
+            found[name] = NotFoundError(f"group {name} does not exist", do=nearest_text(name, types))
     return found
 
 

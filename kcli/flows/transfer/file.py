@@ -49,7 +49,9 @@ def read_file(path: str, *, of_brokers: bool = False) -> OffsetFile:
         data = sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
     except OSError as error:
         raise ConfigError(
-            f"cannot read {file_name(path)}", why=(error.strerror or str(error)).lower()
+            f"cannot read {file_name(path)}",
+            why=(error.strerror or str(error)).lower(),
+            do="check the name, and that you may read it; nothing was done",
         ) from None
     file = parse_offsets(data, file_name(path))
     if not of_brokers:

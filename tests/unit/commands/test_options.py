@@ -18,7 +18,7 @@ def root() -> None:
 
 @root.command("run", outputs=("value", "json"))
 @click.argument("words", nargs=-1)
-@click.option("--hold", cls=AttachedOption, bare="60s", type=DURATION)
+@click.option("-w", "--hold", cls=AttachedOption, bare="60s", type=DURATION)
 @click.option("-k", "--key")
 @click.pass_context
 def run(ctx: click.Context, words: tuple[str, ...], hold: float | None, key: str | None) -> int:
@@ -46,10 +46,19 @@ def parsed(*arguments: str) -> tuple[tuple[str, ...], float | None, str | None, 
         (["run", "--", "--hold"], ("--hold",), None),
         (["run", "-k", "--hold"], (), None),
         (["run"], (), None),
+        (["run", "-w", "10s"], ("10s",), 60.0),
+        (["run", "-w=10s", "a"], ("a",), 10.0),
+        (["run", "-qw", "a"], ("a",), 60.0),
     ],
 )
 def test_attached_values(arguments: list[str], words: tuple[str, ...], hold: float | None) -> None:
     assert parsed(*arguments)[:2] == (words, hold)
+
+
+def test_a_value_that_sticks_to_a_short_name_is_told_how_to_attach() -> None:
+    done = CliRunner().invoke(root, ["run", "-w10s"], obj=GlobalValues(), standalone_mode=False)
+    assert isinstance(done.exception, click.NoSuchOption)
+    assert (done.exception.option_name, done.exception.possibilities) == ("-w10s", ["-w=10s"])
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,10 @@ def test_refused_deleted_and_without_a_commit() -> None:
         ["-", "→", "5", "-"],
         ["-", "→", "-", "-"],
     ]
-    assert found[6] == "  2 partitions. The commits of 1 partition will be deleted. 1 partition refused."
+    assert found[6] == (
+        "  2 partitions. 1 partition has no commit yet: its reading begins at NEW. "
+        "The commits of 1 partition will be deleted. 1 partition refused."
+    )
 
 
 def test_a_plan_that_stays_counts_offsets_or_is_refused() -> None:

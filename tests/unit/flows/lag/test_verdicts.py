@@ -14,6 +14,11 @@ def watched(*samples: tuple[int, int], state: str = "Stable", step: int = 10_000
     return history
 
 
+@pytest.mark.parametrize(("state", "word"), [("Empty", "empty"), ("Dead", "empty"), ("Stable", "ok")])
+def test_markers_and_aborted_records_are_nothing_to_read(state: str, word: str) -> None:
+    assert watched((5, 3), drained=True).verdict("g", state, [row(3, committed=5, drained=True)]) == word
+
+
 @pytest.mark.parametrize(
     ("samples", "state", "verdict"),
     [

@@ -20,8 +20,12 @@ def test_groups_without_members_can_be(described: GroupDescription) -> None:
 @pytest.mark.parametrize(
     ("described", "what", "why"),
     [
-        (group("Stable", members=1), "g has members (1), it is Stable", "reader at 10.0.0.7"),
-        (group("Stable", members=12), "g has members (12)", "and 2 more"),
+        (
+            group("Stable", members=1),
+            "g has members (1), it is Stable",
+            "reader at 10.0.0.7 (member reader-1)",
+        ),
+        (group("Stable", members=12), "g has members (12)", "and 7 more"),
         (group("PreparingRebalance"), "g is PreparingRebalance", "just coming or going"),
         (group("Empty", "connect"), "the offsets of group g cannot be set", "its protocol is 'connect'"),
         (group("Stable", "sr", 1), "the offsets of group g cannot be set", "its protocol is 'sr'"),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kcli.core.errors import ConfigError
+from kcli.core.errors import ConfigError, NotFoundError
 from kcli.core.types import TopicPartition
 from kcli.flows.rewind.scope import Scope, parse_topics
 
@@ -81,3 +81,14 @@ def test_a_scope_that_leaves_nothing_is_an_error(
 ) -> None:
     with pytest.raises(ConfigError, match="group g"):
         scope.names("g", committed, given)
+
+
+def test_a_topic_that_is_left_out_must_be_there() -> None:
+    Scope(excluded=frozenset(["a", "b"])).check_excluded([A0, B0])
+    Scope({"c": None}, excluded=frozenset("c")).check_excluded([])
+    with pytest.raises(NotFoundError) as refused:
+        Scope(excluded=frozenset(["ordrs"])).check_excluded([TopicPartition("orders", 0), A0])
+    assert refused.value.do == "did you mean orders?"
+    with pytest.raises(NotFoundError) as refused:
+        Scope(excluded=frozenset("x")).check_excluded([B0, A0])
+    assert refused.value.do == "there is a, b"

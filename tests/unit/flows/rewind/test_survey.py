@@ -5,6 +5,7 @@ from typing import Any, cast
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.group_description import GroupDescription
+from kcli.core.admin.groups import GroupListing, ListedGroup
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.metadata import PartitionView
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
@@ -35,6 +36,9 @@ class StandIn:
             ),
         }
         return {name: kinds.get(name, NotFoundError(f"group {name} does not exist")) for name in names}
+
+    def list_groups(self) -> GroupListing:
+        return GroupListing((ListedGroup("nobodies", "consumer", "Empty", "classic", 1),), {})
 
     def fetch_offsets(self, wanted: Mapping[str, Collection[TopicPartition] | None]) -> dict[str, Any]:
         return {name: dict(self.committed) if name == "g" else {} for name in wanted}
@@ -120,6 +124,7 @@ def test_share_groups_and_groups_that_are_not_there_are_failures_beside_the_plan
         ("the offsets of group shared cannot be set", 7),
         ("group nobody does not exist", 1),
     ]
+    assert failures[1].do == "did you mean nobodies?"
 
 
 def test_an_undo_finds_its_group_gone() -> None:

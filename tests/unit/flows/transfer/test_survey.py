@@ -61,7 +61,7 @@ def test_what_cannot_be_read_refuses_its_partition_alone() -> None:
         ("gone", "refused"), ("t", "refused"), ("t", "refused"), ("t", "refused"),
     ]  # fmt: skip
     assert [item.note for item in plan.groups[0].items if item.where.partition == 2] == [
-        "refused: it has 2, numbered from 0"
+        "refused: the topic has 2 partitions, numbered from 0"
     ]
     assert not plan.possible
 

@@ -1,0 +1,114 @@
+"""What the rows of the error table are run against: a cluster with topics and groups, bad peers, files. Not a test."""
+
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kcli.core import Consumer
+from kcli.core.protocol.api import Request
+from kcli.core.protocol.messages.fetch import FetchRequest
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+from tests.command import ROOT
+from tests.committing import commit, put
+from tests.fake.cluster import FakeCluster
+from tests.fake.peers import PEERS, Peer
+
+FILES = {
+    "broken.csv": "orders,0\n",
+    "one.csv": "orders,0,3\n",
+    "typo.properties": "linger.mss=5\n",
+    "two.txt": "small\n" + "x" * 3000 + "\n",
+    "bad.ndjson": '{"value": "a"}\n{"value": \n',
+    "without/fastavro.py": "raise ImportError('no fastavro here')\n",
+}
+
+
+@dataclass(slots=True)
+class World:
+    """``cluster`` is whole again after ``tidy``; ``words`` are what the placeholders of a row stand for."""
+
+    cluster: FakeCluster
+    words: dict[str, str]
+    _mends: list[Callable[[], object]] = field(default_factory=list)
+
+    def member_of(self, group: str) -> None:
+        """Gives the group a member that reads ``orders``."""
+        consumer = Consumer(
+            bootstrap_servers=self.cluster.bootstrap, group_id=group, client_id="reader", heartbeat_interval_ms=100,
+            enable_auto_commit=False,
+        )  # fmt: skip
+        self._mends.append(consumer.close)
+        consumer.subscribe("orders")
+        while not consumer.assignment:
+            consumer.poll(0.2)
+
+    def without_leader(self, topic: str) -> None:
+        """The topic's first partition has none."""
+        self.cluster.move_leader(topic, 0, -1)
+        self._mends.append(lambda: self.cluster.move_leader(topic, 0, 1))
+
+    def cap(self, api: type[Request], version: int) -> None:
+        """The broker offers no newer one."""
+        self.cluster.cap_versions({api: version})
+        newest = api.versions[1]
+        self._mends.append(lambda: self.cluster.cap_versions({api: newest}))
+
+    def advertise(self, address: str) -> None:
+        """Metadata names another port for the broker."""
+        port = int(address.rpartition(":")[2])
+        self.cluster.lie(lambda answer: [setattr(broker, "port", port) for broker in answer.brokers])
+
+    def damage(self) -> None:
+        """A bit of what is fetched is flipped."""
+
+        def flip(_request: object, answer: object) -> None:
+            for topic in answer.responses:  # type: ignore[attr-defined]
+                for data in topic.partitions:
+                    if data.records:
+                        raw = bytearray(b"".join(data.records))
+                        raw[-2] ^= 1
+                        data.records = [bytes(raw)]
+
+        self.cluster.replace(FetchRequest, flip)
+
+    def tidy(self) -> None:
+        """Members leave; what a row has broken is mended."""
+        self.cluster.heal()
+        while self._mends:
+            self._mends.pop()()
+
+
+@contextmanager
+def world(folder: Path) -> Iterator[World]:
+    """``billing`` has read half of a partition of ``orders``, ``mixed`` has commits on two topics, the log of ``cut``
+    begins behind what ``old`` has committed, ``small`` takes small records only.
+    """
+    for name, text in FILES.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    with ExitStack() as stack:
+        cluster = stack.enter_context(
+            FakeCluster(1, topics={"orders": 3, "payments": 1, "cut": 1, "small": 1})
+        )
+        for topic, partition in (("orders", 0), ("orders", 1), ("orders", 2), ("payments", 0), ("cut", 0)):
+            put(cluster, topic, partition)
+        cluster.delete_records("cut", 0, 5)
+        cluster.configure("small", max_message_bytes="1000")
+        orders, payments, cut = (TopicPartition(name, 0) for name in ("orders", "payments", "cut"))
+        commit(cluster, "billing", {orders: OffsetAndMetadata(10)})
+        commit(cluster, "mixed", {orders: OffsetAndMetadata(5), payments: OffsetAndMetadata(5)})
+        commit(cluster, "old", {cut: OffsetAndMetadata(1)})
+        words = {"cluster": cluster.bootstrap, "closed": closed_port(), "dir": str(folder), "root": str(ROOT)}
+        for word in ("silence", "http", "tls", "ssh"):
+            words[word] = stack.enter_context(Peer(PEERS[word])).address
+        found = World(cluster, words)
+        stack.callback(found.tidy)
+        yield found
+
+
+def closed_port() -> str:
+    """An address at which nothing listens."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return f"127.0.0.1:{listener.getsockname()[1]}"

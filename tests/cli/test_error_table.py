@@ -1,0 +1,463 @@
+"""R15: what people and networks do wrong, a row each: exit code, and cause and remedy in the words of the error.
+
+Each row is one run of kcli as a process against the world of ``error_world``. A row's ``what``, ``why`` and ``do`` are
+parts of the three lines of an error; what somebody has to type next stands in ``do``, or there is no remedy.
+"""
+
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from shlex import split
+
+import pytest
+
+from kcli.core.protocol.api import Request
+from kcli.core.protocol.messages.create_topics import CreateTopicsRequest
+from kcli.core.protocol.messages.describe_groups import DescribeGroupsRequest
+from kcli.core.protocol.messages.fetch import FetchRequest
+from kcli.core.protocol.messages.find_coordinator import FindCoordinatorRequest
+from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
+from kcli.core.protocol.messages.join_group import JoinGroupRequest
+from kcli.core.protocol.messages.list_groups import ListGroupsRequest
+from kcli.core.protocol.messages.list_offsets import ListOffsetsRequest
+from kcli.core.protocol.messages.metadata import MetadataRequest
+from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
+from kcli.core.protocol.messages.offset_fetch import OffsetFetchRequest
+from kcli.core.protocol.messages.produce import ProduceRequest
+from tests.cli.error_world import World, world
+from tests.command import KCLI, environment
+from tests.fake.codes import Code
+from tests.fake.script import FOREVER
+from tests.warm_kcli import WarmKcli
+
+Api = type[Request]
+Script = Callable[[World], object]
+FULL = "/dev/full"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """``line``: what is typed behind ``kcli``; ``{words}`` are those of the world. ``do`` has to be said in every row.
+
+    ``script``: what is broken before. ``at``: the cluster that is found in the environment. ``out``: where stdout goes.
+    """
+
+    line: str
+    code: int
+    what: str
+    why: str
+    do: str
+    script: Script | None = None
+    stdin: bytes = b"a\n"
+    at: str = "{cluster}"
+    env: tuple[tuple[str, str], ...] = ()
+    out: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.code} {self.line}"
+
+
+def fails(api: Api, code: int) -> Script:
+    """All requests of an API are refused."""
+    return lambda here: here.cluster.fail(api, code, times=FOREVER)
+
+
+def silent(api: Api, after: int = 0) -> Script:
+    """Requests of an API are never answered."""
+    return lambda here: here.cluster.drop(api, "skip", times=FOREVER, after=after)
+
+
+def member(here: World) -> None:
+    """A group has one."""
+    here.member_of("billing")
+
+
+# --- 2: what is typed makes no sense --------------------------------------------------------------------------
+
+SPELLING = [
+    Row("topcis", 2, "there is no command 'topcis'", "never abbreviated", "did you mean `kcli topics`?"),
+    Row("groups lst", 2, "groups: there is no command 'lst'", "nothing was run", "`kcli groups list`?"),
+    Row("groups lag --max-lagg 5", 2, "no option --max-lagg", "nothing was run", "did you mean --max-lag?"),
+    Row("groups lag -w5s", 2, "no option -w5s", "nothing was run", "did you mean -w=5s?"),
+    Row("groups lag --timeout soon", 2, "--timeout is not legal", "not a duration: 90s, 1h30m", "--help`"),
+    Row("groups lag --by topics", 2, "--by is not legal", "not one of 'group', 'topic'", "--help`"),
+    Row("groups lag -o xml", 2, "no output 'xml'", "this command prints table, plain", "-o table"),
+    Row(
+        "topics list", 2, "KCLI_TIMEOUT=soon", "not a duration", "10s, 500ms", env=(("KCLI_TIMEOUT", "soon"),)
+    ),
+    Row("groups describe ''", 2, "GROUP is not legal", "empty: an unset variable, perhaps", "--help`"),
+    Row("produce 'my topic'", 2, "is not the name of a topic", "letters, digits, dots", "`kcli topics list`"),
+    Row(
+        "topics create orders/eu",
+        2,
+        "is not the name of a topic",
+        "letters, digits, dots",
+        "`kcli topics list`",
+    ),
+    Row("produce", 2, "no TOPIC given", "it is needed", "`kcli produce --help`"),
+    Row("consume", 2, "no topic given", "it is needed", "kcli consume TOPIC"),
+]
+
+HABITS = [
+    Row("groups describe --group billing", 2, "no option --group", "", "`kcli groups describe GROUP`"),
+    Row("groups --describe --group billing", 2, "no option --describe", "", "`kcli groups describe GROUP`"),
+    Row("groups lag --reset-offsets", 2, "no option --reset-offsets", "", "`kcli groups rewind GROUP`"),
+    Row("groups describe --all-groups", 2, "no option --all-groups", "", "take --all"),
+    Row("topics --create --topic x", 2, "no option --create", "", "`kcli topics create TOPIC`"),
+    Row("topics list --zookeeper zk:2181", 2, "no option --zookeeper", "", "-b HOST:PORT"),
+    Row("consume orders --consumer.config f", 2, "no option --consumer.config", "", "-F FILE"),
+    Row("-C -t orders", 2, "no option -C", "nothing was run", "`kcli consume TOPIC`"),
+    Row("produce orders -P", 2, "no option -P", "nothing was run", "`kcli produce TOPIC`"),
+    Row("consume orders -G billing", 2, "no option -G", "nothing was run", "`kcli consume TOPIC -g GROUP`"),
+    Row("consume orders -c 5", 2, "no option -c", "nothing was run", "-n, --max-messages"),
+    Row("consume orders -o beginning", 2, "-o beginning is not a kind", "-o is --offset", "--from-beginning"),
+    Row("consume orders -o -5", 2, "-o -5 is not a kind of output", "kcat's -o is --offset", "--offset -5"),
+]
+
+CONFIGURATION = [
+    Row("topics list", 2, "no broker is named", "kcli never guesses", "-b HOST:PORT", at=""),
+    Row("topics list -b ''", 2, "-b names no broker", "an unset variable, perhaps", "give HOST:PORT"),
+    Row("topics list -b h:99999", 2, "not the address of a broker", "from 1 to 65535", "-b broker1:9092"),
+    Row("topics list -b fe80::1:9092", 2, "not the address", "stands in brackets", "write [fe80::1:9092]"),
+    Row("topics list -X linger.mss=1", 2, "unknown option 'linger.mss'", "no option", "'linger.ms'"),
+    Row("topics list -X linger", 2, "-X 'linger' is not KEY=VALUE", "no = in it", "`kcli help options`"),
+    Row("topics list -X request.timeout.ms=soon", 2, "is not a legal value", "a whole number", "request.timeout.ms"),
+    Row("topics list -X security.protocol=TLS", 2, "not a legal value", "one of PLAINTEXT, SSL", "security.protocol"),
+    Row("topics list -F /no/such", 2, "cannot read /no/such", "No such file", "names a file of client options"),
+    Row("topics list -F {dir}", 2, "cannot read {dir}", "Is a directory", "names a file of client options"),
+    Row("topics list -F {dir}/typo.properties", 2, "'linger.mss'", "no option", "did you mean 'linger.ms'?"),
+    Row(
+        "topics list -X security.protocol=SSL -X ssl.ca.location=/no/ca.pem", 2, "cannot read the authorities",
+        "No such file", "must name a PEM file",
+    ),
+    Row("consume orders -s value=avrro", 2, "no serde 'avrro'", "there are str, json", "did you mean avro?"),
+    Row("consume orders -s value=avro", 2, "no schema registry is named", "asks one", "schema.registry.url="),
+    Row(
+        "consume orders -s value=avro -X schema.registry.url=http://{closed}", 2, "needs a library",
+        "no fastavro here", "pip install 'kcli-kafka[avro]'", env=(("PYTHONPATH", "{dir}/without:{root}"),),
+    ),
+]  # fmt: skip
+
+CONSUME = [
+    Row("consume orders --grep 'v:('", 2, "is not a filter", "missing ), unterminated", "--grep v:error"),
+    Row("consume orders --grep value", 2, "is not a filter", "names no field: k:REGEX", "--grep v:error"),
+    Row("consume orders --where 'value.['", 2, "not a JMESPath expression", "Incomplete", "see jmespath.org"),
+    Row("consume '^('", 2, "not a regular expression", "missing )", "'^orders-.*'"),
+    Row("consume orders --offset 5x", 2, "--offset is not legal", "earliest, latest, stored, N", "--help`"),
+    Row("consume orders --since yestrday", 2, "--since is not legal", "3h (ago), now, today", "--help`"),
+    Row(
+        "consume orders --from-beginning --tail 3",
+        2,
+        "together",
+        "each says where to start",
+        "use one of them",
+    ),
+    Row("consume orders --commit", 2, "--commit without -g", "committed for a group", "give -g GROUP"),
+    Row("consume orders --offset stored", 2, "stored is for groups", "committed offsets", "give -g GROUP"),
+    Row("consume orders -f %q", 2, "-f '%q' is not a format", "no verb '%q'", "`kcli consume --help`"),
+]
+
+PRODUCE = [
+    Row("produce orders -z lzma", 2, "--compression is not legal", "none, gzip, snappy, lz4, zstd", "--help`"),
+    Row("produce orders -z gzip:99", 2, "--compression is not legal", "gzip takes 1 to 9", "--help`"),
+    Row("produce orders /no/such", 2, "cannot read /no/such", "no such file", "check the name; nothing was sent"),
+    Row("produce orders --acks 2", 2, "--acks is not legal", "not one of 'all', '1', '0'", "--help`"),
+    Row(
+        "produce orders --transaction-every 9", 2, "--transaction-every without --transactional-id", "under a name",
+        "--transactional-id import-1",
+    ),
+    Row("produce orders --partitioner manual", 2, "without partitions", "lines names none", "name one with -p N"),
+]  # fmt: skip
+
+GROUPS = [
+    Row("groups rewind billing", 2, "not said where to", "needs a target", "--to earliest, --to @-1h"),
+    Row("groups rewind billing --to yestrday", 2, "is no target", "earliest, latest", "--to 2026-11-21T10:00Z"),
+    Row(
+        "groups rewind billing --to 2026-11-21T10:00 --yes", 2, "names no time zone", "without a terminal",
+        "write Z or an offset behind it",
+    ),
+    Row("groups rewind billing --to earliest", 2, "a confirmation is due", "no terminal", "--yes answers it"),
+    Row("groups rewind mixed --to earliest", 2, "is not clear", "of 2: orders, payments", "--all-topics"),
+    Row("groups rewind billing --to-earliest --to-latest", 2, "several targets", "exclude one another", "--to earliest"),
+    Row("groups rewind --journal --to earliest", 2, "--journal with --to", "only lists", "leave it out"),
+    Row("groups rewind billing --from-file {dir}/broken.csv", 2, "line 1", "it has 2 columns", "correct it"),
+    Row("groups rewind billing --from-file /no/such", 2, "cannot read /no/such", "no such file", "check the name"),
+    Row("groups import {dir}/one.csv", 2, "does not say of which group it is", "", "--group"),
+    Row("groups export", 2, "which groups?", "none was named", "`kcli groups list`"),
+    Row("groups describe --all billing", 2, "--all with names", "it means all groups", "leave out --all"),
+    Row("groups list --state stabel", 2, "no group state 'stabel'", "", "Stable"),
+    Row("groups delete billing", 2, "a confirmation is due", "no terminal", "--yes answers it"),
+    Row("groups delete billing --confirm biling", 2, "does not name", "nothing was done", "--confirm billing"),
+    Row("topics create x --config retention.ms", 2, "is not KEY=VALUE", "no = in it", "--config retention.ms=3600000"),
+]  # fmt: skip
+
+# --- 1: it is not there, or could not be done -------------------------------------------------------------------
+
+NOT_THERE = [
+    Row("consume ordrs -e", 1, "topic ordrs does not exist", "", "did you mean orders?"),
+    Row("topics describe ordrs", 1, "topic ordrs does not exist", "", "did you mean orders?"),
+    Row("produce ordrs", 1, "topic ordrs does not exist", "", "did you mean orders?"),
+    Row("consume orders -p 9 -e", 1, "has no partition 9", "has 3 partitions", "`kcli topics describe orders`"),
+    Row("produce orders -p 9", 1, "has no partition 9", "has 3 partitions", "`kcli topics describe orders`"),
+    Row("consume '^nothing' -e", 1, "no topic matches ^nothing", "none with such a name", "`kcli topics list`"),
+    Row("groups describe biling", 1, "group biling does not exist", "", "did you mean billing?"),
+    Row("groups lag biling", 1, "group biling does not exist", "", "did you mean billing?"),
+    Row("groups rewind biling --to 1 --topic orders --yes", 1, "biling does not exist", "", "did you mean billing?"),
+    Row("groups delete biling --yes", 1, "group biling does not exist", "", "did you mean billing?"),
+    Row("groups copy biling x --yes", 1, "group biling has committed nothing", "", "did you mean billing?"),
+    Row("groups delete-offsets billing -t ordrs --yes", 1, "no committed offset of ordrs", "", "some of orders"),
+    Row("groups remove-members billing ann --yes", 1, "has no member ann", "", "--dry-run` shows them all"),
+    Row("groups rewind billing --to 1 --topic orders:9 --yes", 1, "no partition 9", "has 3 partitions", "describe"),
+    Row("groups rewind mixed --to 1 --exclude-topic paymets", 1, "leaves out nothing", "", "did you mean payments?"),
+    Row("groups rewind billing --undo=nope --yes", 1, "no journal nope", "looked for in", "rewind --journal`"),
+    Row("groups lag billing --topic ordrs", 1, "anything of topic ordrs", "", "without --topic"),
+    Row("sandbox down nope", 1, "there is no sandbox nope", "", "`kcli sandbox up nope`"),
+    Row("consume orders -e", 1, "No space left on device", "ENOSPC", "make room", out=FULL),
+    Row("topics list", 1, "No space left on device", "ENOSPC", "make room", out=FULL),
+    Row("produce orders -i ndjson", 1, "1 of 1 lines", "JSON is malformed", "--failed FILE", stdin=b"no json\n"),
+    Row(
+        "produce orders -z zstd", 1, "were not stored", "UNSUPPORTED_COMPRESSION_TYPE", "another codec with -z",
+        fails(ProduceRequest, Code.UNSUPPORTED_COMPRESSION_TYPE),
+    ),
+    Row(
+        "topics create x", 1, "create topic x", "INVALID_REPLICATION_FACTOR", "as there are brokers",
+        fails(CreateTopicsRequest, Code.INVALID_REPLICATION_FACTOR),
+    ),
+]  # fmt: skip
+
+# --- 3: nobody answers, or not in time ---------------------------------------------------------------------------
+
+QUICK = "--timeout 500ms"
+SHORT = "-X delivery.timeout.ms=500 -X request.timeout.ms=300 -X linger.ms=0"
+UNTIL = "no answer from {cluster} (node 1) in time"
+
+UNREACHABLE = [
+    Row(f"topics list -b {{closed}} {QUICK}", 3, "cannot connect to {closed}", "refused", "check the host and port"),
+    Row(f"topics list -b {{silence}} {QUICK}", 3, "no reply to ApiVersions", "does not answer", "is a Kafka broker"),
+    Row("topics list -b {http}", 3, "does not speak Kafka", "looks like HTTP", "check the port"),
+    Row("topics list -b {tls}", 3, "does not speak Kafka", "looks like TLS", "security.protocol"),
+    Row("topics list -b {ssh}", 3, "does not speak Kafka", "looks like SSH", "check the port"),
+    Row("topics list -X security.protocol=SSL", 3, "does not speak TLS", "reset", "needs PLAINTEXT"),
+    Row(f"topics list -b b.invalid {QUICK}", 3, "cannot resolve b.invalid", "not known", "check the name"),
+    Row(
+        f"consume orders -e {QUICK}", 3, "gave up after", "advertises {closed}, unreachable", "advertised.listeners",
+        lambda here: here.advertise(here.words["closed"]),
+    ),
+    Row(f"groups list {QUICK}", 3, "listing the groups", UNTIL, "--timeout", silent(ListGroupsRequest)),
+    Row(f"groups describe billing {QUICK}", 3, "describing", UNTIL, "--timeout", silent(DescribeGroupsRequest)),
+    Row(f"groups lag billing {QUICK}", 3, "gave up", UNTIL, "--timeout", silent(OffsetFetchRequest)),
+    Row(f"groups lag mixed {QUICK}", 3, "gave up", UNTIL, "--timeout", silent(FindCoordinatorRequest)),
+    Row(f"topics offsets orders {QUICK}", 3, "asking for offsets", UNTIL, "--timeout", silent(ListOffsetsRequest)),
+    Row(f"topics list {QUICK}", 3, "listing topics", UNTIL, "--timeout", silent(MetadataRequest, after=1)),
+    Row(
+        f"groups rewind billing --to 9 --yes {QUICK}", 3, "partitions of group billing failed", UNTIL,
+        "--undo takes it back", silent(OffsetCommitRequest),
+    ),
+    Row(
+        f"topics create x {QUICK}", 3, "create topic", "REQUEST_TIMED_OUT (7)", "overloaded",
+        fails(CreateTopicsRequest, Code.REQUEST_TIMED_OUT),
+    ),
+    Row(
+        f"consume orders -g new -e {QUICK}", 3, "the coordinator of group new", "COORDINATOR_NOT_AVAILABLE",
+        "__consumer_offsets", fails(FindCoordinatorRequest, Code.COORDINATOR_NOT_AVAILABLE),
+    ),
+    Row(
+        f"groups lag billing {QUICK}", 3, "gave up", "COORDINATOR_LOAD_IN_PROGRESS", "try again",
+        fails(OffsetFetchRequest, Code.COORDINATOR_LOAD_IN_PROGRESS),
+    ),
+    Row(
+        f"topics offsets orders {QUICK}", 3, "offsets of orders-0", "has no leader", "`kcli topics describe orders`",
+        lambda here: here.without_leader("orders"),
+    ),
+    Row(
+        f"produce orders {SHORT}", 3, "were not stored", "NOT_ENOUGH_REPLICAS (19)", "lower min.insync.replicas",
+        fails(ProduceRequest, Code.NOT_ENOUGH_REPLICAS),
+    ),
+    Row(
+        f"produce orders {SHORT}", 3, "were not stored", "no reply to Produce from {cluster}", "see whether",
+        silent(ProduceRequest),
+    ),
+    Row(
+        f"produce orders -s value=avro:subject=x -X schema.registry.url=http://{{closed}} {QUICK}", 3,
+        "schema registry does not answer", "{closed}: Connection refused", "check schema.registry.url",
+    ),
+]  # fmt: skip
+
+# --- 4: not allowed ---------------------------------------------------------------------------------------------
+
+TOPIC, GROUP, CLUSTER = (
+    Code.TOPIC_AUTHORIZATION_FAILED,
+    Code.GROUP_AUTHORIZATION_FAILED,
+    Code.CLUSTER_AUTHORIZATION_FAILED,
+)
+NO_TOPIC, NO_GROUP = "TOPIC_AUTHORIZATION_FAILED (29)", "GROUP_AUTHORIZATION_FAILED (30)"
+NO_CLUSTER, TRANSACTION = "CLUSTER_AUTHORIZATION_FAILED (31)", Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+READ, WRITE, READ_GROUP = "READ on the topic", "WRITE to produce", "READ on the group"
+
+FORBIDDEN = [
+    Row("consume orders -e", 4, "fetch of orders", NO_TOPIC, READ, fails(FetchRequest, TOPIC)),
+    Row("topics describe orders", 4, "topic orders", NO_TOPIC, "DESCRIBE to look", fails(MetadataRequest, TOPIC)),
+    Row("produce orders", 4, "were not stored", NO_TOPIC, WRITE, fails(ProduceRequest, TOPIC)),
+    Row("produce orders", 4, "were not stored", NO_CLUSTER, "IDEMPOTENT_WRITE", fails(InitProducerIdRequest, CLUSTER)),
+    Row(
+        "produce orders --transactional-id t", 4, "producer id", "TRANSACTIONAL_ID_AUTHORIZATION_FAILED (53)",
+        "WRITE on the transactional id", fails(InitProducerIdRequest, TRANSACTION),
+    ),
+    Row("groups describe billing", 4, "group billing", NO_GROUP, READ_GROUP, fails(DescribeGroupsRequest, GROUP)),
+    Row("groups lag billing", 4, "group billing", NO_GROUP, READ_GROUP, fails(OffsetFetchRequest, GROUP)),
+    Row("groups rewind billing --to 9 --yes", 4, "billing", NO_GROUP, READ_GROUP, fails(OffsetCommitRequest, GROUP)),
+    Row("consume orders -g new -e", 4, "group new", NO_GROUP, READ_GROUP, fails(FindCoordinatorRequest, GROUP)),
+    Row("consume orders -g new -e", 4, "group new", NO_GROUP, READ_GROUP, fails(JoinGroupRequest, GROUP)),
+    Row("groups list", 4, "listing the groups", NO_CLUSTER, "DESCRIBE on the cluster", fails(ListGroupsRequest, CLUSTER)),
+    Row("topics create x", 4, "create topic x", NO_CLUSTER, "CREATE to create", fails(CreateTopicsRequest, CLUSTER)),
+]  # fmt: skip
+
+# --- 5, 6, 7, 8 -------------------------------------------------------------------------------------------------
+
+DATA = [
+    Row("consume orders --offset 99 -e", 5, "offset 99 is out of range", "0 to 20", "--on-out-of-range"),
+    Row(
+        "consume cut -e --offset 1", 5, "offset 1 is out of range", "4 offsets are gone", "--on-out-of-range"
+    ),
+    Row("consume cut -g old -e", 5, "offset 1 is out of range", "4 offsets are gone", "--on-out-of-range"),
+    Row(
+        "consume orders -e",
+        5,
+        "record batch at offsets 0 to 19",
+        "checksum",
+        "is damaged",
+        lambda here: here.damage(),
+    ),
+]
+
+PARTLY = [
+    Row("groups describe billing bilng", 6, "group bilng does not exist", "", "did you mean billing?"),
+    Row("topics describe orders ordrs", 6, "topic ordrs does not exist", "", "did you mean orders?"),
+    Row(
+        "produce payments {dir}/bad.ndjson -i ndjson",
+        6,
+        "1 of 2 lines",
+        "the JSON is cut off",
+        "--failed FILE",
+    ),
+    Row(
+        "produce small {dir}/two.txt",
+        6,
+        "1 of 2 records",
+        "MESSAGE_TOO_LARGE (10)",
+        "raise max.message.bytes",
+    ),
+]
+
+REFUSED = [
+    Row("groups rewind billing --to 9 --yes", 7, "has members (1)", "reader at 127.0.0.1 (member", "--wait", member),
+    Row("groups delete billing --yes", 7, "is not deleted", "NON_EMPTY_GROUP (68)", "stop them first", member),
+    Row(
+        "groups delete-offsets billing -t orders --yes", 7, "are not deleted", "GROUP_SUBSCRIBED_TO_TOPIC",
+        "stop them first", member,
+    ),
+    Row(
+        "groups rewind billing --to 9 --yes", 7, "partitions of group billing", "the group became live",
+        "stop its members", fails(OffsetCommitRequest, Code.UNKNOWN_MEMBER_ID),
+    ),
+    Row(
+        "groups rewind billing --to 9 --yes", 7, "partitions of group billing", "REBALANCE_IN_PROGRESS",
+        "stop its members", fails(OffsetCommitRequest, Code.REBALANCE_IN_PROGRESS),
+    ),
+    Row("topics create orders", 7, "create topic orders", "TOPIC_ALREADY_EXISTS", "--if-not-exists"),
+    Row("groups create billing -t orders --from 1 --yes", 7, "exists already", "committed", "`kcli groups rewind"),
+    Row("groups rewind billing --to -1 --topic orders:1 --yes", 7, "orders-1", "nothing is committed", "--to"),
+    Row(
+        "consume orders -g g -X group.instance.id=i -e", 7, "taken over group.instance.id i", "FENCED_INSTANCE_ID",
+        "an instance id of its own", fails(JoinGroupRequest, Code.FENCED_INSTANCE_ID),
+    ),
+    Row(
+        "consume orders -g g -e", 7, "cannot join group g", "INCONSISTENT_GROUP_PROTOCOL", "another group.id",
+        fails(JoinGroupRequest, Code.INCONSISTENT_GROUP_PROTOCOL),
+    ),
+    Row(
+        "consume orders -g g -e", 7, "cannot join group g", "GROUP_MAX_SIZE_REACHED", "group.max.size",
+        fails(JoinGroupRequest, Code.GROUP_MAX_SIZE_REACHED),
+    ),
+    Row(
+        "produce orders --transactional-id t", 7, "was fenced", "INVALID_PRODUCER_EPOCH", "only one producer",
+        fails(ProduceRequest, Code.INVALID_PRODUCER_EPOCH),
+    ),
+    Row(
+        "groups list --state stable", 7, "cannot filter groups by state", "it is too old", "do without it",
+        lambda here: here.cap(ListGroupsRequest, 3),
+    ),
+]  # fmt: skip
+
+CHECKS = [
+    Row("groups lag billing --max-lag 1", 8, "10 records behind", "at most 1 are allowed", "--watch`"),
+    Row("groups lag billing --max-lag-time 5m", 8, "behind", "at most 5 min", "--watch`"),
+]
+
+TABLE = [
+    *SPELLING, *HABITS, *CONFIGURATION, *CONSUME, *PRODUCE, *GROUPS, *NOT_THERE, *UNREACHABLE, *FORBIDDEN, *DATA,
+    *PARTLY, *REFUSED, *CHECKS,
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with world(tmp_path_factory.mktemp("world")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def kcli() -> Iterator[WarmKcli]:
+    with WarmKcli() as found:
+        yield found
+
+
+@pytest.mark.parametrize("row", TABLE, ids=str)
+def test_r15_code_cause_and_remedy(here: World, kcli: WarmKcli, row: Row, tmp_path: Path) -> None:
+    if row.script is not None:
+        row.script(here)
+    try:
+        code, said = run(kcli, here, row, tmp_path)
+    finally:
+        here.tidy()
+    assert code == row.code, said
+    assert "Traceback" not in said
+    what, why, do = (part.format(**here.words) for part in (row.what, row.why, row.do))
+    assert any(what in e[0] and why in e[1] and do in e[2] for e in errors(said)), said
+    assert row.do, "what is to be done?"
+
+
+def test_r15_sixty_rows_and_every_code() -> None:
+    assert len(TABLE) >= 60
+    assert {row.code for row in TABLE} == set(range(1, 9))
+    assert len({(row.line, row.why, row.script) for row in TABLE}) == len(TABLE)
+
+
+def run(kcli: WarmKcli, here: World, row: Row, folder: Path) -> tuple[int, str]:
+    """The command of a row to its end: exit status and stderr. A row with variables of its own starts Python anew."""
+    arguments = [word.format(**here.words) for word in split(row.line)]
+    variables = {name: value.format(**here.words) for name, value in row.env}
+    variables = environment(row.at.format(**here.words), XDG_STATE_HOME=str(folder / "state")) | variables
+    if row.env:
+        done = subprocess.run(
+            [*KCLI, *arguments], capture_output=True, timeout=60, check=False, env=variables
+        )
+        return done.returncode, done.stderr.decode()
+    (folder / "in").write_bytes(row.stdin)
+    files = {"stdin": str(folder / "in"), "out": row.out or str(folder / "out"), "err": str(folder / "err")}
+    code = kcli.run(arguments, variables, **files)
+    return code, (folder / "err").read_text()
+
+
+def errors(text: str) -> list[tuple[str, str, str]]:
+    """What, why and do of each error on stderr; an error may lack the second line or the third."""
+    found: list[list[str]] = []
+    for line in text.splitlines():
+        if line.startswith("kcli: "):
+            found.append([line, "", ""])
+        elif found and line.startswith("  why: "):
+            found[-1][1] = line
+        elif found and line.startswith("  do: "):
+            found[-1][2] = line
+    return [(what, why, do) for what, why, do in found]

@@ -1,0 +1,70 @@
+"""Every line of NDJSON says of what kind it is, and the kinds are those of the documentation."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+from tests.command import ROOT, environment
+from tests.committing import commit, put
+from tests.fake.cluster import FakeCluster
+from tests.warm_kcli import WarmKcli
+
+LINES = [
+    ("groups list", "GroupList", "Group"),
+    ("groups describe g", "GroupDescriptionList", "GroupDescription"),
+    ("groups lag", "GroupLagList", "GroupLag"),
+    ("groups lag --by topic", "GroupLagList", "TopicLag"),
+    ("groups lag g", "GroupLagList", "PartitionLag"),
+    ("groups lag --by member", "GroupLagList", "MemberLag"),
+    ("groups rewind g --to 1 --dry-run", "RewindPlan", "RewindPlanItem"),
+    ("groups rewind g --to 1 --yes", "RewindReport", "RewindReportItem"),
+    ("groups rewind --journal", "RewindJournalList", "RewindJournal"),
+    ("groups copy g h --yes", "RewindReport", "RewindReportItem"),
+    ("groups import {file} --group i --yes", "OffsetImportReport", "OffsetImportReportItem"),
+    ("consume t --dry-run", "ConsumePlan", "ConsumePlan"),
+    ("produce t --dry-run", "ProducePlan", "ProducePlan"),
+]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[FakeCluster]:
+    with FakeCluster(1, topics={"t": 1}) as made:
+        put(made, "t", 0)
+        commit(made, "g", {TopicPartition("t", 0): OffsetAndMetadata(5)})
+        yield made
+
+
+@pytest.fixture(scope="module")
+def kcli() -> Iterator[WarmKcli]:
+    with WarmKcli() as found:
+        yield found
+
+
+def test_every_line_and_document_has_its_kind(cluster: FakeCluster, kcli: WarmKcli, tmp_path: Path) -> None:
+    file = tmp_path / "offsets.csv"
+    file.write_text("t,0,3\n")
+    variables = environment(cluster.bootstrap, XDG_STATE_HOME=str(tmp_path))
+    out = tmp_path / "out"
+
+    def run(line: str, form: str) -> str:
+        out.unlink(missing_ok=True)
+        words = line.format(file=file).split()
+        assert kcli.run([*words, "-o", form], variables, out=str(out), err=str(tmp_path / "err")) == 0
+        return out.read_text()
+
+    for line, _document, item in LINES:
+        assert {json.loads(text)["kind"] for text in run(line, "ndjson").splitlines()} == {item}, line
+    for line, document, _item in LINES:
+        if "copy" not in line:  # g is copied already
+            assert json.loads(run(line, "json"))["kind"] == document
+    assert json.loads(run("groups export g", "ndjson"))["kind"] == "OffsetExport"
+
+
+def test_the_kinds_are_documented() -> None:
+    section = (ROOT / "docs/groups.md").read_text().partition("## Kinds")[2]
+    named = set(re.findall(r"\b[A-Z][a-z]+[A-Z]\w+|\bGroup\b", section))
+    assert named == {kind for _, *kinds in LINES for kind in kinds} | {"OffsetExport"}

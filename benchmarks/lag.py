@@ -1,18 +1,20 @@
 """The lag of all groups, by partition: whole processes beside scripts on other clients and Kafka's own script.
 
-``KCLI_BENCH_GROUPS`` (2000) groups have committed an offset of each of 20 partitions; one broker. Counted are also
-kcli's requests, with few groups and with all of them: their number must not depend on it.
+``KCLI_BENCH_GROUPS`` (2000) groups have committed an offset of each of 20 partitions, each group another one; one
+broker. Counted are also kcli's requests, with few groups and with all of them: their number must not depend on it.
+The starts of the clients' interpreters are measured as well: what is left is what they do after their imports.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import statistics
 import subprocess
 import sys
 
 from benchmarks import _kafka_tools as kafka
-from benchmarks._measure import Contest, Run, create_topic, environment, machine
+from benchmarks._measure import Contest, Run, create_topic, environment, machine, measure
 from kcli.core.admin.admin import Admin
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.sandbox.sandbox import Sandbox
@@ -22,7 +24,22 @@ GROUPS = int(os.environ.get("KCLI_BENCH_GROUPS", "2_000"))
 ROUNDS = int(os.environ.get("KCLI_BENCH_ROUNDS", "5"))
 PARTITIONS = 20
 TOPIC = "bench-lag"
-CPU_TARGET, SCRIPT_TARGET = 4.0, 50.0
+CPU_TARGET, SCRIPT_TARGET, AFTER_IMPORTS_TARGET = 4.0, 50.0, 10.0
+_IMPORTED = (
+    "kcli.cli",
+    "kcli.commands.groups.lag",
+    "kcli.commands.groups._lag_output",
+    "kcli.core.admin.admin",
+    "kcli.core.admin.committed",
+    "kcli.core.admin.groups",
+    "kcli.core.admin.topics",
+    "kcli.core.cluster.offsets",
+    "kcli.flows.lag.look",
+    "kcli.flows.lag.verdicts",
+    "kcli.output.stdout",
+    "kcli.output.talk",
+    "kcli.profiles.resolve",
+)
 _SENT = re.compile(r"→ .* (\w+) v\d+ ")
 
 _KAFKA_PYTHON = """
@@ -67,6 +84,7 @@ def main() -> None:
     bootstrap = sandbox.up(Settings(port=0, ephemeral=True, die_with_parent=True)).bootstrap
     try:
         create_topic(bootstrap, TOPIC, PARTITIONS)
+        _fill(bootstrap)
         _commit(bootstrap, 0, 10)
         few = _requests(bootstrap)
         _commit(bootstrap, 10, GROUPS)
@@ -76,6 +94,7 @@ def main() -> None:
             contest.round()
         print(contest.report())
         _verdicts(contest)
+        _after_imports(contest)
     finally:
         sandbox.down(delete=True)
 
@@ -105,13 +124,45 @@ def _verdicts(contest: Contest) -> None:
             print(f"target: {target:g} × {name}, is {ratio:.2f} ×: {'met' if ratio >= target else 'MISSED'}")
 
 
+def _after_imports(contest: Contest) -> None:
+    """The CPU time that is left without the start of the interpreter and the import of the client."""
+    imports = {
+        "kcli": f"import {', '.join(_IMPORTED)}",
+        "kafka-python": "import kafka.admin",
+        "confluent-kafka": "import confluent_kafka.admin",
+    }
+    left = {}
+    for name, program in imports.items():
+        if name in contest.costs:
+            starts = [measure(Run([sys.executable, "-c", program], 0)).cpu for _ in range(ROUNDS)]
+            whole = statistics.median(cost.cpu for cost in contest.costs[name])
+            left[name] = max(1e-3, whole - statistics.median(starts))
+    for name in left.keys() - {"kcli"}:
+        ratio = left[name] / left["kcli"]
+        print(
+            f"after imports: {left['kcli'] * 1000:.0f} ms of kcli, {left[name] * 1000:.0f} ms of {name}:"
+            f" {ratio:.1f} ×, target {AFTER_IMPORTS_TARGET:g}: {'met' if ratio >= AFTER_IMPORTS_TARGET else 'MISSED'}"
+        )
+
+
 def _commit(bootstrap: str, first: int, last: int) -> None:
-    offsets = {TopicPartition(TOPIC, number): OffsetAndMetadata(0) for number in range(PARTITIONS)}
+    places = [TopicPartition(TOPIC, number) for number in range(PARTITIONS)]
     with Admin(bootstrap_servers=bootstrap, timeout=60) as admin:
         for start in range(first, last, 100):
-            names = [f"group-{number:05}" for number in range(start, min(start + 100, last))]
-            for stored in admin.commit_offsets(dict.fromkeys(names, offsets)).values():
+            offsets = {
+                f"group-{number:05}": dict.fromkeys(places, OffsetAndMetadata(number))
+                for number in range(start, min(start + 100, last))
+            }
+            for stored in admin.commit_offsets(offsets).values():
                 assert set(stored.values()) == {None}
+
+
+def _fill(bootstrap: str) -> None:
+    """As many records in each partition as there are groups."""
+    argv = [sys.executable, "-m", "kcli", "-b", bootstrap, "produce", TOPIC, "-q"]
+    for number in range(PARTITIONS):
+        lines = b"x\n" * GROUPS
+        subprocess.run([*argv, "--partition", str(number)], input=lines, check=True, env=environment())
 
 
 def _requests(bootstrap: str) -> str:

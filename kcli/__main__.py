@@ -4,6 +4,7 @@ The last thing here is to flush stdout while its errors can still be told: a rea
 process as the shell expects (141), a full disk is an error (1), never a traceback from the interpreter's exit.
 """
 
+import gc
 import sys
 
 
@@ -17,6 +18,7 @@ def main() -> None:
         import os
 
         os._exit(130)
+    gc.freeze()  # what is left goes with the process: nobody needs to search it for garbage once more
     sys.exit(code)
 
 
@@ -56,10 +58,12 @@ def run(arguments: list[str]) -> int:
 
 def _invoke(arguments: list[str], values: object) -> int:
     """Not ``cli.main()``: that turns a closed pipe into exit status 1 and prints a line end for Ctrl-C."""
+    gc.disable()  # imports make no garbage
     from click.exceptions import Exit
 
     from kcli.cli import cli
 
+    gc.enable()
     try:
         with cli.make_context("kcli", arguments, obj=values) as context:
             result = cli.invoke(context)

@@ -3,12 +3,12 @@
 A row is a dict of JSON-ready values by column key; further keys appear in JSON only. None is unknown.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from kcli.output.blocks import Block, BlockLines
 from kcli.output.sanitise import visible_line
 
 if TYPE_CHECKING:
@@ -67,6 +67,11 @@ class Rows:
         self.count += 1
         self.put(row)
 
+    def add_block(self, block: Block) -> None:
+        """Several rows more, as if they were added one by one."""
+        for row in block:
+            self.add(row)
+
     def put(self, row: Row) -> None:
         """What a format does with a row."""
         raise NotImplementedError
@@ -83,24 +88,28 @@ class Separated(Rows):
         super().__init__(out, columns[:1] if form == "name" else columns)
         self.form = form
         self._headed = not out.headers or form == "name"
-        self._cells = [(column, column.key, column.kind != "time") for column in self.columns]
+        self._cells = [(column, column.key) for column in self.columns]
+        by_key = {column.key: column for column in self.columns}
+        times = frozenset(key for key, column in by_key.items() if column.kind == "time")
+        sign = _SEPARATED[form][0]
+        self._blocks = BlockLines([*by_key], sign, lambda key, value: _text(by_key[key], value), times)
 
     def put(self, row: Row) -> None:
         """One line."""
         self._head()
-        get: Callable[[str], Any] = row.get
-        self._line(
-            [
-                value
-                if (kind := type(value := get(key))) is str
-                else str(value)
-                if kind is int and plain
-                else ""
-                if value is None
-                else flat(column, value, "")
-                for column, key, plain in self._cells
-            ]
-        )
+        self._line([_text(column, row.get(key)) for column, key in self._cells])
+
+    def add_block(self, block: Block) -> None:
+        """All lines at once, where nothing has to be escaped in them: most blocks are like that."""
+        sign, special, _ = _SEPARATED[self.form]
+        lines = "" if self.form == "name" else self._blocks.lines(block)
+        between = len(block) * (len(self.columns) - 1)
+        if lines.count("\n") != len(block) or lines.count(sign) != between or _has(special, lines):
+            super().add_block(block)
+            return
+        self._head()
+        self.count += len(block)
+        self.out.text(lines)
 
     def close(self) -> None:
         """An empty list has its header too."""
@@ -118,7 +127,7 @@ class Separated(Rows):
         line = sign.join(cells)
         if self.form == "name":
             line = visible_line(line) if self.out.isatty else line
-        elif special.search(line) or line.count(sign) >= len(cells):
+        elif "\n" in line or _has(special, line) or line.count(sign) >= len(cells):
             line = sign.join(map(escaped, cells))
         self.out.text(line + "\n")
 
@@ -175,6 +184,21 @@ def aligned(cells: Sequence[str], widths: Sequence[int], columns: Sequence[Colum
     return "  ".join(padded).rstrip()
 
 
+def _text(column: Column, value: Any) -> str:
+    """A cell of tsv and csv before it is escaped."""
+    kind = type(value)
+    if kind is str:
+        return value  # type: ignore[no-any-return]
+    if kind is int and column.kind != "time":
+        return str(value)
+    return "" if value is None else flat(column, value, "")
+
+
+def _has(special: str, text: str) -> bool:
+    """Whether one of these characters stands in it."""
+    return any(sign in text for sign in special)
+
+
 def flat(column: Column, value: Any, missing: str) -> str:
     """A value as one cell of text."""
     if value is None:
@@ -213,9 +237,9 @@ def tsv_cell(text: str) -> str:
     return text.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
 
 
-_SEPARATED: dict[str, tuple[str, re.Pattern[str], Callable[[str], str]]] = {
-    "csv": (",", re.compile('["\n\r]'), csv_cell),
-    "tsv": ("\t", re.compile("[\\\\\n\r]"), tsv_cell),
-    "name": ("", re.compile("(?!)"), str),
+_SEPARATED: dict[str, tuple[str, str, Callable[[str], str]]] = {
+    "csv": (",", '"\r', csv_cell),
+    "tsv": ("\t", "\\\r", tsv_cell),
+    "name": ("", "", str),
 }
 """What stands between cells, what else has to be escaped in them, and how."""

@@ -308,6 +308,39 @@ def test_round_trips_do_not_grow_with_the_number_of_groups(cluster: FakeCluster)
     assert questions() == few
 
 
+def test_who_lists_a_group_is_asked_for_its_offsets(cluster: FakeCluster) -> None:
+    expected = ok(kcli("groups", "lag", "--by", "partition", "-o", "tsv", bootstrap=cluster.bootstrap))
+    before = len(cluster.seen(FindCoordinatorRequest))
+    ok(kcli("groups", "lag", bootstrap=cluster.bootstrap))
+    assert len(cluster.seen(FindCoordinatorRequest)) == before
+    cluster.fail(OffsetFetchRequest, Code.NOT_COORDINATOR)
+    after = ok(kcli("groups", "lag", "--by", "partition", "-o", "tsv", bootstrap=cluster.bootstrap))
+    assert after == expected
+    assert len(cluster.seen(FindCoordinatorRequest)) > before
+
+
+def test_groups_of_all_kinds_stand_beside_each_other_in_tsv(cluster: FakeCluster) -> None:
+    commit(cluster, "past", {("t", 0): 11, ("t", 1): 0})
+    commit(cluster, "tab\there", {("t", 0): 10})
+    found = ok(kcli("groups", "lag", "--by", "partition", "-o", "tsv", bootstrap=cluster.bootstrap)).decode()
+    lines = [line.split("\t") for line in found.splitlines()]
+    assert {len(cells) for cells in lines} == {16}
+    rows = [dict(zip(lines[0], cells, strict=True)) for cells in lines[1:]]
+    assert [
+        (row["group"], row["topic"], row["partition"], row["lag_records"], row["lag_seconds"]) for row in rows
+    ] == [
+        ("g", "t", "0", "6", ""),
+        ("g", "t", "1", "0", "0.0"),
+        ("g", "t", "2", "0", "0.0"),
+        ("other", "u", "0", "4", ""),
+        ("past", "t", "0", "0", "0.0"),
+        ("past", "t", "1", "1", ""),
+        ("tab\\there", "t", "0", "0", "0.0"),
+    ]
+    assert [row["verdict"] for row in rows] == ["stopped"] * 4 + ["loss risk"] * 2 + ["empty"]
+    assert rows[4]["note"].startswith("committed 1 past the end")
+
+
 def test_old_brokers_give_the_same_answer(cluster: FakeCluster) -> None:
     def rows() -> list[dict[str, Any]]:
         times = ("lag_seconds", "retention_margin_seconds")

@@ -20,6 +20,7 @@ from kcli.core.protocol.schema import (
     Field,
     Struct,
 )
+from kcli.core.protocol.table import Table
 
 _BITS = {INT8: 8, INT16: 16, INT32: 32, INT64: 64}
 _WORDS = ("", "a", "orders", "ünïcödé", "€" * 43, "x" * 127, "x" * 128, "\x00nul")
@@ -76,6 +77,6 @@ def plain(value: Any, type_: Any = None) -> Any:
         return bytes(value) if isinstance(value, (memoryview, bytes)) else b"".join(map(bytes, value))
     if isinstance(value, memoryview):
         return bytes(value)
-    if isinstance(value, list):
+    if isinstance(value, list | Table):
         return [plain(item) for item in value]
     return value

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
+from itertools import chain
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from kcli.commands.groups._lag_rows import KINDS, columns
+from kcli.output.blocks import Block
 from kcli.output.tables import Column, time_text
 
 if TYPE_CHECKING:
@@ -35,29 +37,33 @@ class LagOutput:
     ) -> None:
         self._stack.__exit__(kind, error, trace)
 
-    def show(self, at_ms: int, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Prints a sample."""
+    def show(self, at_ms: int, groups: Iterable[Iterable[Mapping[str, Any]]]) -> None:
+        """Prints a sample: the rows of each group."""
         form = self._out.list_kind()
         if form == "openmetrics":
             from kcli.commands.groups._openmetrics import openmetrics
 
-            for line in openmetrics(rows):
+            for line in openmetrics(chain.from_iterable(groups)):
                 self._out.text(line)
         elif self._watched and form in ("table", "wide", "plain"):
-            self._again(at_ms, rows)
+            self._again(at_ms, groups)
         else:
             if self._open is None:
                 self._open = self._stack.enter_context(self._rows())
-            for row in rows:
-                self._open.add({**row, "at": time_text(at_ms)} if self._watched else row)
+            for rows in groups:
+                if isinstance(rows, Block) and not self._watched:
+                    self._open.add_block(rows)
+                    continue
+                for row in rows:
+                    self._open.add({**row, "at": time_text(at_ms)} if self._watched else row)
         self._out.flush()
 
-    def _again(self, at_ms: int, rows: Iterable[Mapping[str, Any]]) -> None:
+    def _again(self, at_ms: int, groups: Iterable[Iterable[Mapping[str, Any]]]) -> None:
         """For people: on a terminal in the place of the sample before, else below it."""
         self._out.text(_HOME_AND_CLEAR if self._out.isatty else "")
         self._out.text(f"{time_text(at_ms)}\n")
         with self._rows() as printed:
-            for row in rows:
+            for row in chain.from_iterable(groups):
                 printed.add(row)
         self._out.text("" if self._out.isatty else "\n")
 

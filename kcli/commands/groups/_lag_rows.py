@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcli.core.errors import KcliError
+from kcli.flows.lag.lag_columns import LagColumns
 from kcli.flows.lag.summary import Summary, added_up, summary
+from kcli.output.blocks import Block, Frame
 from kcli.output.progress import duration_text
 from kcli.output.tables import Column
 
@@ -27,6 +28,7 @@ _LAG = (
     Column("lost_records", "number", wide=True),
 )
 _MEMBER = (Column("member_id", wide=True), Column("client_id"), Column("host", wide=True))
+_NOBODY: Row = {"member_id": None, "client_id": None, "host": None}
 _SAID = (Column("verdict"), Column("note", "prose"))
 _TREND = (
     Column("consumed_per_second", "number"),
@@ -56,8 +58,7 @@ class LagTooLargeError(KcliError):
     exit_code = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(NamedTuple):
     """The verdict on a group, and its trend while it is watched."""
 
     verdict: str | None
@@ -72,18 +73,24 @@ def columns(by: str, *, watched: bool) -> tuple[Column, ...]:
     return (*COLUMNS[by][:place], *_TREND, *COLUMNS[by][place:])
 
 
-def lag_rows(seen: LagLook, said: dict[str, Said], by: str, *, only_lagging: bool) -> Iterator[Row]:
-    """The rows of a look."""
+def lag_rows(
+    seen: LagLook, said: dict[str, Said], by: str, *, only_lagging: bool
+) -> Iterator[Iterable[Mapping[str, Any]]]:
+    """The rows of a look, group by group; as a Block where they can be."""
+    blocks = _Blocks()
     for one in seen.sample.groups:
-        for row in _rows_of(one.group, one.state, seen.rows[one.group], said[one.group], by):
-            if not only_lagging or row["lag_records"] or row["lost_records"]:
-                yield row
+        rows, word = seen.rows[one.group], said[one.group]
+        if by == "partition" and not only_lagging and isinstance(rows, LagColumns):
+            yield blocks.block(rows, word)
+        else:
+            told = _rows_of(one.group, one.state, rows, word, by)
+            yield [row for row in told if not only_lagging or row["lag_records"] or row["lost_records"]]
 
 
 def breaches(seen: LagLook, most: int | None, longest: float | None) -> list[KcliError]:
     """What is more than it may be: a group's sum in records, the worst of its partitions in seconds."""
     found: list[KcliError] = []
-    for one in seen.sample.groups:
+    for one in seen.sample.groups if most is not None or longest is not None else ():
         whole = summary(seen.rows[one.group])
         if most is not None and whole.lag is not None and whole.lag > most:
             found.append(
@@ -104,7 +111,7 @@ def breaches(seen: LagLook, most: int | None, longest: float | None) -> list[Kcl
     return found
 
 
-def _rows_of(group: str, state: str, rows: list[PartitionLag], said: Said, by: str) -> Iterable[Row]:
+def _rows_of(group: str, state: str, rows: Sequence[PartitionLag], said: Said, by: str) -> Iterable[Row]:
     if by == "partition":
         return (_partition(row, said) for row in rows)
     if by == "topic":
@@ -129,6 +136,49 @@ def _sum(one: Summary, said: Said) -> Row:
     }
 
 
+class _Blocks:
+    """Rows by partition of groups of which nothing special is to be said; those with the same logs share a frame."""
+
+    def __init__(self) -> None:
+        self._frames: dict[tuple[int, str | None, bool | None], Frame] = {}
+
+    def block(self, lags: LagColumns, said: Said) -> Block:
+        """The rows of a group."""
+        alike = True if all(lags.lags) else None if any(lags.lags) else False
+        logs, key = lags.logs, (id(lags.logs), said.verdict, alike)
+        frame = self._frames.get(key)
+        if frame is None:
+            frame = self._frames[key] = _frame(lags, said, alike=alike is not None)
+        columns: dict[str, Sequence[Any]] = {"committed": lags.committed, "lag_records": lags.lags}
+        if alike is None:
+            columns |= {"lag_seconds": lags.seconds, "lag_method": lags.methods}
+        if lags.owners:
+            members = [_member(lags.owners.get(where)) for where in logs.places]
+            columns |= {key: [member[key] for member in members] for key in _NOBODY}
+        return Block(frame, {"group": lags.group}, columns)
+
+
+def _frame(lags: LagColumns, said: Said, *, alike: bool) -> Frame:
+    """``alike``: all partitions have something to read, or none has."""
+    logs = lags.logs
+    shared = {
+        **_NOBODY,
+        "retention_margin_seconds": None,
+        "lost_records": 0,
+        "verdict": said.verdict,
+        "note": None,
+    }
+    if alike:
+        shared |= {"lag_seconds": lags.seconds[0], "lag_method": lags.methods[0]}
+    columns: dict[str, Sequence[Any]] = {
+        "topic": logs.topics,
+        "partition": logs.numbers,
+        "end": logs.ends,
+        "log_start": logs.starts,
+    }
+    return Frame(len(lags), shared, columns)
+
+
 def _partition(row: PartitionLag, said: Said) -> Row:
     return {
         "group": row.group,
@@ -150,7 +200,7 @@ def _partition(row: PartitionLag, said: Said) -> Row:
 
 def _member(member: Any) -> Row:
     if member is None:
-        return {"member_id": None, "client_id": None, "host": None}
+        return _NOBODY
     return {"member_id": member.member_id, "client_id": member.client_id, "host": member.client_host}
 
 

@@ -9,11 +9,12 @@ import click
 from kcli.commands._cluster import connect, open_admin, unique
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
+from kcli.commands._garbage import uncollected
 from kcli.commands._options import OUTPUT_KINDS, AttachedOption
 from kcli.commands._types import DURATION, GROUP, TOPIC
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from kcli.commands.groups._lag_output import LagOutput
     from kcli.core.admin.admin import Admin
@@ -77,14 +78,14 @@ def lag(inv: Invocation, /, **flags: Any) -> int:
     line with a note. VERDICT: ok, slow, stalled, stopped, empty, rebalancing, rewound or loss risk; what takes several
     samples to tell is told by --watch, which goes on until it is interrupted, or a limit is exceeded.
     """
-    from kcli.flows.lag.sample import Wanted
-
     names = unique(flags["names"])
     _check(flags)
     by = flags["by"] or ("partition" if names else "group")
     time = flags["time"] or ("exact" if names or flags["max_lag_time"] is not None else "off")
-    wanted = Wanted(names, frozenset(flags["topics"]), members=by in ("partition", "member"))
-    with open_admin(inv) as admin:
+    with uncollected(wanted=time == "off" and flags["watch"] is None), open_admin(inv) as admin:
+        from kcli.flows.lag.sample import Wanted
+
+        wanted = Wanted(names, frozenset(flags["topics"]), members=by in ("partition", "member"))
         run = _Run(inv, admin, wanted, by, time, flags)
         cluster = connect(inv, admin)
         return run.once(cluster) if flags["watch"] is None else run.watch(cluster, flags["watch"])
@@ -180,7 +181,7 @@ class _Run:
             append_sample(self.flags["record"], cluster, seen.sample)
         return seen
 
-    def _rows(self, seen: LagLook, *, watched: bool) -> Iterable[dict[str, Any]]:
+    def _rows(self, seen: LagLook, *, watched: bool) -> Iterable[Iterable[Mapping[str, Any]]]:
         from kcli.commands.groups._lag_rows import Said, lag_rows
 
         said = {}
@@ -200,8 +201,10 @@ class _Run:
         """Why there are no rows of groups or topics that were asked for."""
         from kcli.core.errors import NotFoundError
 
-        there = {row.where.topic for rows in seen.rows.values() for row in rows}
-        missing = sorted(set(self.wanted.topics) - there) if self.wanted.groups else []
+        missing = list[str]()
+        if self.wanted.groups and self.wanted.topics:
+            there = {where.topic for one in seen.sample.groups for where in one.committed}
+            missing = sorted(set(self.wanted.topics) - there)
         return [
             *seen.sample.failed.values(),
             *seen.sample.partial,

@@ -117,15 +117,14 @@ def _reading(inv: Invocation, admin: Admin, found: Sequence[ListedGroup], topic:
 
 def _lags(inv: Invocation, admin: Admin, found: Sequence[ListedGroup]) -> dict[str, int | None]:
     """Records behind, over all that each group has committed; None where nothing is, or nothing is known."""
-    from kcli.flows.lag.partition_lag import partition_lags
+    from kcli.flows.lag.look import lags_of
     from kcli.flows.lag.sample import sample_of
-    from kcli.flows.lag.summary import added_up
+    from kcli.flows.lag.summary import summary
 
     sample = sample_of(admin, {row.group_id: row.state for row in found if row.type != "share"}, {})
     for name, error in sample.failed.items():
         inv.talk.warn(f"the lag of group {name} is not known: {error}")
-    lags = added_up(partition_lags(sample, {}, {}, {}), lambda row: row.group)
-    return {name: one.lag for name, one in lags.items()}
+    return {name: summary(rows).lag for name, rows in lags_of(sample).items()}
 
 
 def _order(row: dict[str, Any], sort: str) -> tuple[Any, ...]:

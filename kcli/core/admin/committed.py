@@ -4,9 +4,10 @@ Every partition has its own outcome. "No commit" is an answer of the broker; a p
 a transaction keeps unstable, is asked for again and then an error. Blocks in the loop's poll only.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from kcli.core.admin.commit_columns import CommitColumns, CommitReader
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import Coordinators
 from kcli.core.cluster.fanout import Items, LeftOutError, Part, fan_out
@@ -18,7 +19,7 @@ from kcli.core.errors import BrokerError, KcliError, ProtocolError, UnsupportedE
 from kcli.core.protocol.messages import offset_fetch as wire
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 
-Committed = dict[TopicPartition, OffsetAndMetadata | KcliError | None]
+Committed = Mapping[TopicPartition, OffsetAndMetadata | KcliError | None]
 """None: the broker says that nothing is committed for the partition."""
 
 LAST_BY_NAME = 9
@@ -75,8 +76,10 @@ class _Fetch:
         self._require_stable = require_stable
         self.left = {g: None if asked is None else list(dict.fromkeys(asked)) for g, asked in wanted.items()}
         self._asked = dict(self.left)
-        self._found: dict[str, Committed] = {group: {} for group in wanted}
+        self._found: dict[str, dict[TopicPartition, OffsetAndMetadata | KcliError | None]] = {}
         self._errors: dict[GroupPartition, KcliError] = {}
+        self._columns: dict[str, CommitColumns] = {}
+        self._reader = CommitReader()
 
     def ask(self, broker: Broker, items: Items[str, None]) -> list[Part[str]]:
         """One request for all groups where the broker can, else one for each."""
@@ -86,7 +89,7 @@ class _Fetch:
             what = f"{broker.name} cannot wait for stable offsets"
             return [Part(too_old(what, _FIRST_STABLE, version), groups)]
         if version >= _FIRST_WITH_GROUPS:
-            return [Part(self._request(groups), groups)]
+            return [Part(self._request(groups), frozenset(groups))]
         return [Part(self._single(broker, group, version), [group]) for group in groups]
 
     def read(
@@ -103,7 +106,9 @@ class _Fetch:
 
     def outcome(self, group: str, error: KcliError | None, seconds: float) -> Committed | KcliError:
         """All that was asked for, in that order; the error of the group when it has told nothing."""
-        found, left, asked = self._found[group], self.left[group], self._asked[group]
+        if group in self._columns:
+            return self._columns[group]
+        found, left, asked = self._found.get(group, {}), self.left[group], self._asked[group]
         if error is not None:
             if left is None or not (
                 found or any(GroupPartition(group, where) in self._errors for where in left)
@@ -145,10 +150,15 @@ class _Fetch:
     def _take(
         self,
         group: str,
-        topics: Iterable[wire.OffsetFetchResponseTopics | wire.OffsetFetchResponseTopic],
+        topics: Sequence[wire.OffsetFetchResponseTopics | wire.OffsetFetchResponseTopic],
     ) -> int | KcliError:
         """Notes the partitions of an answer; 0, or the error for which the group must be asked again."""
-        left, found = self.left[group], self._found[group]
+        left = self.left[group]
+        columns = self._reader.read(topics) if left is None else None
+        if columns is not None:
+            self._columns[group] = columns
+            return NONE
+        found = self._found.setdefault(group, {})
         again: dict[TopicPartition, KcliError] = {}
         missing = set(left or ())
         for topic in topics:

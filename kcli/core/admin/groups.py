@@ -1,7 +1,7 @@
 """Groups as a whole: listed from every broker, deleted at their coordinators."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from kcli.core.admin.committed import too_old
 from kcli.core.cluster.cluster import Cluster
@@ -83,21 +83,18 @@ def list_groups(
             raise too_old(f"{broker.name} cannot filter groups by type", _FIRST_WITH_TYPES, version)
         return ListGroupsRequest(states_filter=wanted_states, types_filter=wanted_types)
 
-    def read(answer: ListGroupsResponse) -> tuple[int, list[ListedGroup]]:
-        return answer.error_code, [
-            ListedGroup(row.group_id, row.protocol_type, row.group_state, row.group_type.lower(), -1)
-            for row in answer.groups
-        ]
+    def read(answer: ListGroupsResponse) -> tuple[int, ListGroupsResponse]:
+        return answer.error_code, answer
 
     found = ask_every_broker(cluster, ask, read, deadline, "listing the groups of broker")
-    errors = {number: rows for number, rows in found.items() if isinstance(rows, KcliError)}
+    errors = {number: answer for number, answer in found.items() if isinstance(answer, KcliError)}
     if errors and len(errors) == len(found):
         raise next(iter(errors.values()))
     told = [
-        replace(row, coordinator=number)
-        for number, rows in found.items()
-        if not isinstance(rows, KcliError)
-        for row in rows
+        ListedGroup(row.group_id, row.protocol_type, row.group_state, row.group_type.lower(), number)
+        for number, answer in found.items()
+        if not isinstance(answer, KcliError)
+        for row in answer.groups
     ]
     return GroupListing(tuple(_once(cluster, coordinators, told, deadline)), errors)
 
@@ -112,18 +109,25 @@ def _spelled(word: str, known: Sequence[str], what: str) -> str:
 def _once(
     cluster: Cluster, coordinators: Coordinators, told: Sequence[ListedGroup], deadline: float
 ) -> list[ListedGroup]:
-    """Each group once, by name. While coordinators move, two may list a group: then the one asked for counts."""
-    by_name: dict[str, list[ListedGroup]] = {}
+    """Each group once, by name. While coordinators move, two may list a group: then the one asked for counts.
+
+    Who lists a group coordinates it, so that nobody has to look that up.
+    """
+    by_name: dict[str, ListedGroup] = {}
+    twice: dict[str, list[ListedGroup]] = {}
     for row in told:
-        by_name.setdefault(row.group_id, []).append(row)
-    twice = [name for name, rows in by_name.items() if len(rows) > 1]
+        other = by_name.setdefault(row.group_id, row)
+        if other is not row:
+            twice.setdefault(row.group_id, [other]).append(row)
+    for name, row in by_name.items():
+        coordinators.learn(KeyType.GROUP, name, row.coordinator)
     if twice:
         lookup = coordinators.find_many(KeyType.GROUP, twice)
         cluster.poll(max(0.0, deadline - cluster.loop.now()), lookup)
-    for name in twice:
+    for name, rows in twice.items():
         now_at = coordinators.known(KeyType.GROUP, name)
-        by_name[name].sort(key=lambda row: row.coordinator != now_at)
-    return [by_name[name][0] for name in sorted(by_name)]
+        by_name[name] = next((row for row in rows if row.coordinator == now_at), rows[0])
+    return [by_name[name] for name in sorted(by_name)]
 
 
 def delete_groups(

@@ -75,6 +75,9 @@ def read_compact_nullable_string(buf: memoryview, pos: int) -> tuple[str | None,
 
 
 def read_compact_string(buf: memoryview, pos: int) -> tuple[str, int]:
+    size = buf[pos]
+    if 0 < size < 0x80 and pos + size <= len(buf):  # a short one, as most are
+        return str(buf[pos + 1 : pos + size], "utf-8"), pos + size
     value, end = read_compact_nullable_string(buf, pos)
     if value is None:
         raise _null("a string", pos)
@@ -121,6 +124,9 @@ def read_count(buf: memoryview, pos: int, minimum: int) -> tuple[int, int]:
 
 
 def read_compact_count(buf: memoryview, pos: int, minimum: int) -> tuple[int, int]:
+    count = buf[pos]
+    if 0 < count < 0x80 and (count - 1) * minimum < len(buf) - pos:  # a few, as mostly
+        return count - 1, pos + 1
     count, pos = read_uvarint(buf, pos)
     return _checked_count(buf, pos, count - 1, minimum)
 

@@ -6,13 +6,15 @@ elements one ``iter_unpack``) and executes it. The tables are ours: nothing from
 
 import functools
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar, cast
 
 from kcli.core.errors import ProtocolError
 from kcli.core.protocol import codec
 from kcli.core.protocol.codec import Splice
 from kcli.core.protocol.schema import FIXED, RECORDS, STRING, UUID, Array, Field, Struct
+from kcli.core.protocol.table import Table
 
 S = TypeVar("S", bound=Struct)
 F = TypeVar("F", bound=Callable[..., Any])
@@ -262,7 +264,7 @@ def _emit_read_array(src: _Source, depth: int, row: Field, version: int, flexibl
     elif isinstance(element, type):
         read = src.name(_decoder(element, version, flexible))
         if _may_have_one_shape(element, version):
-            table = src.name(_table_reader(element, version, flexible))
+            table = src.name(_table_reader(element, version, flexible, columns=row.type.columns))
             src.add(depth, f"{target}, pos = {table}(buf, pos, n)")
         else:
             _emit_read_items(src, depth, f"{read}(buf, pos)", target)
@@ -289,20 +291,24 @@ def _wrong_size(name: str, size: int, pos: int) -> ProtocolError:
     )
 
 
-_USUAL = {True: ("B", b"\x01"), False: ("h", b"\0\0")}
+_USUAL = {True: b"\x01", False: b"\0\0"}
 """How an empty string stands in flexible and in older versions."""
 
 
 def _may_have_one_shape(cls: type[Struct], version: int) -> bool:
     """Whether elements are all of one size when their strings are empty, and no tagged field is set."""
     plain, _ = _rows(cls, version)
-    return bool(plain) and all(_is_fixed(row.type) or row.type == STRING for row in plain)
+    fixed = [row for row in plain if _is_fixed(row.type)]
+    return bool(fixed) and all(row in fixed or row.type == STRING for row in plain)
 
 
 def _table_reader(
-    cls: type[Struct], version: int, flexible: bool
-) -> Callable[[memoryview, int, int], tuple[list[Any], int]]:
-    """Reads ``n`` elements at once; one by one when a string is not empty, or a tagged field is there."""
+    cls: type[Struct], version: int, flexible: bool, *, columns: bool
+) -> Callable[[memoryview, int, int], tuple[Sequence[Any], int]]:
+    """Reads ``n`` elements at once; one by one when a string is not empty, or a tagged field is there.
+
+    With ``columns`` what is read at once is a Table.
+    """
     plain, _ = _rows(cls, version)
     one = _decoder(cls, version, flexible)
     layout, size = ">", 0
@@ -310,17 +316,17 @@ def _table_reader(
     probes: list[tuple[int, bytes]] = []
     for row in plain:
         if row.type == STRING:
-            code, usual = _USUAL[flexible]
+            usual = _USUAL[flexible]
             probes += [(size + place, usual[place : place + 1]) for place in range(len(usual))]
+            code = f"{len(usual)}x"
         else:
             code = row.type
-        names.append("_" if row.type == STRING else f"v{len(names)}")
+            names.append(row.name)
         layout += code
         size += struct.calcsize(">" + code)
     if flexible:
         probes.append((size, b"\0"))
-        names.append("_")
-        layout += "B"
+        layout += "x"
         size += 1
 
     def slowly(buf: memoryview, pos: int, n: int) -> tuple[list[Any], int]:
@@ -331,24 +337,26 @@ def _table_reader(
         return items, pos
 
     source = _Source()
-    source.names |= {"new": cls.__new__, "cls": cls, "slowly": slowly}
+    source.names |= {"new": cls.__new__, "cls": cls, "slowly": slowly, "table": partial(Table, names)}
+    source.add(0, "def make(rows):")
+    source.add(1, "items = []")
+    source.add(1, f"for {', '.join('v_' + name for name in names)}, in rows:")
+    source.add(2, "item = new(cls)")
+    for row in plain:
+        source.add(2, f"item.{row.name} = {'v_' + row.name if row.type != STRING else repr('')}")
+    for row in cls.fields:
+        if row not in plain:
+            source.add(2, f"item.{row.name} = {source.name(row.default_value)}()")
+    source.add(2, "items.append(item)")
+    source.add(1, "return items")
     source.add(0, "def read(buf, pos, n):")
     source.add(1, f"end = pos + n * {size}")
     source.add(1, "if end > len(buf): return slowly(buf, pos, n)")
     for place, usual in probes:
         source.add(1, f"if bytes(buf[pos + {place}:end:{size}]) != {usual!r} * n: return slowly(buf, pos, n)")
-    source.add(1, "items = []")
-    unpack = source.name(struct.Struct(layout).iter_unpack)
-    source.add(1, f"for {', '.join(names)}, in {unpack}(buf[pos:end]):")
-    source.add(2, "item = new(cls)")
-    for row, name in zip(plain, names, strict=False):
-        source.add(2, f"item.{row.name} = {name if row.type != STRING else repr('')}")
-    for row in cls.fields:
-        if row not in plain:
-            source.add(2, f"item.{row.name} = {source.name(row.default_value)}()")
-    source.add(2, "items.append(item)")
-    source.add(1, "return items, end")
-    reader: Callable[[memoryview, int, int], tuple[list[Any], int]] = source.compile("read")
+    rows = f"{source.name(struct.Struct(layout).iter_unpack)}(buf[pos:end])"
+    source.add(1, f"return table(list({rows}), make), end" if columns else f"return make({rows}), end")
+    reader: Callable[[memoryview, int, int], tuple[Sequence[Any], int]] = source.compile("read")
     return reader
 
 

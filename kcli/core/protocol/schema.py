@@ -20,12 +20,13 @@ _LAST = 0x7FFF
 
 
 class Array:
-    """``[]element`` of Kafka's definitions."""
+    """``[]element`` of Kafka's definitions. ``columns``: it is read into a Table where its elements have one shape."""
 
-    __slots__ = ("element",)
+    __slots__ = ("columns", "element")
 
-    def __init__(self, element: Any) -> None:
+    def __init__(self, element: Any, *, columns: bool = False) -> None:
         self.element = element
+        self.columns = columns
 
 
 class Field:

@@ -5,8 +5,7 @@ partition that has vanished or has no leader costs nobody else an answer: it has
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.errors import KcliError, NotFoundError
@@ -21,8 +20,7 @@ NO_PARTITION = "partition does not exist"
 NO_LEADER = "no leader"
 
 
-@dataclass(frozen=True, slots=True)
-class LogEnds:
+class LogEnds(NamedTuple):
     """First offset and high watermark of a log; None with the reason in ``note`` where nobody can tell.
 
     ``stable`` is the last stable offset, where it was asked for: what read_committed readers reach (KIP-98).
@@ -40,8 +38,7 @@ class LogEnds:
         return self.stable if held else None
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(NamedTuple):
     """A group's place in a partition. ``committed`` None: nothing is, or ``note`` says why it is not known."""
 
     committed: OffsetAndMetadata | None = None

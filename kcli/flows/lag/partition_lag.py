@@ -15,7 +15,7 @@ from kcli.flows.groups.description import assigned
 if TYPE_CHECKING:
     from kcli.core.admin.group_description import MemberDescription
     from kcli.flows.groups.offsets import LogEnds
-    from kcli.flows.lag.sample import LagSample
+    from kcli.flows.lag.sample import GroupSample, LagSample
 
 _RISKY = 0.1  # of the retention: what is read that late may be gone at the next stop
 READ, INTERPOLATED, UNKNOWN = "read", "interpolated", "unknown"
@@ -65,12 +65,23 @@ def partition_lags(
 ) -> Iterator[PartitionLag]:
     """The rows of all groups, in order. ``notes`` are said of a partition where a group is behind its stable offset."""
     for one in sample.groups:
-        members = {} if one.description is None else assigned(one.description)
-        for where, commit in one.committed.items():
-            bounds = sample.bounds[where]
-            yield _row(
-                sample.at_ms, one.group, where, commit, bounds, members.get(where), moments, retention, notes
-            )
+        yield from group_lags(sample, one, moments, retention, notes)
+
+
+def group_lags(
+    sample: LagSample,
+    one: GroupSample,
+    moments: Moments,
+    retention: Retention,
+    notes: Mapping[TopicPartition, str],
+) -> Iterator[PartitionLag]:
+    """The rows of one group."""
+    members = {} if one.description is None else assigned(one.description)
+    for where, commit in one.committed.items():
+        bounds = sample.bounds[where]
+        yield _row(
+            sample.at_ms, one.group, where, commit, bounds, members.get(where), moments, retention, notes
+        )
 
 
 def unread_from(commit: OffsetAndMetadata | KcliError | None, bounds: LogEnds) -> int | None:

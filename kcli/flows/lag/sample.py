@@ -6,18 +6,19 @@ a group that goes on reading meanwhile is never shown ahead of the log.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
+from kcli.core.admin.commit_columns import CommitColumns
 from kcli.core.clock import wall_ms
 from kcli.core.errors import KcliError, UnsupportedError
-from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.core.types import TopicPartition
 from kcli.flows.groups.description import assigned
 from kcli.flows.groups.offsets import LogEnds, log_ends
 
 if TYPE_CHECKING:
     from kcli.core.admin.admin import Admin
+    from kcli.core.admin.commit_columns import Places
     from kcli.core.admin.committed import Committed
     from kcli.core.admin.group_description import GroupDescription
 
@@ -25,8 +26,7 @@ _NONE: Mapping[str, KcliError] = {}
 _COMMITS_NOTHING = ("share",)  # their positions are kept elsewhere (KIP-932)
 
 
-@dataclass(frozen=True, slots=True)
-class GroupSample:
+class GroupSample(NamedTuple):
     """A group at that moment. ``committed`` has None for a partition that it reads and has not committed.
 
     ``state`` is Kafka's word, empty where brokers do not tell; ``description`` is there when members were asked for.
@@ -34,24 +34,22 @@ class GroupSample:
 
     group: str
     state: str
-    committed: Mapping[TopicPartition, OffsetAndMetadata | KcliError | None]
+    committed: Committed
     description: GroupDescription | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LagSample:
+class LagSample(NamedTuple):
     """``at_ms`` is when the commits were read, since the epoch. ``failed``: groups of which nothing is known, and why."""
 
     at_ms: int
     groups: Sequence[GroupSample]
     bounds: Mapping[TopicPartition, LogEnds]
-    failed: Mapping[str, KcliError] = field(default_factory=dict)
+    failed: Mapping[str, KcliError] = _NONE
     partial: Sequence[KcliError] = ()
     """Why groups may be missing that nobody has named."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(NamedTuple):
     """``groups`` empty: all of them. ``topics`` empty: all, else groups that have something of these.
 
     ``members``: who reads what, as well.
@@ -89,8 +87,19 @@ def sample_of(
         places = _of_topics(offsets, description, topics)
         if places or not topics:
             groups.append(GroupSample(name, state, places, description))
-    wanted = dict.fromkeys(where for one in groups for where in one.committed)
-    return LagSample(at_ms, groups, log_ends(admin, wanted, stable=True), failed, partial)
+    return LagSample(at_ms, groups, log_ends(admin, _places(groups), stable=True), failed, partial)
+
+
+def _places(groups: Iterable[GroupSample]) -> set[TopicPartition]:
+    """All partitions that groups have. Many have the same ones: those share a tuple, which is looked at once."""
+    found = set[TopicPartition]()
+    shared: dict[int, Places] = {}
+    for one in groups:
+        if isinstance(one.committed, CommitColumns):
+            shared[id(one.committed.places)] = one.committed.places
+        else:
+            found.update(one.committed)
+    return found.union(*shared.values())
 
 
 def _groups(
@@ -122,10 +131,13 @@ def _groups(
 
 def _of_topics(
     offsets: Committed, description: GroupDescription | None, topics: Collection[str]
-) -> dict[TopicPartition, OffsetAndMetadata | KcliError | None]:
+) -> Committed:
     """What is committed, and what members read without having committed anything; in order."""
-    places = dict[TopicPartition, OffsetAndMetadata | KcliError | None](offsets)
-    for where in assigned(description) if description is not None else ():
+    read = assigned(description).keys() if description is not None else frozenset[TopicPartition]()
+    if isinstance(offsets, CommitColumns) and not topics and (not read or read <= set(offsets.places)):
+        return offsets
+    places = dict(offsets)
+    for where in read:
         places.setdefault(where, None)
     chosen = places if not topics else {where: at for where, at in places.items() if where.topic in topics}
     return dict(sorted(chosen.items()))

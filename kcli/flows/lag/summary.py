@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
+from kcli.flows.lag.lag_columns import LagColumns
 from kcli.flows.lag.partition_lag import READ, UNKNOWN, PartitionLag
 
 K = TypeVar("K", bound=Hashable)
@@ -35,8 +36,12 @@ def added_up(rows: Iterable[PartitionLag], key: Callable[[PartitionLag], K]) -> 
     return {one: summary(some) for one, some in parts.items()}
 
 
-def summary(rows: list[PartitionLag]) -> Summary:
+def summary(rows: Sequence[PartitionLag]) -> Summary:
     """Of some rows; of none, too."""
+    if isinstance(rows, LagColumns):
+        lag = sum(rows.lags)
+        seconds, method = (None, UNKNOWN) if lag else (0.0, READ)
+        return Summary(len(rows), lag, seconds, method, margin=None, lost=0, unknown=0, note="")
     lags = [row.lag for row in rows if row.lag is not None]
     unread = [row for row in rows if row.lag]
     worst = max((row for row in unread if row.seconds is not None), key=_seconds, default=None)
@@ -58,7 +63,7 @@ def _seconds(row: PartitionLag) -> float:
     return row.seconds or 0.0
 
 
-def _note(rows: list[PartitionLag], unknown: int) -> str:
+def _note(rows: Sequence[PartitionLag], unknown: int) -> str:
     said = list(dict.fromkeys(row.note for row in rows if row.note and row.lag is not None))
     if not rows:
         return "nothing is committed"

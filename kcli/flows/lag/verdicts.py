@@ -8,10 +8,12 @@ The words: ``ok``; ``slow``: it falls behind while it reads; ``stalled``: it has
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from kcli.core.types import TopicPartition
+from kcli.flows.lag.lag_columns import LagColumns
 from kcli.flows.lag.partition_lag import PartitionLag
 
 OK, SLOW, STALLED, STOPPED, EMPTY = "ok", "slow", "stalled", "stopped", "empty"
@@ -20,13 +22,13 @@ REBALANCING, REWOUND, LOSS_RISK = "rebalancing", "rewound", "loss risk"
 _MOVING = frozenset(("PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling"))
 _WITHOUT_MEMBERS = frozenset(("Empty", "Dead"))
 WINDOW_MS = 60_000
+_NOTHING: tuple[tuple[Any, ...], ...] = ((), (), (), ())
 _SETTLED_MS = (
     8_000  # members commit every five seconds by default: less says nothing of one that stands still
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Trend:
+class Trend(NamedTuple):
     """Records a second over the window, and seconds to drain at that pace; None is unknown, or never."""
 
     consumed: float | None = None
@@ -39,13 +41,36 @@ class Trend:
         return None if self.consumed is None or self.produced is None else self.produced - self.consumed
 
 
-@dataclass(frozen=True, slots=True)
 class _Point:
-    at_ms: int
-    committed: dict[TopicPartition, int]
-    ends: dict[TopicPartition, int]
-    lag: int
-    """Without partitions in which only markers and aborted records are left."""
+    """What a sample knows of a group, looked at by partition only where there are several samples.
+
+    ``lag`` is without partitions in which only markers and aborted records are left.
+    """
+
+    def __init__(self, at_ms: int, rows: Sequence[PartitionLag]) -> None:
+        self.at_ms = at_ms
+        self.places: Sequence[TopicPartition]
+        self.offsets: Sequence[int]
+        self.log_ends: Sequence[int]
+        if isinstance(rows, LagColumns):
+            self.places, self.offsets, self.log_ends = rows.logs.places, rows.committed, rows.logs.ends
+            self.lag = sum(rows.lags)
+        else:
+            known = [
+                (row.where, row.committed, row.end, 0 if row.drained else row.lag or 0)
+                for row in rows
+                if row.committed is not None and row.end is not None
+            ]
+            self.places, self.offsets, self.log_ends, lags = zip(*known, strict=True) if known else _NOTHING
+            self.lag = sum(lags)
+
+    @cached_property
+    def committed(self) -> dict[TopicPartition, int]:
+        return dict(zip(self.places, self.offsets, strict=True))
+
+    @cached_property
+    def ends(self) -> dict[TopicPartition, int]:
+        return dict(zip(self.places, self.log_ends, strict=True))
 
 
 class History:
@@ -55,15 +80,10 @@ class History:
         self._window_ms = window_ms
         self._points: dict[str, deque[_Point]] = {}
 
-    def add(self, at_ms: int, group: str, rows: Iterable[PartitionLag]) -> None:
+    def add(self, at_ms: int, group: str, rows: Sequence[PartitionLag]) -> None:
         """Notes a group's rows of one sample."""
-        committed, ends, lag = {}, {}, 0
-        for row in rows:
-            if row.committed is not None and row.end is not None:
-                committed[row.where], ends[row.where] = row.committed, row.end
-                lag += 0 if row.drained else row.lag or 0
         points = self._points.setdefault(group, deque())
-        points.append(_Point(at_ms, committed, ends, lag))
+        points.append(_Point(at_ms, rows))
         while points[0].at_ms < at_ms - self._window_ms:
             points.popleft()
 
@@ -79,20 +99,20 @@ class History:
         gain = consumed - produced
         return Trend(consumed, produced, last.lag / gain if gain > 0 else 0.0 if not last.lag else None)
 
-    def verdict(self, group: str, state: str, rows: Iterable[PartitionLag]) -> str | None:
+    def verdict(self, group: str, state: str, rows: Sequence[PartitionLag]) -> str | None:
         """The word for a group; None while it cannot be told: one sample does not say whether a member moves."""
         points = self._points[group]
         last = points[-1]
         if state in _MOVING:
             return REBALANCING
-        if any(row.at_risk for row in rows):
+        if not isinstance(rows, LagColumns) and any(row.at_risk for row in rows):
             return LOSS_RISK
         if any(_went_back(before, after) for before, after in zip(points, list(points)[1:], strict=False)):
             return REWOUND
         if state in _WITHOUT_MEMBERS:
             return STOPPED if last.lag else EMPTY
         if not last.lag:
-            return OK if last.committed else None
+            return OK if last.places else None
         first = points[0]
         if last.at_ms - first.at_ms < _SETTLED_MS or not state:
             return None

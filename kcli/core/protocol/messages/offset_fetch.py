@@ -1,5 +1,7 @@
 """OffsetFetch (API 9): committed positions; several groups since v8 (KIP-709), topic ids since v10."""
 
+from collections.abc import Sequence
+
 from kcli.core.protocol.api import Request, Response
 from kcli.core.protocol.schema import BOOL, INT16, INT32, INT64, NO_UUID, STRING, UUID, Array, Struct, field
 
@@ -14,8 +16,8 @@ class OffsetFetchResponsePartition(Struct):
 
 class OffsetFetchResponseTopic(Struct):
     name: str = field(STRING, "0-7", default="")
-    partitions: list[OffsetFetchResponsePartition] = field(
-        Array(OffsetFetchResponsePartition), "0-7", default_factory=list
+    partitions: Sequence[OffsetFetchResponsePartition] = field(
+        Array(OffsetFetchResponsePartition, columns=True), "0-7", default_factory=list
     )
 
 
@@ -30,8 +32,8 @@ class OffsetFetchResponsePartitions(Struct):
 class OffsetFetchResponseTopics(Struct):
     name: str = field(STRING, "8-9", default="")
     topic_id: bytes = field(UUID, "10+", default=NO_UUID)
-    partitions: list[OffsetFetchResponsePartitions] = field(
-        Array(OffsetFetchResponsePartitions), "8+", default_factory=list
+    partitions: Sequence[OffsetFetchResponsePartitions] = field(
+        Array(OffsetFetchResponsePartitions, columns=True), "8+", default_factory=list
     )
 
 

@@ -1,0 +1,23 @@
+"""The collector of cyclic garbage, out of the way of a command that makes very many objects once, and ends."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def uncollected(*, wanted: bool = True) -> Iterator[None]:
+    """Nothing is collected inside: the collector would walk the answer of a whole cluster over and over.
+
+    For what holds no large buffers only: whatever is in a cycle stays to the end of the block.
+    """
+    was_on = gc.isenabled()
+    if wanted:
+        gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

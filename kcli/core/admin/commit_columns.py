@@ -1,0 +1,75 @@
+"""What a group has committed, by column: for most groups an offset everywhere, and nothing noted with it. Pure.
+
+Thousands of groups have ten thousands of commits, and many groups have them in the same partitions: the names of
+these are shared, and nothing is made for each commit before somebody looks at it.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from operator import attrgetter
+
+from kcli.core.protocol.messages.offset_fetch import OffsetFetchResponseTopic, OffsetFetchResponseTopics
+from kcli.core.protocol.table import Table
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+
+_COLUMNS = ["partition_index", "committed_offset", "committed_leader_epoch", "error_code"]
+
+Places = tuple[TopicPartition, ...]
+Topic = OffsetFetchResponseTopic | OffsetFetchResponseTopics
+"""As it is answered in older and in newer versions."""
+
+
+class CommitColumns(Mapping[TopicPartition, OffsetAndMetadata]):
+    """A mapping by topic and partition. ``offsets`` and ``epochs`` (leader epochs) are in the order of ``places``."""
+
+    __slots__ = ("_by_place", "epochs", "offsets", "places")
+
+    def __init__(self, places: Places, offsets: tuple[int, ...], epochs: tuple[int, ...]) -> None:
+        self.places = places
+        self.offsets = offsets
+        self.epochs = epochs
+        self._by_place: dict[TopicPartition, OffsetAndMetadata] | None = None
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __iter__(self) -> Iterator[TopicPartition]:
+        return iter(self.places)
+
+    def __getitem__(self, where: TopicPartition) -> OffsetAndMetadata:
+        if self._by_place is None:
+            rows = zip(self.places, self.offsets, self.epochs, strict=True)
+            self._by_place = {place: OffsetAndMetadata(offset, "", epoch) for place, offset, epoch in rows}
+        return self._by_place[where]
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+class CommitReader:
+    """Makes columns of answers; remembers the partitions that it has seen, for the next group that has the same."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[tuple[str, tuple[int, ...]], ...], Places | None] = {}
+
+    def read(self, topics: Iterable[Topic]) -> CommitColumns | None:
+        """None where an element has an error, metadata or no offset, comes twice, or nothing is there at all."""
+        names: list[tuple[str, tuple[int, ...]]] = []
+        offsets: tuple[int, ...] = ()
+        epochs: tuple[int, ...] = ()
+        for topic in sorted(topics, key=attrgetter("name")):
+            rows = topic.partitions
+            if not isinstance(rows, Table) or not rows or rows.names != _COLUMNS:
+                return None
+            numbers, told, leaders, errors = zip(*sorted(rows.tuples), strict=True)
+            if any(errors) or min(told) < 0:
+                return None
+            names.append((topic.name, numbers))
+            offsets, epochs = offsets + told, epochs + leaders
+        places = self._places(tuple(names))
+        return None if places is None else CommitColumns(places, offsets, epochs)
+
+    def _places(self, names: tuple[tuple[str, tuple[int, ...]], ...]) -> Places | None:
+        if names not in self._known:
+            places = tuple(TopicPartition(name, number) for name, numbers in names for number in numbers)
+            self._known[names] = places if len(set(places)) == len(places) and places else None
+        return self._known[names]

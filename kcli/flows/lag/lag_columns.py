@@ -1,0 +1,112 @@
+"""The lag of a group by column, where nothing is special: every commit lies within its log, no time was asked for. Pure.
+
+Most groups of a cluster are like that. Rows are made when somebody looks at them one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from operator import sub
+from typing import TYPE_CHECKING, NamedTuple, overload
+
+from kcli.core.admin.commit_columns import CommitColumns
+from kcli.flows.groups.description import assigned
+from kcli.flows.lag.partition_lag import READ, UNKNOWN, PartitionLag
+
+if TYPE_CHECKING:
+    from kcli.core.admin.commit_columns import Places
+    from kcli.core.admin.group_description import MemberDescription
+    from kcli.core.types import TopicPartition
+    from kcli.flows.groups.offsets import LogEnds
+    from kcli.flows.lag.sample import GroupSample
+
+
+class Logs(NamedTuple):
+    """Partitions that groups have in common, with the names and the bounds of their logs, by column."""
+
+    places: Places
+    topics: list[str]
+    numbers: list[int]
+    starts: list[int]
+    ends: list[int]
+
+
+class LagColumns(Sequence[PartitionLag]):
+    """A group's rows. ``committed`` and ``lags`` (records) are in the order of ``logs``; ``owners`` are its members."""
+
+    __slots__ = ("committed", "group", "lags", "logs", "owners")
+
+    def __init__(
+        self,
+        group: str,
+        logs: Logs,
+        committed: Sequence[int],
+        lags: list[int],
+        owners: Mapping[TopicPartition, MemberDescription],
+    ) -> None:
+        self.group = group
+        self.logs = logs
+        self.committed = committed
+        self.lags = lags
+        self.owners = owners
+
+    @property
+    def seconds(self) -> list[float | None]:
+        """Lag in time: known where nothing is to be read."""
+        return [None if lag else 0.0 for lag in self.lags]
+
+    @property
+    def methods(self) -> list[str]:
+        """How that is known."""
+        return [UNKNOWN if lag else READ for lag in self.lags]
+
+    def __len__(self) -> int:
+        return len(self.lags)
+
+    def __iter__(self) -> Iterator[PartitionLag]:
+        logs, group, owner_of = self.logs, self.group, self.owners.get
+        columns = (logs.places, self.committed, logs.ends, logs.starts, self.lags, self.seconds, self.methods)
+        for where, at, end, start, lag, seconds, method in zip(*columns, strict=True):
+            yield PartitionLag(
+                group, where, at, end, start, lag, seconds, method, None, 0, owner_of(where), ""
+            )
+
+    @overload
+    def __getitem__(self, at: int) -> PartitionLag: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[PartitionLag]: ...
+    def __getitem__(self, at: int | slice) -> PartitionLag | list[PartitionLag]:
+        return list(self)[at]
+
+
+class ColumnsOf:
+    """Makes columns of the groups of a sample; remembers the logs, for the next group that has the same."""
+
+    def __init__(self, bounds: Mapping[TopicPartition, LogEnds]) -> None:
+        self._bounds = bounds
+        self._known: dict[int, Logs | None] = {}
+
+    def group(self, one: GroupSample) -> LagColumns | None:
+        """None for a group with anything special."""
+        told = one.committed
+        if not isinstance(told, CommitColumns):
+            return None
+        logs = self._logs(told.places)
+        if logs is None:
+            return None
+        lags = list(map(sub, logs.ends, told.offsets))
+        if min(lags) < 0 or min(map(sub, told.offsets, logs.starts)) < 0:
+            return None
+        owners = {} if one.description is None else assigned(one.description)
+        return LagColumns(one.group, logs, told.offsets, lags, owners)
+
+    def _logs(self, places: Places) -> Logs | None:
+        """None where the bounds of a log are not known."""
+        if id(places) not in self._known:  # groups that have the same places have one tuple of them
+            bounds = [self._bounds[where] for where in places]
+            starts = [one.start for one in bounds if one.start is not None]
+            ends = [one.end for one in bounds if one.end is not None]
+            known = len(starts) == len(ends) == len(places)
+            topics, numbers = [where.topic for where in places], [where.partition for where in places]
+            self._known[id(places)] = Logs(places, topics, numbers, starts, ends) if known else None
+        return self._known[id(places)]

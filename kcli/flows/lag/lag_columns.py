@@ -68,7 +68,19 @@ class LagColumns(Sequence[PartitionLag]):
         columns = (logs.places, self.committed, logs.ends, logs.starts, self.lags, self.seconds, self.methods)
         for where, at, end, start, lag, seconds, method in zip(*columns, strict=True):
             yield PartitionLag(
-                group, where, at, end, start, lag, seconds, method, None, 0, owner_of(where), ""
+                group,
+                where,
+                at,
+                end,
+                start,
+                lag,
+                seconds,
+                method,
+                None,
+                0,
+                owner_of(where),
+                "",
+                drained=not lag,
             )
 
     @overload

@@ -176,14 +176,14 @@ def test_csv_of_one_group_and_another_topic(nodes: Nodes) -> None:
     assert nodes.text("/consumers/new/offsets/o2/0") == "7"
 
 
-def test_some_partitions_refused_is_6_all_of_them_7(nodes: Nodes) -> None:
+def test_some_partitions_refused_is_6_none_of_them_there_is_1(nodes: Nodes) -> None:
     nodes.put("/brokers/topics/orders", '{"partitions":{"0":[1]}}')
     done = kcli("import", "-", "--yes", stdin=LINES)
     assert done.return_value == 6
     assert "orders-1 and 1 more refused: leave it out with -t" in done.stderr
     done = kcli("import", "-", "--yes", stdin=f"{ORDERS}/1:1\n{ORDERS}/2:2\n")
-    assert done.return_value == 7
-    assert "orders-1 and 1 more cannot be set" in done.stderr
+    assert done.return_value == 1
+    assert "orders-1 and 1 more do not exist" in done.stderr
     assert [one.path for one in nodes.writes] == [f"{ORDERS}/0"]
 
 

@@ -9,7 +9,7 @@ from kcli.output.tables import Column
 
 if TYPE_CHECKING:
     from kcli.core.types import OffsetAndMetadata
-    from kcli.flows.rewind.execute import GroupReport
+    from kcli.flows.rewind.execute import GroupReport, Outcome
     from kcli.flows.rewind.journal import Journal
     from kcli.flows.rewind.plan import GroupPlan, RewindItem, RewindPlan
 
@@ -69,9 +69,19 @@ def report_rows(report: GroupReport) -> Iterator[Row]:
             "status": outcome.status,
             "note": str(error) if error is not None else outcome.item.note or None,
             "action": outcome.item.action,
-            "client": outcome.member.client_id if outcome.member is not None else None,
             "undo": report.plan.id if report.kept else None,
+            **(_member(outcome) if report.plan.live else {}),
         }
+
+
+def _member(outcome: Outcome) -> Row:
+    """Who has the partition after a rewind of a live group."""
+    member = outcome.member
+    return {
+        "member_id": None if member is None else member.member_id,
+        "client_id": None if member is None else member.client_id,
+        "host": None if member is None else member.client_host.lstrip("/"),
+    }
 
 
 def journal_row(journal: Journal) -> Row:

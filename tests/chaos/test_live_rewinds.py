@@ -1,8 +1,9 @@
 """Groups of every kind of member are rewound as they run; a ledger of what was read decides whether each report is true
 (goal R10, cases O11 to O14).
 
-A partition that is reported as held has been read again from exactly the offset that was asked for, and the other way
-round. All members work afterwards, and an undo, which is a live rewind too, puts the old offsets back.
+A partition that is reported as held has been read again from exactly the offset that was asked for; what could not be
+seen is reported as unknown, which is only allowed where nothing proves it. All members work afterwards, and an undo,
+which is a live rewind too, puts the old offsets back.
 """
 
 import json
@@ -42,10 +43,17 @@ class Cell:
     protocol: str = "classic"
     static: bool = False
     by_hand: bool = False
+    busy_ms: int = 0
+
+    @property
+    def certain(self) -> bool:
+        """Whether the protocol leaves no doubt."""
+        return self.protocol == "classic" and self.assignor != "cooperative-sticky"
 
     def __str__(self) -> str:
         kinds = "+".join(dict.fromkeys(self.clients))
-        manner = ("-static" if self.static else "") + ("-by-hand" if self.by_hand else "")
+        busy = f"-busy-{self.busy_ms}" if self.busy_ms else ""
+        manner = ("-static" if self.static else "") + ("-by-hand" if self.by_hand else "") + busy
         return f"{kinds}-{self.assignor or self.protocol}{manner}"
 
 
@@ -64,6 +72,9 @@ def _cells() -> Iterator[Cell]:
         for by_hand in (False, True):
             yield Cell((name, name), "", "consumer", by_hand=by_hand)
     yield Cell(("java", "java"), "", "consumer", static=True)
+    for busy_ms in (100, 500, 2_000):
+        yield Cell(("java", "java"), "", "consumer", by_hand=True, busy_ms=busy_ms)
+        yield Cell(("java", "java"), "range", by_hand=True, busy_ms=busy_ms)
     yield Cell(("java", "confluent"), "", "consumer", by_hand=True)
 
 
@@ -134,7 +145,7 @@ def flowing(kafka: Kafka, topic: str) -> Iterator[None]:
     assert failures == []
 
 
-def kcli(kafka: Kafka, state: Path, *arguments: str, code: int = 0) -> Any:
+def kcli(kafka: Kafka, state: Path, *arguments: str) -> Any:
     """The items of what `kcli groups rewind` reports."""
     done = subprocess.run(
         [sys.executable, "-m", "kcli", "-b", kafka.bootstrap, "groups", "rewind", *arguments, "-o", "json"],
@@ -143,8 +154,14 @@ def kcli(kafka: Kafka, state: Path, *arguments: str, code: int = 0) -> Any:
         timeout=120,
         env={**os.environ, "XDG_STATE_HOME": str(state)},
     )
-    assert done.returncode == code, (done.returncode, done.stderr)
-    return json.loads(done.stdout)["items"]
+    items = json.loads(done.stdout)["items"]
+    print(
+        [(item["partition"], item["committed"], item["new"], item["found"], item["status"]) for item in items]
+    )
+    unknown = any(item["status"] == "unknown" for item in items)
+    overwritten = any(item["status"] == "overwritten" for item in items)
+    assert done.returncode == (7 if overwritten else 3 if unknown else 0), done.stderr
+    return items
 
 
 @contextmanager
@@ -153,7 +170,7 @@ def members(kafka: Kafka, cell: Cell, topic: str, group: str, ledger: Ledger) ->
     made: list[Member] = []
     try:
         for number, client in enumerate(cell.clients):
-            manner = Manner(f"{group}-{number}" if cell.static else "", cell.by_hand)
+            manner = Manner(f"{group}-{number}" if cell.static else "", cell.by_hand, cell.busy_ms)
             made.append(
                 CLIENTS[client](kafka, group, topic, cell.protocol, cell.assignor, manner, ledger.took)
             )
@@ -183,19 +200,23 @@ class Watch:
         return found
 
     def judge(self, items: Any) -> None:
-        """Held if and only if the first record that was read again is the one that was asked for."""
+        """Held only if the first record that was read again is the one that was asked for; then nothing but held, or,
+        where the protocol leaves room for a doubt, unknown.
+        """
         assert len(items) == PARTITIONS
         for item in items:
             end = time.monotonic() + PATIENCE
-            while not (found := self.again(item)) and time.monotonic() < end:
+            while not (found := self.again(item)) and item["status"] == "held" and time.monotonic() < end:
                 time.sleep(0.05)
-            assert (item["status"] == "held") == (found[:1] == [item["new"]]), (item, found)
-            assert item["status"] == "held", item
+            right = found[:1] == [item["new"]]
+            allowed = {"held"} if self._cell.certain else {"held", "unknown"}
+            assert item["status"] in (allowed if right else {"unknown", "overwritten"}), (item, found)
+            assert right or self._cell.busy_ms, (item, found)
 
     def judge_at_the_end(self, items: Any) -> None:
         """And from there on one after the other."""
         for item in items:
-            assert self.again(item) == [item["new"]]
+            assert self.again(item) == [item["new"]] or item["status"] != "held"
 
 
 @pytest.mark.timeout(300)

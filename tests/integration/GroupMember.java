@@ -1,6 +1,8 @@
 import java.time.Duration;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Properties;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
@@ -8,6 +10,7 @@ import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.WakeupException;
@@ -17,11 +20,12 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
  * The Java client as a member of a group: {@code GroupMember TOPIC KEY=VALUE…}. Tells on standard output what it
  * owns ({@code owned 0 2}) and what it has read ({@code read PARTITION OFFSET}); leaves when standard input ends. With
  * {@code enable.auto.commit=false} it commits after each poll that gave it records, and tells {@code refused} commits.
+ * {@code busy.ms}: it works on them for so long before, has no listener, and commits by their offsets.
  */
 public final class GroupMember {
     private static volatile boolean leaving = false;
 
-    public static void main(String[] args) {
+    public static void main(String[] args) throws InterruptedException {
         Properties properties = new Properties();
         for (int i = 1; i < args.length; i++) {
             int sign = args[i].indexOf('=');
@@ -40,16 +44,33 @@ public final class GroupMember {
             });
             watcher.setDaemon(true);
             watcher.start();
-            consumer.subscribe(List.of(args[0]), new Telling());
+            long busy = Long.parseLong(properties.getProperty("busy.ms", "0"));
+            if (busy > 0) {
+                consumer.subscribe(List.of(args[0]));
+            } else {
+                consumer.subscribe(List.of(args[0]), new Telling());
+            }
             boolean byHand = "false".equals(properties.get("enable.auto.commit"));
             while (!leaving) {
                 ConsumerRecords<byte[], byte[]> records = consumer.poll(Duration.ofMillis(100));
                 for (ConsumerRecord<byte[], byte[]> record : records) {
                     say("read " + record.partition() + " " + record.offset());
                 }
+                if (busy > 0) {
+                    say(("owned " + consumer.assignment().stream().map(one -> String.valueOf(one.partition()))
+                        .collect(Collectors.joining(" "))).trim());
+                }
                 if (byHand && !records.isEmpty()) {
                     try {
-                        consumer.commitSync();
+                        if (busy > 0) {
+                            Map<TopicPartition, OffsetAndMetadata> done = new HashMap<>();
+                            records.forEach(one -> done.put(
+                                new TopicPartition(one.topic(), one.partition()), new OffsetAndMetadata(one.offset() + 1)));
+                            Thread.sleep(busy);
+                            consumer.commitSync(done);
+                        } else {
+                            consumer.commitSync();
+                        }
                     } catch (WakeupException leave) {
                         throw leave;
                     } catch (KafkaException refused) { // CommitFailed, RebalanceInProgress, UnknownMemberId

@@ -38,10 +38,14 @@ Place = tuple[int, int]
 
 @dataclass(frozen=True)
 class Manner:
-    """``instance_id``: a static member. ``by_hand``: it commits after each poll that gave it records, and waits."""
+    """``instance_id``: a static member. ``by_hand``: it commits after each poll that gave it records, and waits.
+
+    ``busy_ms`` (Java): it works on them for so long before, and commits by their offsets, without a listener.
+    """
 
     instance_id: str = ""
     by_hand: bool = False
+    busy_ms: int = 0
 
 
 class Member(ABC):
@@ -98,6 +102,8 @@ class Member(ABC):
             found["group.instance.id"] = self.manner.instance_id
         if self.manner.by_hand:
             found["enable.auto.commit"] = "false"
+        if self.manner.busy_ms:
+            found["busy.ms"] = self.manner.busy_ms
         if self.protocol == "consumer":
             return {**found, "group.protocol": "consumer"}
         return {**found, "session.timeout.ms": SESSION_MS, "heartbeat.interval.ms": HEARTBEAT_MS}

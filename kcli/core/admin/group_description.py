@@ -31,6 +31,7 @@ class MemberDescription:
     ``assignment`` is None where it cannot be told: the bytes are of another protocol than ``consumer``, or are
     malformed. ``target`` is what a KIP-848 member is to have in the end; classic members have none. ``epoch`` is the
     member epoch, −1 for classic members: they have none, and DescribeGroups does not tell the generation.
+    ``owned`` is what a cooperative member of a classic group said that it had when it last joined (KIP-429).
     ``protocol`` is ``classic`` or ``consumer`` where a KIP-848 group tells it: a group that is being upgraded has both.
     """
 
@@ -45,6 +46,7 @@ class MemberDescription:
     rack: str | None = None
     subscription_regex: str | None = None
     protocol: str | None = None
+    owned: tuple[TopicPartition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,13 +168,14 @@ def _classic(row: classic.DescribedGroup, coordinator: int) -> GroupDescription:
 def _classic_member(row: classic.DescribedGroupMember, *, consumers: bool) -> MemberDescription:
     subscription: tuple[str, ...] = ()
     assignment: tuple[TopicPartition, ...] | None = None
+    owned: tuple[TopicPartition, ...] = ()
     rack = None
     if consumers:
         # While the group rebalances a broker leaves these bytes out; what others wrote may be anything.
         try:
             if len(row.member_metadata):
                 told = decode_subscription(row.member_metadata, row.member_id)
-                subscription, rack = told.topics, told.rack
+                subscription, owned, rack = told.topics, told.owned_partitions, told.rack
             assignment = decode_assignment(row.member_assignment, row.member_id).partitions
         except ProtocolError:
             assignment = None
@@ -184,6 +187,7 @@ def _classic_member(row: classic.DescribedGroupMember, *, consumers: bool) -> Me
         subscription=subscription,
         assignment=assignment,
         rack=rack,
+        owned=owned,
     )
 
 

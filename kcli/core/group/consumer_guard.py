@@ -104,11 +104,14 @@ class ConsumerGuard(Guard):
         give_up = min(deadline, loop.now() + HOLD)
         quiet_since = loop.now()
         while True:
+            back = len(self._others(deadline))
             if differing(self.verify(offsets, deadline), offsets):
                 self.commit(offsets, deadline)
                 quiet_since = loop.now()
-            back, now = len(self._others(deadline)), loop.now()
-            if now >= give_up or (back >= self.evicted and now - quiet_since >= _QUIET):
+            if back < self.evicted:  # who comes back now may have something on its way still
+                quiet_since = loop.now()
+            now = loop.now()
+            if now >= give_up or now - quiet_since >= _QUIET:
                 return back
             self._cluster.sleep(LOOK)
 

@@ -9,6 +9,7 @@ from kcli.core.admin.admin import Admin
 from kcli.core.admin.commits import Stored
 from kcli.core.admin.committed import Committed
 from kcli.core.admin.group_description import MemberDescription
+from kcli.core.cluster.offsets import LATEST
 from kcli.core.error_codes import (
     GROUP_SUBSCRIBED_TO_TOPIC,
     ILLEGAL_GENERATION,
@@ -23,6 +24,7 @@ from kcli.flows.rewind.live import (
     HELD,
     OVERWRITTEN,
     UNCLEAR,
+    WATCH_SECONDS,
     GroupWatch,
     Holding,
     LiveResult,
@@ -152,13 +154,17 @@ class _Run:
             self._report(plan, outcomes, certain=not isinstance(back[plan.group], KcliError))
         return refused
 
+    def _ends(self, places: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        found = self._admin.list_offsets(dict.fromkeys(places, LATEST))
+        return {where: told.offset for where, told in found.items() if not isinstance(told, KcliError)}
+
     def live(self, plans: Sequence[GroupPlan], doors: Doors) -> dict[str, KcliError]:
         """Groups with members, one after the other; then all are watched."""
         refused: dict[str, KcliError] = {}
         results = []
         for plan in plans:
             try:
-                results.append(set_offsets(doors.shut(plan), plan, self._journal))
+                results.append(set_offsets(doors.shut(plan), plan, self._journal, self._ends))
             except KcliError as error:
                 refused[plan.group] = error
         doors.told(results)
@@ -254,15 +260,21 @@ def _live_outcome(item: RewindItem, result: LiveResult, seen: Watched | None) ->
     if seen is None:
         return Outcome(item, OVERWRITTEN, result.found.get(item.where))
     if seen.verdict == UNCLEAR:
-        return Outcome(item, UNKNOWN, seen.found, _late(item, result), seen.member)
+        return Outcome(item, UNKNOWN, seen.found, _late(item, result, seen.found), seen.member)
     return Outcome(item, seen.verdict, seen.found, member=seen.member)
 
 
-def _late(item: RewindItem, result: LiveResult) -> KcliError:
+def _late(item: RewindItem, result: LiveResult, found: OffsetAndMetadata | None) -> KcliError:
+    if result.unseen:
+        why = f"of {result.evicted} members {result.unseen} had not come back when the others had to go on"
+    elif found is None or found == item.new:
+        why = f"nobody has committed anything for it in {WATCH_SECONDS:.0f} s"
+    else:
+        why = "what was committed since may have been read before or after, nothing in between was seen"
     return OutcomeUnknownError(
-        f"{item.where}: whether it was read again from its new offset could not be seen",
-        why=f"of {result.evicted} members {result.unseen} had not come back when the others had to go on",
-        do="look with `kcli groups describe`; rewind again, or stop the members first",
+        f"{item.where} was set, but whether it was read from there could not be seen",
+        why=why,
+        do="look at what its members do, and at `kcli groups describe`; rewind again, or stop the members first",
     )
 
 

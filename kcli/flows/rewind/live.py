@@ -1,8 +1,8 @@
 """A rewind of a group that has members: held at the door while its offsets are set, then watched.
 
 ``set_offsets`` does it with a ``Holding`` (``core/group/hold.py`` and its reasons), ``watch`` looks on afterwards. What
-is told was seen: ``held`` is a partition whose members could read nothing but the new offset when they came back, and
-of which nothing that was committed since says otherwise.
+is told was seen: ``held`` is a partition of which a commit says that it was read from the new offset on, or whose members
+could not do anything else when they were let in, and nothing that was committed since says otherwise.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -13,19 +13,23 @@ from kcli.core.admin.admin import Admin
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
 from kcli.core.errors import KcliError, MembershipError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.flows.rewind.plan import GroupPlan, NotPossibleError, RewindItem
+from kcli.flows.rewind.plan import STABLE, GroupPlan, NotPossibleError, RewindItem
 
 SEIZE_SECONDS = 20.0
 """For the members to be sent out, and not to come back before the guard has everything."""
 CALL_SECONDS = 10.0
 WATCH_SECONDS = 10.0
 """Twice the interval at which clients commit by themselves (``auto.commit.interval.ms``)."""
-LOOK_SECONDS = 0.25
+LOOK_SECONDS = 0.1
+EAGER = ("range", "roundrobin", "sticky")
+"""Assignors whose members give everything up before they join: all of them read what is committed when they are in."""
 
 HELD, OVERWRITTEN, UNCLEAR, OPEN = "held", "overwritten", "unclear", "open"
 
 Commit = OffsetAndMetadata | None
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]
+LogEnds = Callable[[Sequence[TopicPartition]], Mapping[TopicPartition, int]]
+"""Of those logs whose ends can be told."""
 
 
 class Holding(Protocol):
@@ -56,15 +60,22 @@ class LiveResult:
 
     ``stored`` tells which commits were refused, ``found`` what was read back last before the door was opened.
     ``failure`` has ended it early: what was set is not known then. ``unseen``: how many of those that were sent out,
-    ``evicted``, were not back at the door when it was opened.
+    ``evicted``, were not back at the door when it was opened. ``ends``: of the logs, when it was: a position from before
+    is not beyond.
     """
 
     plan: GroupPlan
     stored: Mapping[TopicPartition, KcliError | None] = field(default_factory=dict)
     found: Mapping[TopicPartition, Commit] = field(default_factory=dict)
+    ends: Mapping[TopicPartition, int] = field(default_factory=dict)
     evicted: int = 0
     unseen: int = 0
     failure: KcliError | None = None
+
+    @property
+    def eager(self) -> bool:
+        """Whether all give up what they have before they join."""
+        return self.plan.type == "classic" and self.plan.assignor in EAGER
 
     @property
     def watched(self) -> dict[TopicPartition, RewindItem]:
@@ -125,7 +136,9 @@ def _impossible(error: KcliError) -> KcliError:
     )
 
 
-def set_offsets(holding: Holding, plan: GroupPlan, journal: Callable[[GroupPlan], object]) -> LiveResult:
+def set_offsets(
+    holding: Holding, plan: GroupPlan, journal: Callable[[GroupPlan], object], log_ends: LogEnds
+) -> LiveResult:
     """Sets the offsets of a group that is held, and releases it. ``journal`` is called before the first commit.
 
     KcliError when nothing was committed.
@@ -141,7 +154,8 @@ def set_offsets(holding: Holding, plan: GroupPlan, journal: Callable[[GroupPlan]
         back = holding.wait_for_members(good, CALL_SECONDS) if good else holding.evicted
         stored |= holding.commit(good, CALL_SECONDS) if good else {}
         found = holding.committed(offsets, CALL_SECONDS)
-        result = LiveResult(plan, stored, found, holding.evicted, max(0, holding.evicted - back))
+        ends, evicted = log_ends(list(offsets)), holding.evicted
+        result = LiveResult(plan, stored, found, ends, evicted, max(0, evicted - back))
     except KcliError as error:
         if not holding.may_have_committed:
             raise _impossible(error) from error
@@ -182,11 +196,14 @@ def watch(
         for group, told in admin.fetch_offsets(wanted).items():
             if not isinstance(told, KcliError):
                 sights[group].take(told)
+        new = [group for group, sight in sights.items() if not sight.looked]
+        for group, described in (admin.describe_groups(new) if new else {}).items():
+            sights[group].look(described)
         if now() >= end or all(sight.decided for sight in sights.values()):
             break
         sleep(min(LOOK_SECONDS, max(0.0, end - now())))
-    described = admin.describe_groups(list(sights)) if sights else {}
-    return {group: sight.judged(described[group]) for group, sight in sights.items()}
+    after = admin.describe_groups(list(sights)) if sights else {}
+    return {group: sight.judged(after[group]) for group, sight in sights.items()}
 
 
 class _Sight:
@@ -194,9 +211,9 @@ class _Sight:
 
     def __init__(self, result: LiveResult) -> None:
         self.items = result.watched
-        self._before = result.plan.members
-        # a member of a classic group cannot commit before it has come back and read what is committed
-        self._proven = result.unseen == 0 or result.plan.type == "classic"
+        self._result = result
+        self._proven = result.eager and result.unseen == 0
+        self._joined = False
         self._seen: dict[TopicPartition, list[Commit]] = {where: [] for where in self.items}
 
     def take(self, told: Mapping[TopicPartition, Commit | KcliError]) -> None:
@@ -205,31 +222,61 @@ class _Sight:
             if not isinstance(commit, KcliError) and (not seen or seen[-1] != commit):
                 seen.append(commit)
 
+    def look(self, group: GroupDescription | KcliError) -> None:
+        """Whether nobody could go on from an old position when the door was opened, whatever is committed since.
+
+        Cooperative members tell what they own when they join: nothing, unless a client keeps what it has though it was
+        sent out (kafka-python in the middle of a commit). Members of the new protocol join in the background: one that is
+        still at work on what it had read may commit that in its new epoch, and nobody can tell.
+        """
+        if isinstance(group, KcliError) or group.state != STABLE or not group.members or self._joined:
+            return
+        self._joined = True
+        if group.type == "classic" and not self._result.unseen:
+            self._proven = self._result.eager or not any(member.owned for member in group.members)
+
+    @property
+    def looked(self) -> bool:
+        """Whether it was seen after its members had joined."""
+        return self._joined
+
     @property
     def decided(self) -> bool:
         """Whether nothing more is to come: who is not back yet may commit to the last moment."""
-        return self._proven and all(trail(self.items[w], seen) != OPEN for w, seen in self._seen.items())
+        known = (HELD, OVERWRITTEN, UNCLEAR) if self._proven else (HELD, OVERWRITTEN)
+        return self._result.unseen == 0 and all(self._trail(where) in known for where in self._seen)
+
+    def _trail(self, where: TopicPartition) -> str:
+        end = self._result.ends.get(where)
+        if end is not None and end <= _at_or(self.items[where].new) and self._proven:
+            return UNCLEAR  # nothing to be read: nobody will commit
+        return trail(self.items[where], self._seen[where], self._end(where))
+
+    def _end(self, where: TopicPartition) -> int | None:
+        """Who has kept a position goes on beyond it, too."""
+        return self._result.ends.get(where) if self._proven or self._result.plan.type != "classic" else None
 
     def judged(self, group: GroupDescription | KcliError) -> GroupWatch:
         members = () if isinstance(group, KcliError) else group.members
         owners = {where: member for member in members for where in member.assignment or ()}
         verdicts = {
             where: Watched(
-                verdict(self.items[where], seen, proven=self._proven),
+                verdict(self.items[where], seen, self._end(where), proven=self._proven),
                 seen[-1] if seen else self.items[where].new,
                 owners.get(where),
             )
             for where, seen in self._seen.items()
         }
-        missing = () if isinstance(group, KcliError) else _missing(self._before, members)
+        missing = () if isinstance(group, KcliError) else _missing(self._result.plan.members, members)
         return GroupWatch(verdicts, missing)
 
 
-def trail(item: RewindItem, seen: Sequence[Commit]) -> str:
+def trail(item: RewindItem, seen: Sequence[Commit], end: int | None) -> str:
     """What the commits that were seen one after the other say of a partition, on their own.
 
-    Below the new offset nobody commits who has begun there. Between the new and the old one only those do who have. From
-    the old one on (after a rewind backwards) it may be either: OPEN, as it is while nobody has committed anything.
+    Below the new offset nobody commits who has begun there. Between the new and the old one only those do who have: who
+    has read on was at the old one at least. Beyond ``end``, where the log ended when the members were let in, nobody had
+    read then. Elsewhere it may be either: UNCLEAR. OPEN: nobody has committed anything.
     """
     assert item.new is not None
     new, old = item.new.offset, _at(item.committed)
@@ -238,16 +285,18 @@ def trail(item: RewindItem, seen: Sequence[Commit]) -> str:
         if commit is None or commit.offset < new:
             return OVERWRITTEN
         if commit.offset > new and found == OPEN:
-            found = HELD if old is None or old <= new or commit.offset < old else UNCLEAR
+            again = old is not None and commit.offset < old
+            found = HELD if again or (end is not None and commit.offset > end) else UNCLEAR
     return found
 
 
-def verdict(item: RewindItem, seen: Sequence[Commit], *, proven: bool) -> str:
-    """``proven``: nobody could go on from an old position when the door was opened."""
-    found = trail(item, seen)
+def verdict(item: RewindItem, seen: Sequence[Commit], end: int | None, *, proven: bool) -> str:
+    """HELD, OVERWRITTEN or UNCLEAR. Where nothing is left to be read from the new offset on, nothing has to be seen."""
+    found = trail(item, seen, end)
     if found in (HELD, OVERWRITTEN):
         return found
-    return HELD if proven else UNCLEAR
+    nothing = found == OPEN and end is not None and end <= _at_or(item.new)
+    return HELD if proven or nothing else UNCLEAR
 
 
 def _missing(
@@ -267,3 +316,7 @@ def _missing(
 
 def _at(commit: Commit) -> int | None:
     return None if commit is None else commit.offset
+
+
+def _at_or(commit: Commit) -> int:
+    return -1 if commit is None else commit.offset

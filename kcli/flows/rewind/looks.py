@@ -112,6 +112,7 @@ def group_plan(
         untouched=len(others),
         refusal=not_possible(group, live=live),
         type=group.type,
+        assignor=group.assignor,
         live=goes_on,
     )
 

@@ -74,6 +74,7 @@ class GroupPlan:
     counts_offsets: bool = False
     refusal: KcliError | None = None
     type: str = "classic"
+    assignor: str = ""
     live: bool = False
 
     @property

@@ -12,6 +12,7 @@ from kcli.core.errors import KcliError
 if TYPE_CHECKING:
     from kcli.commands._context import Invocation
 
+_LET_GO = "nothing was committed; the members go on from what they had committed"
 GO, STOP, ASK, MISMATCH, NOBODY = "go", "stop", "ask", "mismatch", "nobody"
 
 
@@ -39,12 +40,16 @@ def confirm(
 ) -> bool:
     """See ``Invocation.confirm``."""
     show_plan(inv, plan)
-    if inv.dry_run:
-        return False
+    verdict = check_answerable(inv, question, name=name)
+    return verdict != STOP and (verdict == GO or _asked(inv, question, name, until))
+
+
+def check_answerable(inv: "Invocation", question: str, *, name: str | None = None) -> str:
+    """Who answers the question: GO, STOP (dry run) or ASK; an error where nobody can."""
     terminal = inv.talk.isatty and sys.stdin is not None and sys.stdin.isatty()
     verdict = decide(
         name=name,
-        dry_run=False,
+        dry_run=inv.dry_run,
         yes=inv.yes,
         confirmed=inv.values.confirm,
         no_input=inv.no_input,
@@ -64,7 +69,7 @@ def confirm(
             else "there is no terminal to ask at; nothing was done",
             do="--yes answers it, --dry-run only shows the plan",
         )
-    return verdict == GO or _asked(inv, question, name, until)
+    return verdict
 
 
 def show_plan(inv: "Invocation", plan: str) -> None:
@@ -92,7 +97,7 @@ def _asked(inv: "Invocation", question: str, name: str | None, until: float | No
     answer = answer.strip()
     if answer == name if name is not None else answer.lower() in ("y", "yes"):
         return True
-    raise Declined("nothing was done", why="the answer was no", do="")
+    raise Declined("nothing was done" if until is None else _LET_GO, why="the answer was no", do="")
 
 
 def _await_answer(inv: "Invocation", prompt: str, until: float) -> None:
@@ -100,11 +105,15 @@ def _await_answer(inv: "Invocation", prompt: str, until: float) -> None:
 
     What is left is written over itself every second, and the cursor put back to where the answer is typed.
     """
+    import termios
+    from contextlib import suppress
     from select import select
 
     from kcli.core.clock import monotonic
 
     stream = inv.talk.stream
+    with suppress(OSError, termios.error):  # what was typed before the plan was seen is no answer to it
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
     first = True
     while (left := until - monotonic()) > 0:
         text = f"({left:3.0f} s left) {prompt}"
@@ -114,6 +123,4 @@ def _await_answer(inv: "Invocation", prompt: str, until: float) -> None:
         if select([sys.stdin], [], [], min(1.0, left))[0]:
             return
     inv.talk.plain("")
-    raise ExpiredError(
-        "nothing was done", why="the time for an answer is over", do="run it again, or use --yes"
-    )
+    raise ExpiredError(_LET_GO, why="the time for an answer is over", do="run it again, or use --yes")

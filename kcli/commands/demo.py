@@ -66,7 +66,8 @@ def _throw_away_kafka(inv: Invocation, version: str | None) -> Iterator[tuple[st
     """A sandbox that dies with this process, however that ends, and a folder that goes with it."""
     import os
 
-    from kcli.commands.sandbox import Download, orderly_end
+    from kcli.commands._orderly_end import orderly_end
+    from kcli.commands.sandbox import Download
     from kcli.sandbox.sandbox import Sandbox
     from kcli.sandbox.settings import Settings
 

@@ -4,10 +4,8 @@ Parses, calls one method of ``Sandbox``, prints. One thread; progress is reporte
 """
 
 import os
-import signal
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +14,7 @@ import click
 
 from kcli.commands._command import group
 from kcli.commands._context import Invocation, pass_invocation
+from kcli.commands._orderly_end import orderly_end
 from kcli.output.tables import Column
 
 if TYPE_CHECKING:
@@ -286,18 +285,3 @@ class Download:
         if self._bar is not None:
             self._bar.close()
             self._bar = None
-
-
-@contextmanager
-def orderly_end() -> Iterator[None]:
-    """SIGTERM and SIGHUP end the block as Ctrl-C does, so that a half-started cluster is taken down."""
-
-    def leave(signum: int, _frame: object) -> None:
-        raise SystemExit(128 + signum)
-
-    before = {signum: signal.signal(signum, leave) for signum in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for signum, handler in before.items():
-            signal.signal(signum, handler)

@@ -94,7 +94,7 @@ class Guards:
 
     def _shut(self, plan: GroupPlan) -> Hold:
         from kcli.core.errors import KcliError
-        from kcli.flows.rewind.plan import not_possible
+        from kcli.flows.rewind.plan import NotPossibleError, not_possible
 
         if plan.group in self._held:
             return self._held[plan.group]
@@ -104,6 +104,12 @@ class Guards:
             raise told
         if (error := not_possible(told, live=True)) is not None:
             raise error
+        if not told.members:
+            raise NotPossibleError(
+                f"the members of group {plan.group} have left since the plan was made",
+                why="nobody is there to be kept out",
+                do="nothing was done; look at the plan again",
+            )
         return self._seized(told)
 
     def _seized(self, group: GroupDescription) -> Hold:

@@ -47,7 +47,9 @@ def done_text(report: GroupReport) -> str:
     ]
     rest = ", ".join(text for text in counts if not text.startswith("0 "))
     partitions = counted(report.done, "partition")
-    done = "set and held: the members went on from there" if plan.live else "set and read back"
+    done = "set and read back"
+    if plan.live:
+        done = "set and held: the members went on from there" if report.done else "held"
     undo = f"; undo with: {undo_command(plan)}" if report.kept else "; nothing has changed"
     return f"group {plan.group}: {partitions} {done}{', ' + rest if rest else ''}{undo}"
 

@@ -155,15 +155,15 @@ def _tell_errors(inv: Invocation, report: GroupReport) -> None:
     lost = [outcome for outcome in report.outcomes if outcome.status == "overwritten"]
     if lost:
         found, member = lost[0].found, lost[0].member
-        who = (
-            "somebody else"
+        has = (
+            ""
             if member is None
-            else f"client {member.client_id} at {member.client_host.lstrip('/')}"
+            else f"; {member.client_id} at {member.client_host.lstrip('/')} has the partition"
         )
         inv.failed(
             NotPossibleError(
                 f"{len(lost)} of {len(report.outcomes)} partitions of group {report.plan.group} were overwritten",
-                why=f"{who} has set {lost[0].item.where} to {'no commit' if found is None else found.offset}",
+                why=f"somebody else has set {lost[0].item.where} to {'no commit' if found is None else found.offset}{has}",
                 do="find out who commits for this group, and rewind again",
             )
         )

@@ -168,13 +168,17 @@ class _Run:
         from dataclasses import replace
         from functools import partial
 
+        from kcli.commands._confirm import check_answerable
+        from kcli.commands._orderly_end import orderly_end
         from kcli.commands.groups._live import Guards
         from kcli.core.clock import wall_ms
         from kcli.flows.rewind.journal import Journals
         from kcli.flows.rewind.spans import time_spans
         from kcli.flows.rewind.survey import survey
 
-        with open_admin(self.inv) as admin, Guards(self.inv, admin) as guards:
+        if self.hold is not None:
+            check_answerable(self.inv, "Proceed?")
+        with orderly_end(), open_admin(self.inv) as admin, Guards(self.inv, admin) as guards:
             cluster = connect(self.inv, admin)
             journals = Journals(cluster)
             asked = self._asked or self._with_cluster(admin, journals)

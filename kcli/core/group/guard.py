@@ -262,7 +262,7 @@ class Guard(ABC):
 
     def _sent_out(self) -> SentOutError:
         return SentOutError(
-            f"group {self._membership.group_id}: another rewind of it is going on",
+            f"group {self._membership.group_id}: another rewind of it is going on, or this one stood still for too long",
             why=f"this member was sent out of the group; {self._outcome}",
             do="try again when the other one is done",
         )

@@ -1,6 +1,7 @@
 """A rewind of a group that has members, against stand-ins for its guard and for the admin client."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -8,6 +9,7 @@ import pytest
 
 from kcli.core import Admin
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
+from kcli.core.cluster.offsets import OffsetInfo
 from kcli.core.errors import BrokerError, ConnectError, KcliError, MembershipError, NotFoundError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.execute import Doors, GroupReport, execute
@@ -43,9 +45,10 @@ def member(name: str, host: str = HERE, *places: TopicPartition, **more: Any) ->
     return MemberDescription(f"{name}-id", None, name, host, assignment=places, **more)
 
 
-def plan(*items: RewindItem, group_type: str = "classic") -> GroupPlan:
+def plan(*items: RewindItem, group_type: str = "classic", assignor: str = "range") -> GroupPlan:
     members = (member("one"), member("two", THERE))
-    return GroupPlan("g", "id", "there", "Stable", items, members=members, live=True, type=group_type)
+    kind = {"type": group_type, "assignor": assignor}
+    return GroupPlan("g", "id", "there", "Stable", items, members=members, live=True, **kind)
 
 
 # --- what a trail of commits says ------------------------------------------------------------------------
@@ -61,15 +64,19 @@ def plan(*items: RewindItem, group_type: str = "classic") -> GroupPlan:
         (100, 40, [40, 41, 300], HELD),
         (100, 40, [100], UNCLEAR),
         (100, 40, [40, 120], UNCLEAR),
+        (100, 40, [200], UNCLEAR),
+        (100, 40, [201], HELD),
         (100, 40, [39], OVERWRITTEN),
         (100, 40, [41, 39], OVERWRITTEN),
         (100, 40, [None], OVERWRITTEN),
         (100, 140, [140], OPEN),
-        (100, 140, [141], HELD),
+        (100, 140, [150], UNCLEAR),
+        (100, 140, [201], HELD),
         (100, 140, [105], OVERWRITTEN),
         (100, 140, [100], OVERWRITTEN),
-        (100, 100, [101], HELD),
+        (100, 100, [101], UNCLEAR),
         (None, 40, [40], OPEN),
+        (None, 40, [150], UNCLEAR),
         (None, 40, [1000], HELD),
         (None, 40, [3], OVERWRITTEN),
     ],
@@ -77,16 +84,26 @@ def plan(*items: RewindItem, group_type: str = "classic") -> GroupPlan:
 def test_o11_what_commits_say_of_a_partition(
     old: int | None, new: int, seen: list[int | None], said: str
 ) -> None:
-    assert trail(item(old, new), [at(one) for one in seen]) == said
+    """When the members were let in its log ended at 200."""
+    assert trail(item(old, new), [at(one) for one in seen], 200) == said
+
+
+def test_o12_beyond_the_end_is_only_who_has_not_kept_a_position() -> None:
+    assert trail(item(100, 40), [at(201)], None) == UNCLEAR
 
 
 def test_what_may_be_either_is_held_only_if_nobody_could_go_on_from_an_old_position() -> None:
     for seen in ([], [40], [100]):
         commits = [at(one) for one in seen]
-        assert verdict(item(100, 40), commits, proven=True) == HELD
-        assert verdict(item(100, 40), commits, proven=False) == UNCLEAR
-    assert verdict(item(100, 40), [at(50)], proven=False) == HELD
-    assert verdict(item(100, 40), [at(30)], proven=True) == OVERWRITTEN
+        assert verdict(item(100, 40), commits, 200, proven=True) == HELD
+        assert verdict(item(100, 40), commits, 200, proven=False) == UNCLEAR
+    assert verdict(item(100, 40), [at(50)], 200, proven=False) == HELD
+    assert verdict(item(100, 40), [at(30)], 200, proven=True) == OVERWRITTEN
+
+
+def test_where_nothing_is_left_to_be_read_nothing_has_to_be_seen() -> None:
+    assert verdict(item(100, 200), [at(200)], 200, proven=False) == HELD
+    assert verdict(item(100, 200), [at(200)], 201, proven=False) == UNCLEAR
 
 
 # --- which groups can be held ----------------------------------------------------------------------------
@@ -139,6 +156,10 @@ def test_what_a_group_reads_is_what_it_subscribes_to_and_what_it_was_given() -> 
 
 
 # --- setting them ----------------------------------------------------------------------------------------
+
+
+def ends_at_200(places: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+    return dict.fromkeys(places, 200)
 
 
 class Guard:
@@ -198,7 +219,7 @@ def test_what_was_committed_when_the_door_was_shut_is_what_an_undo_puts_back() -
         assert not guard.may_have_committed
         journalled.append(shown)
 
-    result = set_offsets(guard, plan(item(100, 40)), journal)
+    result = set_offsets(guard, plan(item(100, 40)), journal, ends_at_200)
     assert guard.calls == ["committed", "commit", "wait", "commit", "committed", "release"]
     assert [one.items[0].committed for one in journalled] == [at(120)]
     assert result.plan == journalled[0]
@@ -208,7 +229,10 @@ def test_what_was_committed_when_the_door_was_shut_is_what_an_undo_puts_back() -
 def test_a_partition_that_is_refused_leaves_the_others() -> None:
     refused = BrokerError(12, "commit of a-0")
     result = set_offsets(
-        Guard({A: 100, B: 100}, answers={A: refused}), plan(item(100, 40), item(100, 40, B)), lambda _: None
+        Guard({A: 100, B: 100}, answers={A: refused}),
+        plan(item(100, 40), item(100, 40, B)),
+        lambda _: None,
+        ends_at_200,
     )
     assert result.stored == {A: refused, B: None}
     assert set(result.watched) == {B}
@@ -220,9 +244,9 @@ def test_o15_the_door_is_opened_whatever_happens() -> None:
         guard = Guard({A: 100}, fails=(call, lost))
         if call == "committed":
             with pytest.raises(ConnectError):
-                set_offsets(guard, plan(item(100, 40)), lambda _: None)
+                set_offsets(guard, plan(item(100, 40)), lambda _: None, ends_at_200)
         else:
-            result = set_offsets(guard, plan(item(100, 40)), lambda _: None)
+            result = set_offsets(guard, plan(item(100, 40)), lambda _: None, ends_at_200)
             assert result.failure is lost
             assert result.watched == {}
         assert guard.calls[-1] == "release"
@@ -254,6 +278,9 @@ class Watching:
     def describe_groups(self, names: list[str]) -> dict[str, Any]:
         return dict.fromkeys(names, self.group)
 
+    def list_offsets(self, wanted: dict[TopicPartition, int]) -> dict[TopicPartition, Any]:
+        return {where: OffsetInfo(200, -1, -1) for where in wanted}
+
     def sleep(self, seconds: float) -> None:
         self.time += seconds
 
@@ -261,9 +288,10 @@ class Watching:
         return watch(cast("Admin", self), results, now=lambda: self.time, sleep=self.sleep)
 
 
-def result(*items: RewindItem, unseen: int = 0, group_type: str = "classic") -> LiveResult:
+def result(*items: RewindItem, unseen: int = 0, **kind: str) -> LiveResult:
     found = {one.where: one.new for one in items}
-    return LiveResult(plan(*items, group_type=group_type), dict.fromkeys(found), found, 2, unseen)
+    ends = dict.fromkeys(found, 200)
+    return LiveResult(plan(*items, **kind), dict.fromkeys(found), found, ends, 2, unseen)
 
 
 BACK = GroupDescription(
@@ -274,7 +302,7 @@ BACK = GroupDescription(
 def test_it_looks_until_every_partition_has_gone_on() -> None:
     admin = Watching([{A: 40, B: 40}, {A: 41, B: 40}, {A: 42, B: 200}, {A: 1, B: 1}], BACK)
     seen = admin.watch(result(item(100, 40), item(100, 40, B)))["g"]
-    assert admin.time == pytest.approx(0.5)
+    assert admin.time == pytest.approx(0.2)
     assert {where: one.verdict for where, one in seen.partitions.items()} == {A: HELD, B: HELD}
     assert seen.partitions[B].member == BACK.members[1]
     assert seen.missing == ()
@@ -294,12 +322,32 @@ def test_a_partition_that_nobody_commits_is_looked_at_to_the_end() -> None:
     assert admin.time == pytest.approx(10)
 
 
-def test_o13_who_was_not_back_in_time_may_commit_an_old_position_in_a_group_of_the_new_protocol() -> None:
-    late = result(item(100, 40), unseen=1, group_type="consumer")
-    assert Watching([{A: 120}], BACK).watch(late)["g"].partitions[A].verdict == UNCLEAR
-    assert (
-        Watching([{A: 120}], BACK).watch(result(item(100, 40), unseen=1))["g"].partitions[A].verdict == HELD
-    )
+def test_o13_members_of_the_new_protocol_may_commit_what_they_were_at_work_on() -> None:
+    modern = replace(BACK, type="consumer")
+    for commit, said in ((120, UNCLEAR), (40, UNCLEAR), (41, HELD), (201, HELD)):
+        seen = Watching([{A: commit}], modern).watch(result(item(100, 40), group_type="consumer"))["g"]
+        assert seen.partitions[A].verdict == said
+
+
+def test_o12_a_cooperative_member_that_has_kept_what_it_had_proves_nothing() -> None:
+    """It says so when it joins."""
+    coop = {"assignor": "cooperative-sticky"}
+    kept = replace(BACK, members=(replace(BACK.members[0], owned=(A,)), BACK.members[1]))
+    for group, commit, said in (
+        (BACK, 120, HELD),
+        (kept, 120, UNCLEAR),
+        (kept, 201, UNCLEAR),
+        (kept, 41, HELD),
+    ):
+        seen = Watching([{A: commit}], group).watch(result(item(100, 40), **coop))["g"]
+        assert seen.partitions[A].verdict == said
+
+
+def test_o11_who_was_not_back_in_time_may_have_found_the_group_empty() -> None:
+    """aiokafka's members commit as nobody in particular then."""
+    for commit in (40, 120):
+        seen = Watching([{A: commit}], BACK).watch(result(item(100, 40), unseen=1))["g"]
+        assert seen.partitions[A].verdict == UNCLEAR
 
 
 def test_members_that_have_not_come_back_are_told() -> None:

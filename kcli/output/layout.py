@@ -1,7 +1,7 @@
 """Which columns of a table a terminal has room for, and how wide they are. Pure.
 
 A number is never cut. What does not fit gives way in this order: prose wraps, headings break at their hyphens, columns
-that are ``spare`` go, names are shortened.
+that are ``spare`` go (first those without a value in any row), names are shortened.
 """
 
 from collections.abc import Sequence
@@ -14,13 +14,17 @@ _PROSE, _NARROW_PROSE, _SHORTEST = 24, 12, 8
 
 
 def layout(columns: Sequence[Column], widest: Sequence[int], width: int | None) -> dict[Column, int]:
-    """The width of each column that is shown; ``widest`` are the cells, ``width`` is the terminal's, None for any."""
-    natural = {column: max(cell, len(column.heading)) for column, cell in zip(columns, widest, strict=True)}
+    """The width of each column that is shown. ``width`` is the terminal's, None for any.
+
+    ``widest`` is how wide the cells of each column are, 0 where nothing is known in any row.
+    """
+    cells = dict(zip(columns, widest, strict=True))
+    natural = {column: max(cell, len(column.heading)) for column, cell in cells.items()}
     if width is None or _sum(natural) <= width:
         return natural
-    least = {column: _least(column, cell) for column, cell in zip(columns, widest, strict=True)}
+    least = {column: _least(column, cell) for column, cell in cells.items()}
     while _sum(least) > width and (spare := [column for column in least if column.spare]):
-        del least[max(reversed(spare), key=lambda column: column.spare)]
+        del least[max(reversed(spare), key=lambda column: (not cells[column], column.spare))]
     if _sum(least) > width:
         return _shortened(least, width)
     return _widened(least, natural, width - _sum(least))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 AT_ONCE = 10_000
 """Rows that are kept for the widths of columns. Later ones get the same: a number that is longer sticks out."""
+_UNKNOWN = "-"
 BOLD, DIM, RESET = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 
 
@@ -67,7 +68,7 @@ class TableRows(Rows):
     def _head(self) -> list[str]:
         """Headings and a rule. It settles the widths."""
         columns = zip(*self._cells, strict=True) if self._cells else [()] * len(self.columns)
-        widest = [max(map(_wide, cells), default=0) for cells in columns]
+        widest = [max((_wide(cell) for cell in cells if cell != _UNKNOWN), default=0) for cells in columns]
         self._widths = layout(self.columns, widest, self._width)
         if self._widths == layout(self.columns, widest, None):
             self._width = None  # all fits: there is nothing to fold or cut
@@ -150,4 +151,4 @@ def _cell(column: Column, value: Any) -> str:
         return f"{value:,}"
     if column.kind == "duration" and isinstance(value, int | float):
         return duration_text(value)
-    return flat(column, value, "-")
+    return flat(column, value, _UNKNOWN)

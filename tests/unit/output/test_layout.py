@@ -37,6 +37,11 @@ def test_columns_that_can_be_spared_go_one_by_one() -> None:
     assert list(widths(60)) == ["group", "lag_records", "note"]
 
 
+def test_columns_without_a_value_go_before_others() -> None:
+    assert list(widths(64, (12, 6, 9, 0, 40))) == ["group", "state", "lag_records", "note"]
+    assert list(widths(64, (12, 0, 0, 8, 40))) == ["group", "lag_records", "net_per_second", "note"]
+
+
 def test_names_are_shortened_when_nothing_else_helps() -> None:
     assert widths(40, (100, 6, 9, 8, 40)) == {"group": 13, "lag_records": 9, "note": 12}
 

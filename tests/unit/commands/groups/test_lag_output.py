@@ -41,4 +41,4 @@ def test_numbers_are_whole_in_80_columns() -> None:
     assert "1,000,000" in text
     assert max(map(len, text.splitlines())) <= 80
     assert len(text.splitlines()) == 23
-    assert "no room for STATE, PARTITIONS, " in text
+    assert "no room for PARTITIONS, CONSUMED-PER-SECOND, " in text

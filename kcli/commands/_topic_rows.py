@@ -28,17 +28,17 @@ PARTITIONS = (
     Column("topic"),
     Column("partition", "id"),
     Column("leader", "id"),
-    Column("leader_epoch", "id"),
-    Column("replicas"),
+    Column("leader_epoch", "id", spare=4),
+    Column("replicas", spare=1),
     Column("isr"),
-    Column("log_start", "number"),
-    Column("end", "number"),
+    Column("log_start", "number", spare=3),
+    Column("end", "number", spare=2),
     Column("offline", wide=True),
 )
 DESCRIPTION = (
     Column("name"),
-    Column("topic_id"),
-    Column("internal"),
+    Column("topic_id", spare=1),
+    Column("internal", spare=2),
     Column("replication_factor", "number"),
     Column("partitions"),
     Column("configs"),
@@ -55,7 +55,7 @@ TIMES = (
     Column("partition", "id"),
     Column("offset", "number"),
     Column("timestamp", "id"),
-    Column("leader_epoch", "id"),
+    Column("leader_epoch", "id", spare=1),
 )
 
 

@@ -12,11 +12,11 @@ from typing import IO, Any, BinaryIO
 
 from kcli.output.colour import is_terminal, wants_colour
 from kcli.output.sanitise import visible
-from kcli.output.tables import Column, Rows, rows
+from kcli.output.tables import Column, Rows, Screen, rows
 
 
 class Output:
-    """``kind`` is what ``-o`` said, or None; ``isatty`` and ``width`` are decided here, or given by a test."""
+    """``kind`` is what ``-o`` said, or None; ``isatty``, ``width``, ``height`` are decided here, or given by a test."""
 
     def __init__(
         self,
@@ -28,6 +28,7 @@ class Output:
         environ: Mapping[str, str] | None = None,
         isatty: bool | None = None,
         width: int | None = None,
+        height: int | None = None,
     ) -> None:
         self._stream: Any = stream if stream is not None else sys.stdout
         self.kind = kind
@@ -35,6 +36,7 @@ class Output:
         self.isatty = is_terminal(self._stream) if isatty is None else isatty
         self.colour = wants_colour(self._stream, environ or {}, color)
         self._width = width
+        self._height = height
 
     @property
     def binary(self) -> BinaryIO:
@@ -49,10 +51,20 @@ class Output:
         """Columns of the terminal; None in a pipe: as wide as it takes."""
         if self._width is not None or not self.isatty:
             return self._width
+        return self._size().columns
+
+    @property
+    def height(self) -> int | None:
+        """Lines of the terminal; None in a pipe."""
+        if self._height is not None or not self.isatty:
+            return self._height
+        return self._size().lines
+
+    def _size(self) -> os.terminal_size:
         try:
-            return os.get_terminal_size(self.binary.fileno()).columns
+            return os.get_terminal_size(self.binary.fileno())
         except (OSError, ValueError):
-            return 80
+            return os.terminal_size((80, 24))
 
     def list_kind(self) -> str:
         """The kind for a list: what ``-o`` says, else a table on a terminal and plain in a pipe."""
@@ -104,9 +116,11 @@ class Output:
         *,
         cluster: str | None = None,
         warnings: Sequence[str] = (),
+        screen: Screen | None = None,
     ) -> Rows:
         """A list to be filled: ``with out.rows("TopicList", "Topic", COLUMNS) as rows: rows.add({…})``.
 
-        ``warnings`` is read at the end, so a list that grows meanwhile is complete.
+        ``warnings`` is read at the end, so a list that grows meanwhile is complete. ``screen`` is for a table that is
+        shown again and again in its place.
         """
-        return rows(self, kind, item, columns, cluster=cluster, warnings=warnings)
+        return rows(self, kind, item, columns, cluster=cluster, warnings=warnings, screen=screen)

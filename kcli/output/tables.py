@@ -6,7 +6,7 @@ A row is a dict of JSON-ready values by column key; further keys appear in JSON 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcli.output.blocks import Block, BlockLines
 from kcli.output.sanitise import visible_line
@@ -22,11 +22,13 @@ class Column:
     """A column. ``kind``: ``text``, ``number`` (grouped in a table, right-aligned), ``id`` (right-aligned, never
     grouped), ``time`` (ms since the epoch, shown as RFC 3339), ``duration`` (seconds; in a table ``3 min 20 s``),
     ``prose`` (in a table it wraps, so that the other columns keep their width).
-    ``wide`` ones appear with ``-o wide`` and in the formats for programs, not in table and plain."""
+    ``wide`` ones appear with ``-o wide`` and in the formats for programs, not in table and plain.
+    ``spare``: a table that is too wide for the terminal goes without it, the highest first; 0 stays."""
 
     key: str
     kind: str = "text"
     wide: bool = False
+    spare: int = 0
 
     @property
     def heading(self) -> str:
@@ -37,6 +39,13 @@ class Column:
     def right(self) -> bool:
         """Whether cells stand at the right edge."""
         return self.kind in ("number", "id", "duration")
+
+
+class Screen(NamedTuple):
+    """A table is to take ``lines`` at most, and to end with how many rows there are besides; ``more`` says what helps."""
+
+    lines: int
+    more: str
 
 
 class Rows:
@@ -159,6 +168,7 @@ def rows(
     *,
     cluster: str | None = None,
     warnings: Sequence[str] = (),
+    screen: Screen | None = None,
 ) -> Rows:
     """The rows of the format that was chosen."""
     form = out.list_kind()
@@ -171,7 +181,7 @@ def rows(
     if form in ("table", "wide"):
         from kcli.output.style import TableRows
 
-        return TableRows(out, columns, wide=form == "wide")
+        return TableRows(out, columns, wide=form == "wide", screen=screen)
     return Aligned(out, columns)
 
 

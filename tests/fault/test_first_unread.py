@@ -5,8 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from kcli.core import Admin
+from kcli.core.admin.first_records import FirstRecord
 from kcli.core.error_codes import TOPIC_AUTHORIZATION_FAILED
-from kcli.core.errors import KcliError
+from kcli.core.errors import BrokerError, KcliError
 from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.types import Record, TopicPartition
 from kcli.flows.groups.first_records import Place
@@ -55,6 +56,26 @@ def test_many_partitions_and_several_places_in_one(cluster: FakeCluster) -> None
         DRAINED,
         DRAINED,
     ]
+
+
+def test_many_places_in_one_partition_are_a_request_each() -> None:
+    with FakeCluster(1, topics={"t": 1}) as cluster:
+        for base in range(0, 100, 4):
+            put(cluster, 0, *range(base, base + 4), base=base)
+        places = [at(0, offset) for offset in range(100)]
+        assert look(cluster, *places) == [Unread(STAMP + offset, drained=False) for offset in range(100)]
+        assert len(cluster.seen(FetchRequest)) == 100
+
+
+def test_one_place_in_one_partition_is_refused_and_the_others_are_told(cluster: FakeCluster) -> None:
+    with Admin(bootstrap_servers=cluster.bootstrap, timeout=5) as admin:
+        found = admin.first_records([at(0, 3), at(0, 99), at(0, 3), at(0, 6)])
+    assert list(found) == [at(0, 3), at(0, 99), at(0, 6)]
+    assert found[at(0, 3)] == FirstRecord(3, STAMP + 3)
+    assert found[at(0, 6)] == FirstRecord(6, STAMP + 6)
+    error = found[at(0, 99)]
+    assert isinstance(error, BrokerError)
+    assert "reading the first record of t-0@99" in str(error)
 
 
 def test_what_was_deleted_under_a_commit_is_passed_over(cluster: FakeCluster) -> None:

@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.commands.groups._lag_rows import KINDS, columns
 from kcli.output.blocks import Block
-from kcli.output.tables import Column, time_text
+from kcli.output.tables import Column, Screen, time_text
 
 if TYPE_CHECKING:
     from kcli.commands._context import Invocation
     from kcli.output.tables import Rows
 
 _HOME_AND_CLEAR = "\x1b[H\x1b[J"
+_BESIDES = 2
+"""Lines of the terminal with the time, and with the cursor."""
+_MORE = "--only-lagging, --topic or -o tsv show fewer or all"
 
 
 class LagOutput:
@@ -59,15 +62,16 @@ class LagOutput:
         self._out.flush()
 
     def _again(self, at_ms: int, groups: Iterable[Iterable[Mapping[str, Any]]]) -> None:
-        """For people: on a terminal in the place of the sample before, else below it."""
+        """For people: on a terminal in the place of the sample before, and no longer than it; else below it."""
         self._out.text(_HOME_AND_CLEAR if self._out.isatty else "")
         self._out.text(f"{time_text(at_ms)}\n")
-        with self._rows() as printed:
+        height = self._out.height
+        with self._rows(None if height is None else Screen(max(1, height - _BESIDES), _MORE)) as printed:
             for row in chain.from_iterable(groups):
                 printed.add(row)
         self._out.text("" if self._out.isatty else "\n")
 
-    def _rows(self) -> Rows:
+    def _rows(self, screen: Screen | None = None) -> Rows:
         at = (Column("at"),) if self._watched and self._out.list_kind() in ("tsv", "csv") else ()
         return self._out.rows(
             "GroupLagList",
@@ -75,4 +79,5 @@ class LagOutput:
             (*at, *self._columns),
             cluster=self._cluster,
             warnings=self._inv.talk.warnings,
+            screen=screen,
         )

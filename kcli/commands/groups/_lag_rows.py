@@ -22,31 +22,32 @@ Row = dict[str, Any]
 
 _LAG = (
     Column("lag_records", "number"),
-    Column("lag_seconds", "duration"),
+    Column("lag_seconds", "duration", spare=1),
     Column("lag_method", wide=True),
     Column("retention_margin_seconds", "duration", wide=True),
     Column("lost_records", "number", wide=True),
 )
-_MEMBER = (Column("member_id", wide=True), Column("client_id"), Column("host", wide=True))
+_MEMBER = (Column("member_id", wide=True), Column("client_id", spare=4), Column("host", wide=True))
 _NOBODY: Row = {"member_id": None, "client_id": None, "host": None}
 _SAID = (Column("verdict"), Column("note", "prose"))
 _TREND = (
-    Column("consumed_per_second", "number"),
-    Column("produced_per_second", "number"),
+    Column("consumed_per_second", "number", spare=2),
+    Column("produced_per_second", "number", spare=3),
     Column("net_per_second", "number"),
     Column("eta_seconds", "duration"),
 )
-_PARTITIONS = Column("partitions", "number")
+_PARTITIONS = Column("partitions", "number", spare=5)
 
 COLUMNS: dict[str, tuple[Column, ...]] = {
-    "group": (Column("group"), Column("state"), _PARTITIONS, *_LAG, *_SAID),
+    "group": (Column("group"), Column("state", spare=4), _PARTITIONS, *_LAG, *_SAID),
     "topic": (Column("group"), Column("topic"), _PARTITIONS, *_LAG, *_SAID),
     "partition": (
-        Column("group"), Column("topic"), Column("partition", "id"), Column("committed", "number"),
-        Column("end", "number"), Column("log_start", "number", wide=True), *_LAG, *_MEMBER, *_SAID,
+        Column("group"), Column("topic"), Column("partition", "id"), Column("committed", "number", spare=2),
+        Column("end", "number", spare=3), Column("log_start", "number", wide=True), *_LAG, *_MEMBER, *_SAID,
     ),
     "member": (
-        Column("group"), Column("member_id"), Column("client_id"), Column("host"), _PARTITIONS, *_LAG, *_SAID,
+        Column("group"), Column("member_id", spare=4), Column("client_id"), Column("host", spare=6), _PARTITIONS,
+        *_LAG, *_SAID,
     ),
 }  # fmt: skip
 KINDS = {"group": "GroupLag", "topic": "TopicLag", "partition": "PartitionLag", "member": "MemberLag"}

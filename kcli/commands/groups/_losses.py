@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 MEMBERS = (
     Column("member_id"),
-    Column("instance_id"),
+    Column("instance_id", spare=2),
     Column("client_id"),
-    Column("host"),
+    Column("host", spare=1),
     Column("partitions", "number"),
 )
 OFFSETS = (
     Column("topic"),
     Column("partition", "id"),
     Column("committed", "number"),
-    Column("metadata"),
+    Column("metadata", spare=1),
     Column("note", "prose"),
 )
 TOPICS = (Column("topic"), Column("committed_offsets", "number"))

@@ -19,19 +19,19 @@ PLAN = (
     Column("group"),
     Column("topic"),
     Column("partition", "id"),
-    Column("committed", "number"),
+    Column("committed", "number", spare=1),
     Column("new", "number"),
     Column("change", "number"),
-    Column("records", "number"),
+    Column("records", "number", spare=2),
     Column("note", "prose"),
 )
 REPORT = (
     Column("group"),
     Column("topic"),
     Column("partition", "id"),
-    Column("committed", "number"),
+    Column("committed", "number", spare=1),
     Column("new", "number"),
-    Column("found", "number"),
+    Column("found", "number", spare=2),
     Column("status"),
     Column("note", "prose"),
 )
@@ -39,8 +39,8 @@ JOURNALS = (
     Column("id"),
     Column("group"),
     Column("at", "time"),
-    Column("partitions", "number"),
-    Column("to"),
+    Column("partitions", "number", spare=2),
+    Column("to", spare=1),
     Column("undoes", wide=True),
 )
 

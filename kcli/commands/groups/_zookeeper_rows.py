@@ -20,9 +20,9 @@ Row = dict[str, Any]
 _PLACE = (
     Column("group"),
     Column("topic"),
-    Column("broker", "id"),
+    Column("broker", "id", spare=2),
     Column("partition", "id"),
-    Column("committed", "number"),
+    Column("committed", "number", spare=1),
     Column("new", "number"),
 )
 PLAN = (*_PLACE, Column("change", "number"), Column("note", "prose"))

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 COLUMNS = (
     Column("group"),
-    Column("type"),
+    Column("type", spare=1),
     Column("state"),
-    Column("protocol_type"),
-    Column("coordinator", "id"),
+    Column("protocol_type", spare=3),
+    Column("coordinator", "id", spare=2),
 )
 LAG = Column("lag_records", "number")
 SORTS = ("group", "type", "state", "coordinator", "lag")

@@ -157,23 +157,25 @@ class Admin:
 
     def first_records(
         self,
-        wanted: Mapping[TopicPartition, int],
+        places: Collection[tuple[TopicPartition, int]],
         *,
         committed_only: bool = True,
         timeout: float | None = None,
-    ) -> dict[TopicPartition, FirstRecord | KcliError | None]:
+    ) -> dict[tuple[TopicPartition, int], FirstRecord | KcliError | None]:
         """The first record that a reader gets who begins at each offset, and when it was written; None for no record.
 
         With ``committed_only`` none of open and aborted transactions (KIP-98). ``timeout`` (seconds) for who cannot wait
-        as long as the client does otherwise.
+        as long as the client does otherwise. Each further offset of a partition is a request more, on its way at the
+        same time as the others.
         """
-        check_numbers(wanted, "offset")
+        for where, offset in places:
+            check_numbers({where: offset}, "offset")
         from kcli.core.admin import first_records
 
         deadline = self._start()
         if timeout is not None:
             deadline = min(deadline, self.cluster.deadline(timeout))
-        return first_records.first_records(self.cluster, wanted, deadline, committed_only=committed_only)
+        return first_records.first_records(self.cluster, places, deadline, committed_only=committed_only)
 
     # --- configurations ------------------------------------------------------------------------------
 

@@ -1,13 +1,18 @@
-"""The first record at or behind an offset, for many partitions at once: when was it written?
+"""The first record at or behind an offset, for many places at once: when was it written?
 
-Fetches without a session, a batch at a time. Markers, aborted records and what compaction took away are passed over.
+Fetches without a session, a batch at a time. A request has room for one offset of a partition: for others there are more
+requests, pipelined. Markers, aborted records and what compaction took away are passed over.
 """
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.fanout import Items, by_leader
+from kcli.core.cluster.fanout import Items, Part, fan_out
+from kcli.core.cluster.routes import Places, ToLeader
+from kcli.core.connection.plan import Broker
 from kcli.core.errors import CorruptRecordsError, KcliError, TimedOutError
 from kcli.core.protocol.messages.fetch import (
     FetchPartition,
@@ -23,6 +28,7 @@ from kcli.core.types import TopicPartition
 
 _LAST_BY_NAME = 12
 _ANSWER = 16 << 20
+"""Bytes of all answers of a broker to one question, less the batches that are larger than their share."""
 _FIRST_TRY, _LATER = 16_384, 1 << 20
 """Bytes of a partition: most batches are smaller than the first, few are larger than the second."""
 
@@ -35,9 +41,19 @@ class FirstRecord:
     timestamp: int
 
 
+class _Place(NamedTuple):
+    """A partition and an offset in it; prints as ``orders-3@17``."""
+
+    where: TopicPartition
+    offset: int
+
+    def __str__(self) -> str:
+        return f"{self.where}@{self.offset}"
+
+
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What one answer showed of a partition: the record, or how far there is none (``end``: no more to come)."""
+    """What one answer showed of a place: the record, or how far there is none (``end``: no more to come)."""
 
     record: FirstRecord | None
     position: int
@@ -45,76 +61,121 @@ class _Seen:
 
 
 def first_records(
-    cluster: Cluster, wanted: Mapping[TopicPartition, int], deadline: float, *, committed_only: bool = True
-) -> dict[TopicPartition, FirstRecord | KcliError | None]:
+    cluster: Cluster,
+    places: Iterable[tuple[TopicPartition, int]],
+    deadline: float,
+    *,
+    committed_only: bool = True,
+) -> dict[tuple[TopicPartition, int], FirstRecord | KcliError | None]:
     """None where nothing can be read from the offset on: up to the last stable offset with ``committed_only``.
 
     OFFSET_OUT_OF_RANGE for an offset below the log's start or past its end; TimedOutError for what was not reached.
     """
-    found: dict[TopicPartition, FirstRecord | KcliError | None] = {}
-    left, most = dict(wanted), _FIRST_TRY
+    found: dict[tuple[TopicPartition, int], FirstRecord | KcliError | None] = {}
+    left, most = {_Place(where, at): at for where, at in places}, _FIRST_TRY
     while left:
         if cluster.loop.now() >= deadline:
             return found | {
-                where: TimedOutError(
-                    f"reading {where} at {at} took too long",
+                place: TimedOutError(
+                    f"reading {place.where} at {at} took too long",
                     why="no record was found there in time, behind markers and aborted records perhaps",
                     do="wait longer with --timeout",
                 )
-                for where, at in left.items()
+                for place, at in left.items()
             }
-        for where, seen in _look(cluster, left, deadline, most, committed_only=committed_only).items():
+        for place, seen in _look(cluster, left, deadline, most, committed_only=committed_only).items():
             if isinstance(seen, KcliError):
-                found[where] = seen
+                found[place] = seen
             elif seen.record is not None or seen.end:
-                found[where] = seen.record
+                found[place] = seen.record
             else:
-                left[where] = seen.position
+                left[place] = seen.position
         # Of those that got nothing another one is first now: a broker gives a batch that is too large only as the first.
-        left = dict(reversed([(where, at) for where, at in left.items() if where not in found]))
+        left = dict(reversed([(place, at) for place, at in left.items() if place not in found]))
         most = _LATER
     return found
 
 
+class _ToLeader:
+    """Places to the leaders of their partitions."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._partitions = ToLeader(cluster)
+
+    def places(self, keys: Collection[_Place], deadline: float) -> Places[_Place]:
+        """As ``ToLeader``."""
+        leaders = self._partitions.places({place.where for place in keys}, deadline)
+        return {place: leaders[place.where] for place in keys}
+
+    def renew(self, errors: Mapping[_Place, KcliError], deadline: float) -> None:
+        """As ``ToLeader``."""
+        self._partitions.renew({place.where: error for place, error in errors.items()}, deadline)
+
+
 def _look(
     cluster: Cluster,
-    wanted: Mapping[TopicPartition, int],
+    wanted: Mapping[_Place, int],
     deadline: float,
     most: int,
     *,
     committed_only: bool,
-) -> dict[TopicPartition, _Seen | KcliError]:
-    def ask(items: Items[TopicPartition, int]) -> FetchRequest:
-        topics: dict[str, FetchTopic] = {}
-        for where, offset in items:
-            topic = topics.setdefault(where.topic, FetchTopic(topic=where.topic, partitions=[]))
-            topic.partitions.append(
-                FetchPartition(partition=where.partition, fetch_offset=offset, partition_max_bytes=most)
-            )
-        request = FetchRequest(
-            max_wait_ms=0,
-            min_bytes=0,
-            max_bytes=_ANSWER,
-            isolation_level=int(committed_only),
-            topics=list(topics.values()),
-        )
-        request.cap_version(_LAST_BY_NAME)
-        return request
+) -> dict[_Place, _Seen | KcliError]:
+    def ask(_broker: Broker, items: Items[_Place, int]) -> list[Part[_Place]]:
+        shares = _shares(items)
+        answer = _ANSWER // len(shares)
+        return [
+            Part(_request(share, most, answer, committed_only=committed_only), [place for place, _ in share])
+            for share in shares
+        ]
 
-    def read(answer: FetchResponse) -> Iterator[tuple[TopicPartition, int | KcliError, _Seen]]:
+    def read(answer: FetchResponse, part: Part[_Place]) -> Iterator[tuple[_Place, int | KcliError, _Seen]]:
+        asked = {place.where: place for place in part.keys}
         for topic in answer.responses:
             for data in topic.partitions:
-                where = TopicPartition(topic.topic, data.partition_index)
-                nothing = _Seen(None, wanted.get(where, 0), end=False)
-                if data.error_code or where not in wanted:
-                    yield where, data.error_code, nothing
+                place = asked.get(TopicPartition(topic.topic, data.partition_index))
+                if place is None:
+                    continue
+                at = wanted[place]
+                if data.error_code:
+                    yield place, data.error_code, _Seen(None, at, end=False)
                     continue
                 try:
-                    yield where, 0, _first(data, wanted[where], committed_only=committed_only)
+                    yield place, 0, _first(data, at, committed_only=committed_only)
                 except CorruptRecordsError as error:
-                    yield where, error, nothing
+                    yield place, error, _Seen(None, at, end=False)
 
-    return by_leader(cluster, wanted, ask, read, deadline, "reading the first record of")
+    return fan_out(cluster, wanted, _ToLeader(cluster), ask, read, deadline, "reading the first record of")
+
+
+def _shares(items: Items[_Place, int]) -> list[Items[_Place, int]]:
+    """The places so that each partition is at most once in a share."""
+    turns = Counter[TopicPartition]()
+    shares: list[Items[_Place, int]] = []
+    for place, at in items:
+        turn = turns[place.where]
+        turns[place.where] += 1
+        if turn == len(shares):
+            shares.append([])
+        shares[turn].append((place, at))
+    return shares
+
+
+def _request(share: Items[_Place, int], most: int, answer: int, *, committed_only: bool) -> FetchRequest:
+    topics: dict[str, FetchTopic] = {}
+    for (where, _), at in share:
+        topic = topics.setdefault(where.topic, FetchTopic(topic=where.topic, partitions=[]))
+        topic.partitions.append(
+            FetchPartition(partition=where.partition, fetch_offset=at, partition_max_bytes=min(most, answer))
+        )
+    request = FetchRequest(
+        max_wait_ms=0,
+        min_bytes=0,
+        max_bytes=answer,
+        isolation_level=int(committed_only),
+        topics=list(topics.values()),
+    )
+    request.cap_version(_LAST_BY_NAME)
+    return request
 
 
 def _first(data: PartitionData, offset: int, *, committed_only: bool) -> _Seen:

@@ -1,7 +1,8 @@
-"""The first records at many places, several of one partition too: a question to all leaders for each of these."""
+"""The first records at many places, several of one partition too, some thousands in a question to all leaders."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 Place = tuple[TopicPartition, int]
 """A partition and an offset in it."""
+MOST, MOST_OF_PARTITION = 4096, 32
+"""Places in a question; those of one partition are requests that a connection has under way at the same time."""
 
 
 def first_records_at(
@@ -22,11 +25,8 @@ def first_records_at(
 ) -> dict[Place, FirstRecord | KcliError | None]:
     """See ``Admin.first_records``; ``timeout`` is that of each question."""
     found: dict[Place, FirstRecord | KcliError | None] = {}
-    for some in _rounds(places):
-        for where, record in admin.first_records(
-            some, committed_only=committed_only, timeout=timeout
-        ).items():
-            found[where, some[where]] = record
+    for some in questions(places):
+        found |= admin.first_records(some, committed_only=committed_only, timeout=timeout)
     return found
 
 
@@ -47,12 +47,15 @@ def first_unread_records(
     return found | {place: held[begin] for place, begin in waiting.items()}
 
 
-def _rounds(places: Iterable[Place]) -> Iterator[dict[TopicPartition, int]]:
-    """The places so that each partition is at most once among some."""
-    left = dict.fromkeys(places)
-    while left:
-        some: dict[TopicPartition, int] = {}
-        for where, at in left:
-            some.setdefault(where, at)
-        yield some
-        left = dict.fromkeys(place for place in left if some[place[0]] != place[1])
+def questions(places: Iterable[Place]) -> Iterator[list[Place]]:
+    """The places, each once, in questions of a bounded size."""
+    turns = Counter[TopicPartition]()
+    found: list[list[Place]] = []
+    for place in dict.fromkeys(places):
+        question = turns[place[0]] // MOST_OF_PARTITION
+        turns[place[0]] += 1
+        if question == len(found):
+            found.append([])
+        found[question].append(place)
+    for some in found:
+        yield from (some[begin : begin + MOST] for begin in range(0, len(some), MOST))

@@ -1,4 +1,4 @@
-"""How much time lies between the first and the last record of a range of offsets: three small looks at each partition."""
+"""How much time lies between the first and the last record of a range of offsets: a small look at three places."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ from kcli.flows.groups.first_records import first_records_at
 MOST_PARTITIONS = 200
 """Of more partitions it is not cheap to know."""
 SECONDS = 1.0
-"""For each of the looks; what is not known then stays unknown."""
+"""For the look; what is not known then stays unknown."""
 
 
 def time_spans(admin: Admin, ranges: Mapping[TopicPartition, tuple[int, int]]) -> dict[TopicPartition, int]:

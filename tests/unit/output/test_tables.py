@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
-from kcli.output import envelope
+from kcli.output import envelope, style
 from kcli.output.stdout import Output
-from kcli.output.tables import Column
+from kcli.output.tables import Column, Screen
 
 COLUMNS = (
     Column("name"),
@@ -75,12 +76,111 @@ def test_table_groups_digits_and_stays_a_table_in_a_pipe() -> None:
     assert "\x1b" not in "".join(lines)
 
 
-def test_table_is_cut_at_the_edge_and_wide_is_not() -> None:
-    assert max(map(len, printed("table", isatty=True, width=40).splitlines())) <= 40
-    assert "…" in printed("table", isatty=True, width=40)
-    assert "…" not in printed("wide", isatty=True, width=40)
+def test_table_fits_the_terminal_and_wide_is_as_wide_as_it_takes() -> None:
+    row = {**ROWS[0], "name": "a-name-that-is-too-long-for-it"}
+    lines = printed("table", [row], isatty=True, width=70).splitlines()
+    assert max(map(len, lines)) <= 70
+    assert "a-name-th…" in lines[-1]
+    assert "1,204,331" in lines[-1]
+    assert "…" not in printed("wide", [row], isatty=True, width=40)
     assert "NOTE" in printed("wide")
     assert "NOTE" not in printed("table")
+
+
+GROUPS = (
+    Column("group"),
+    Column("state", spare=1),
+    Column("produced_per_second", "number", spare=2),
+    Column("lag_records", "number"),
+    Column("note", "prose"),
+)
+LATE = {
+    "group": "日本",
+    "state": "Stable",
+    "produced_per_second": 12,
+    "lag_records": 1234567,
+    "note": "records were lost there",
+}
+
+
+def table(
+    rows: list[dict[str, Any]], *, kind: str = "table", screen: Screen | None = None, **how: Any
+) -> str:
+    stream = io.BytesIO()
+    with Output(stream, kind=kind, isatty=True, **how).rows("L", "I", GROUPS, screen=screen) as lines:
+        for row in rows:
+            lines.add(row)
+    return stream.getvalue().decode()
+
+
+def test_a_table_where_there_is_room() -> None:
+    assert table([LATE], width=76) == (
+        "GROUP   STATE    PRODUCED-PER-SECOND   LAG-RECORDS   NOTE\n"
+        "────────────────────────────────────────────────────────────────────────────\n"
+        "日本    Stable                    12     1,234,567   records were lost there\n"
+    )
+
+
+def test_headings_break_before_anything_is_left_out() -> None:
+    assert table([LATE], width=66) == (
+        "                   PRODUCED-        LAG-\n"
+        "GROUP   STATE     PER-SECOND     RECORDS   NOTE\n"
+        "──────────────────────────────────────────────────────────────────\n"
+        "日本    Stable            12   1,234,567   records were lost there\n"
+    )
+
+
+def test_notes_wrap_and_what_there_is_no_room_for_is_said() -> None:
+    assert table([LATE], width=40, color="always") == (
+        "\x1b[1m             LAG-\x1b[0m\n"
+        "\x1b[1mGROUP     RECORDS   NOTE\x1b[0m\n"
+        "────────────────────────────────────────\n"
+        "日本    1,234,567   records were lost\n"
+        "                    there\n"
+        "\x1b[2m… no room for STATE,\x1b[0m\n"
+        "\x1b[2mPRODUCED-PER-SECOND: -o wide, -o json or\x1b[0m\n"
+        "\x1b[2ma wider terminal has them\x1b[0m\n"
+    )
+
+
+def test_a_table_of_a_screen_says_how_many_rows_there_are_besides() -> None:
+    rows = [{**LATE, "group": f"g{number}"} for number in range(30)]
+    screen = Screen(8, "all with -o tsv")
+    lines = table(rows, width=200, screen=screen).splitlines()
+    assert len(lines) == 8
+    assert lines[-2].startswith("g4 ")
+    assert lines[-1] == "… and 25 more rows (all with -o tsv)"
+    assert len(table(rows[:6], width=200, screen=screen).splitlines()) == 8
+    assert "more row" not in table(rows[:6], width=200, screen=screen)
+    assert "… and 2 more rows (" in table(rows[:7], width=200, screen=screen)
+
+
+@pytest.mark.parametrize(("kind", "width"), [("table", 40), ("wide", 40), ("table", 63)])
+def test_lines_that_wrap_count_on_a_screen(kind: str, width: int) -> None:
+    text = table([LATE] * 30, kind=kind, width=width, screen=Screen(14, "m"))
+    assert sum(max(1, -(-cell_len(line) // width)) for line in text.splitlines()) <= 14
+    assert "more rows (m)" in text
+
+
+def test_only_some_rows_are_kept_for_the_widths(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(style, "AT_ONCE", 2)
+    rows = [{**LATE, "group": name} for name in ("a", "b", "c", "longer")]
+    assert [line.split()[0] for line in table(rows, width=200).splitlines()[2:]] == ["a", "b", "c", "longer"]
+    assert table(rows, width=200).count("GROUP") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("", [""]),
+        ("a bc", ["a bc"]),
+        ("one two", ["one", "two"]),
+        ("a 日本語 b", ["a", "日本", "語 b"]),
+        ("abcdefghij k", ["abcde", "fghij", "k"]),
+    ],
+)
+def test_prose_is_folded_between_words(text: str, lines: list[str]) -> None:
+    assert style.folded(text, 5) == lines
 
 
 def test_table_takes_colour_where_asked() -> None:

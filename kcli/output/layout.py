@@ -1,0 +1,75 @@
+"""Which columns of a table a terminal has room for, and how wide they are. Pure.
+
+A number is never cut. What does not fit gives way in this order: prose wraps, headings break at their hyphens, columns
+that are ``spare`` go (first those without a value in any row), names are shortened.
+"""
+
+from collections.abc import Sequence
+
+from kcli.output.tables import Column
+
+GAP = 3
+"""Blanks between columns."""
+_PROSE, _NARROW_PROSE, _SHORTEST = 24, 12, 8
+
+
+def layout(columns: Sequence[Column], widest: Sequence[int], width: int | None) -> dict[Column, int]:
+    """The width of each column that is shown. ``width`` is the terminal's, None for any.
+
+    ``widest`` is how wide the cells of each column are, 0 where nothing is known in any row.
+    """
+    cells = dict(zip(columns, widest, strict=True))
+    natural = {column: max(cell, len(column.heading)) for column, cell in cells.items()}
+    if width is None or _sum(natural) <= width:
+        return natural
+    least = {column: _least(column, cell) for column, cell in cells.items()}
+    while _sum(least) > width and (spare := [column for column in least if column.spare]):
+        del least[max(reversed(spare), key=lambda column: (not cells[column], column.spare))]
+    if _sum(least) > width:
+        return _shortened(least, width)
+    return _widened(least, natural, width - _sum(least))
+
+
+def heading_lines(column: Column, width: int) -> list[str]:
+    """``CONSUMED-PER-SECOND`` in lines of at most ``width``, where its longest word leaves that choice."""
+    lines = [""]
+    for piece in column.heading.replace("-", "-\n").split("\n"):
+        if lines[-1] and len(lines[-1]) + len(piece) > width:
+            lines.append(piece)
+        else:
+            lines[-1] += piece
+    return lines
+
+
+def _least(column: Column, cell: int) -> int:
+    word = max(map(len, heading_lines(column, 0)))
+    return max(word, min(cell, _PROSE) if column.kind == "prose" else cell)
+
+
+def _shortened(widths: dict[Column, int], width: int) -> dict[Column, int]:
+    """Takes from prose, then from the longest names; where all are short, lines are longer than the terminal."""
+    floors = {
+        column: floor
+        for kind, floor in (("prose", _NARROW_PROSE), ("text", _SHORTEST))
+        for column in widths
+        if column.kind == kind
+    }
+    while _sum(widths) > width:
+        longer = [column for column in floors if widths[column] > floors[column]]
+        if not longer:
+            break
+        widths[max(longer, key=lambda column: (column.kind == "prose", widths[column]))] -= 1
+    return widths
+
+
+def _widened(widths: dict[Column, int], natural: dict[Column, int], left: int) -> dict[Column, int]:
+    """Gives what is left to prose, which has a cell in each row, then to headings."""
+    for column in sorted(widths, key=lambda column: column.kind != "prose"):
+        more = min(left, natural[column] - widths[column])
+        widths[column] += more
+        left -= more
+    return widths
+
+
+def _sum(widths: dict[Column, int]) -> int:
+    return sum(widths.values()) + GAP * (len(widths) - 1)

@@ -1,0 +1,32 @@
+"""What stands in the requests for first records: each has room for one offset of a partition."""
+
+from kcli.core.admin.first_records import _Place, _request, _shares
+from kcli.core.types import TopicPartition
+
+T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
+
+
+def test_a_partition_is_at_most_once_in_a_request() -> None:
+    first, second, third, other = _Place(T0, 5), _Place(T0, 9), _Place(T0, 7), _Place(T1, 5)
+    items = [(first, 5), (second, 9), (other, 6), (third, 7)]
+    assert _shares(items) == [[(first, 5), (other, 6)], [(second, 9)], [(third, 7)]]
+
+
+def test_places_that_have_moved_to_the_same_offset_stay_two() -> None:
+    moved = [(_Place(T0, 5), 8), (_Place(T0, 6), 8)]
+    assert _shares(moved) == [[moved[0]], [moved[1]]]
+
+
+def test_a_request_is_for_where_a_place_has_got_to_and_for_its_share_of_bytes() -> None:
+    request = _request(
+        [(_Place(T0, 5), 5), (_Place(U0, 1), 4), (_Place(T1, 2), 2)], 1 << 20, 1000, committed_only=True
+    )
+    assert [
+        (topic.topic, [(one.partition, one.fetch_offset) for one in topic.partitions])
+        for topic in request.topics
+    ] == [
+        ("t", [(0, 5), (1, 2)]),
+        ("u", [(0, 4)]),
+    ]
+    assert {one.partition_max_bytes for topic in request.topics for one in topic.partitions} == {1000}
+    assert (request.max_bytes, request.isolation_level) == (1000, 1)

@@ -155,15 +155,12 @@ def _tell_errors(inv: Invocation, report: GroupReport) -> None:
     lost = [outcome for outcome in report.outcomes if outcome.status == "overwritten"]
     if lost:
         found, member = lost[0].found, lost[0].member
-        has = (
-            ""
-            if member is None
-            else f"; {member.client_id} at {member.client_host.lstrip('/')} has the partition"
-        )
+        seen = "no commit" if found is None else found.offset
+        has = "" if member is None else f"; {member.client_id} at {member.client_host.lstrip('/')} has it"
         inv.failed(
             NotPossibleError(
                 f"{len(lost)} of {len(report.outcomes)} partitions of group {report.plan.group} were overwritten",
-                why=f"somebody else has set {lost[0].item.where} to {'no commit' if found is None else found.offset}{has}",
+                why=f"somebody else has set {lost[0].item.where} to {seen}{has}",
                 do="find out who commits for this group, and rewind again",
             )
         )

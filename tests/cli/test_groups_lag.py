@@ -416,6 +416,13 @@ def test_one_of_two_topics_that_does_not_exist_is_6(cluster: FakeCluster) -> Non
     assert row["group"] == "other"
 
 
+def test_a_partition_without_a_leader_is_not_called_read(cluster: FakeCluster) -> None:
+    commit(cluster, "idle", {("t", 2): 0})
+    assert {row["group"]: row["verdict"] for row in lag(cluster)}["idle"] == "empty"
+    cluster.move_leader("t", 2, -1)
+    assert {row["group"]: row["verdict"] for row in lag(cluster)}["idle"] is None
+
+
 def test_watching_a_group_that_goes_ends_with_1(cluster: FakeCluster) -> None:
     with start("groups", "lag", "other", "--watch=100ms", bootstrap=cluster.bootstrap) as process:
         time.sleep(0.5)

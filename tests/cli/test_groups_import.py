@@ -262,15 +262,19 @@ def test_groups_with_members_are_refused(cluster: FakeCluster, kcli: Kcli, file:
     commit(cluster, "source", {T0: OffsetAndMetadata(3)})
     kcli("export", "g", "--file", str(file))
     with member(cluster, "g"):
-        for arguments in (
-            ("import", str(file), "--group", "g"),
-            ("copy", "source", "g"),
-            ("create", "g", "-t", "u", "--from", "earliest"),
+        live = "; or set them as it runs: `kcli groups rewind g"
+        for arguments, instead in (
+            (("import", str(file), "--group", "g"), f"{live} --from-file {file} --live`"),
+            (("import", str(file), "--group", "g", "-t", "t"), ""),
+            (("copy", "source", "g"), f"{live} --to-group source --live`"),
+            (("create", "g", "-t", "u", "--from", "earliest"), ""),
         ):
             for extra in ("--dry-run", "--yes"):
                 done = kcli(*arguments, extra, code=7)
                 assert "Group state: Stable. Refused: " in done.stdout + done.stderr
                 assert "group g has members (1), it is Stable" in done.stderr
+                assert f"stop its members and try again{instead}\n" in done.stderr
+                assert "--wait" not in done.stderr
         kcli("copy", "g", "another", "--yes")  # from a live one
     assert offsets(cluster) == [20, 15, 2]
     assert offsets(cluster, "another") == [20, 15, 2]

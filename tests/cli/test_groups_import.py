@@ -160,7 +160,7 @@ def test_offsets_out_of_range_are_refused_one_by_one_unless_clamped(
     file.write_text("t,0,4\nt,1,99\nt,7,1\nnix,0,1\n")
     done = kcli("import", str(file), "--group", "new", "--yes", code=6)
     assert "refused: the log goes from 0 to 20" in done.stderr
-    assert "warning: t-1 refused: --clamp takes the log end" in done.stderr
+    assert "warning: t-1 refused: the log goes from 0 to 20; --clamp takes the log end" in done.stderr
     assert "refused: the topic has 3 partitions, numbered from 0" in done.stderr
     assert offsets(cluster, "new") == [4]
     kcli("import", str(file), "--group", "new", "--topic", "t:1", "--yes", code=7)

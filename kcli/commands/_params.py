@@ -211,8 +211,18 @@ def check_topic_name(name: str, command: str) -> None:
         raise usage(
             f"kcli {command}: {name!r} is not the name of a topic",
             why="names have 1 to 249 letters, digits, dots, underscores and dashes",
-            do="`kcli topics list` shows what there is",
+            do=_legal(name) if command == "topics create" else "`kcli topics list` shows what there is",
         )
+
+
+def _legal(name: str) -> str:
+    """Names that are like ``name`` and can be given to a topic, as a remedy."""
+    from re import sub
+
+    from kcli.core.topic_names import is_topic_name
+
+    near = [sub(r"[^A-Za-z0-9._-]+", sign, name) for sign in ".-"]
+    return f"write {' or '.join(near)}" if all(map(is_topic_name, near)) else "choose another name"
 
 
 def raw_bytes(text: str) -> bytes:

@@ -15,7 +15,10 @@ from kcli.core.error_codes import (
 )
 
 _COORDINATOR = "try again in a moment; if it lasts, see that the brokers with __consumer_offsets run"
-_REPLICAS = "bring brokers back, or lower min.insync.replicas; `kcli topics describe` shows which replicas are in sync"
+_REPLICAS = (
+    "bring brokers back, or lower min.insync.replicas, with which acknowledged records can be lost; "
+    "`kcli topics describe` shows which replicas are in sync"
+)
 
 REMEDIES = {
     LEADER_NOT_AVAILABLE: "try again in a moment; `kcli topics describe` shows leaders and replicas",

@@ -336,10 +336,11 @@ def parse_value(field: dataclasses.Field[Any], text: str, origin: str = "") -> A
     try:
         return _parse(field, text)
     except ValueError as error:
+        near = _nearest_choice(text, field.metadata["choices"])
         raise ConfigError(
             f"{key}={text!r} is not a legal value" + (f" (from {origin})" if origin else ""),
             why=str(error),
-            do=f"{key}: {field.metadata['doc']}",
+            do=f"did you mean {near}?" if near else f"{key}: {field.metadata['doc']}",
         ) from None
 
 
@@ -379,6 +380,14 @@ def _parse_choice(text: str, choices: tuple[str, ...]) -> str:
         if text.lower() == choice.lower():
             return choice
     raise ValueError(f"it must be one of {', '.join(choices)}")
+
+
+def _nearest_choice(text: str, choices: tuple[str, ...]) -> str:
+    """The choice that is meant, empty where that is not clear. SSL is what Kafka calls TLS."""
+    word = text.lower().replace("tls", "ssl")
+    by_word = {choice.lower(): choice for choice in choices}
+    near = difflib.get_close_matches(word, by_word, 1)
+    return by_word[near[0]] if near else ""
 
 
 def parse_pairs(pairs: Iterable[tuple[str, str, str]]) -> dict[str, Any]:

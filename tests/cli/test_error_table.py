@@ -93,7 +93,7 @@ SPELLING = [
         2,
         "is not the name of a topic",
         "letters, digits, dots",
-        "`kcli topics list`",
+        "write orders.eu or orders-eu",
     ),
     Row("produce", 2, "no TOPIC given", "it is needed", "`kcli produce --help`"),
     Row("consume", 2, "no topic given", "it is needed", "kcli consume TOPIC"),
@@ -119,11 +119,11 @@ CONFIGURATION = [
     Row("topics list", 2, "no broker is named", "kcli never guesses", "-b HOST:PORT", at=""),
     Row("topics list -b ''", 2, "-b names no broker", "an unset variable, perhaps", "give HOST:PORT"),
     Row("topics list -b h:99999", 2, "not the address of a broker", "from 1 to 65535", "-b broker1:9092"),
-    Row("topics list -b fe80::1:9092", 2, "not the address", "stands in brackets", "write [fe80::1:9092]"),
+    Row("topics list -b fe80::1:9092", 2, "not the address", "stands in brackets", "write [fe80::1]:9092"),
     Row("topics list -X linger.mss=1", 2, "unknown option 'linger.mss'", "no option", "'linger.ms'"),
     Row("topics list -X linger", 2, "-X 'linger' is not KEY=VALUE", "no = in it", "`kcli help options`"),
     Row("topics list -X request.timeout.ms=soon", 2, "is not a legal value", "a whole number", "request.timeout.ms"),
-    Row("topics list -X security.protocol=TLS", 2, "not a legal value", "one of PLAINTEXT, SSL", "security.protocol"),
+    Row("topics list -X security.protocol=TLS", 2, "not a legal value", "one of PLAINTEXT, SSL", "did you mean SSL?"),
     Row("topics list -F /no/such", 2, "cannot read /no/such", "No such file", "names a file of client options"),
     Row("topics list -F {dir}", 2, "cannot read {dir}", "Is a directory", "names a file of client options"),
     Row("topics list -F {dir}/typo.properties", 2, "'linger.mss'", "no option", "did you mean 'linger.ms'?"),
@@ -271,7 +271,7 @@ UNREACHABLE = [
         lambda here: here.without_leader("orders"),
     ),
     Row(
-        f"produce orders {SHORT}", 3, "were not stored", "NOT_ENOUGH_REPLICAS (19)", "lower min.insync.replicas",
+        f"produce orders {SHORT}", 3, "were not stored", "NOT_ENOUGH_REPLICAS (19)", "records can be lost",
         fails(ProduceRequest, Code.NOT_ENOUGH_REPLICAS),
     ),
     Row(
@@ -381,7 +381,7 @@ REFUSED = [
         fails(JoinGroupRequest, Code.GROUP_MAX_SIZE_REACHED),
     ),
     Row(
-        "produce orders --transactional-id t", 7, "was fenced", "INVALID_PRODUCER_EPOCH", "only one producer",
+        "produce orders --transactional-id t", 7, "was fenced", "INVALID_PRODUCER_EPOCH", "run it again",
         fails(ProduceRequest, Code.INVALID_PRODUCER_EPOCH),
     ),
     Row(

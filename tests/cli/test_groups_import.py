@@ -160,7 +160,7 @@ def test_offsets_out_of_range_are_refused_one_by_one_unless_clamped(
     file.write_text("t,0,4\nt,1,99\nt,7,1\nnix,0,1\n")
     done = kcli("import", str(file), "--group", "new", "--yes", code=6)
     assert "refused: the log goes from 0 to 20" in done.stderr
-    assert "warning: t-1 refused: --clamp takes the log end" in done.stderr
+    assert "warning: t-1 refused: the log goes from 0 to 20; --clamp takes the log end" in done.stderr
     assert "refused: the topic has 3 partitions, numbered from 0" in done.stderr
     assert offsets(cluster, "new") == [4]
     kcli("import", str(file), "--group", "new", "--topic", "t:1", "--yes", code=7)
@@ -262,15 +262,19 @@ def test_groups_with_members_are_refused(cluster: FakeCluster, kcli: Kcli, file:
     commit(cluster, "source", {T0: OffsetAndMetadata(3)})
     kcli("export", "g", "--file", str(file))
     with member(cluster, "g"):
-        for arguments in (
-            ("import", str(file), "--group", "g"),
-            ("copy", "source", "g"),
-            ("create", "g", "-t", "u", "--from", "earliest"),
+        live = "; or set them as it runs: `kcli groups rewind g"
+        for arguments, instead in (
+            (("import", str(file), "--group", "g"), f"{live} --from-file {file} --live`"),
+            (("import", str(file), "--group", "g", "-t", "t"), ""),
+            (("copy", "source", "g"), f"{live} --to-group source --live`"),
+            (("create", "g", "-t", "u", "--from", "earliest"), ""),
         ):
             for extra in ("--dry-run", "--yes"):
                 done = kcli(*arguments, extra, code=7)
                 assert "Group state: Stable. Refused: " in done.stdout + done.stderr
                 assert "group g has members (1), it is Stable" in done.stderr
+                assert f"stop its members and try again{instead}\n" in done.stderr
+                assert "--wait" not in done.stderr
         kcli("copy", "g", "another", "--yes")  # from a live one
     assert offsets(cluster) == [20, 15, 2]
     assert offsets(cluster, "another") == [20, 15, 2]

@@ -89,7 +89,7 @@ def test_list_shows_and_narrows_down(cluster: FakeCluster) -> None:
     ]
     assert [row["group"] for row in items(cluster, "list", "--match", "o*")] == ["other"]
     assert [row["group"] for row in items(cluster, "list", "--topic", "t")] == ["g"]
-    assert items(cluster, "list", "--topic", "nowhere") == []
+    assert items(cluster, "list", "--topic", "nowhere", codes=(1,)) == []
     assert items(cluster, "list", "--state", "stable") == []
     assert [row["group"] for row in items(cluster, "list", "--type", "classic,share")] == ["g", "other"]
 
@@ -129,7 +129,7 @@ def test_by_group_without_names(cluster: FakeCluster) -> None:
     assert found["g"]["verdict"] == "stopped"
     assert found["other"]["lag_records"] == 4
     assert [row["group"] for row in lag(cluster, "--topic", "u")] == ["other"]
-    assert lag(cluster, "--topic", "nowhere") == []
+    assert lag(cluster, "--topic", "nowhere", codes=(1,)) == []
 
 
 def test_by_partition_with_the_age_of_the_first_unread_record(cluster: FakeCluster) -> None:
@@ -396,6 +396,31 @@ def test_a_check_that_checks_nothing_is_refused(cluster: FakeCluster) -> None:
     done = kcli("groups", "lag", "g", "--topic", "nosuch", "--max-lag", "5", bootstrap=cluster.bootstrap)
     assert done.returncode == 1
     assert b"none of these groups has anything of topic nosuch" in done.stderr
+
+
+@pytest.mark.parametrize("verb", [("list",), ("lag",), ("lag", "--max-lag", "1")])
+def test_a_topic_that_nobody_reads_is_a_note_and_one_that_does_not_exist_is_1(verb: tuple[str, ...]) -> None:
+    with FakeCluster(1, topics={"orders": 1, "idle": 1}) as cluster:
+        commit(cluster, "g", {("orders", 0): 0})
+        unread = kcli("groups", *verb, "--topic", "idle", "-o", "json", bootstrap=cluster.bootstrap)
+        assert json.loads(ok(unread))["items"] == []
+        assert b"none of the groups has anything of topic idle" in unread.stderr
+        typo = kcli("groups", *verb, "--topic", "ordrs", "-o", "json", bootstrap=cluster.bootstrap)
+        assert typo.returncode == 1
+        assert b"topic ordrs does not exist" in typo.stderr
+        assert b"did you mean orders?" in typo.stderr
+
+
+def test_one_of_two_topics_that_does_not_exist_is_6(cluster: FakeCluster) -> None:
+    (row,) = lag(cluster, "--topic", "u", "--topic", "nowhere", codes=(6,))
+    assert row["group"] == "other"
+
+
+def test_a_partition_without_a_leader_is_not_called_read(cluster: FakeCluster) -> None:
+    commit(cluster, "idle", {("t", 2): 0})
+    assert {row["group"]: row["verdict"] for row in lag(cluster)}["idle"] == "empty"
+    cluster.move_leader("t", 2, -1)
+    assert {row["group"]: row["verdict"] for row in lag(cluster)}["idle"] is None
 
 
 def test_watching_a_group_that_goes_ends_with_1(cluster: FakeCluster) -> None:

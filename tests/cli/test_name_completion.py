@@ -50,6 +50,8 @@ ODD = [
     ("\\=", "=ls"),
     ("\\[", "[a]?^x^y%1"),
     ("\\:", ":x"),
+    ("user@h", "user@host:x"),
+    ("@a", "@at"),
 ]
 PLAIN = ["ns2:one", "ns2:two", "-dash", "new\nline", "esc\x1b]0;title\x07", "tab\there", "bidi\u202eeman"]
 TOPICS = {"orders": 1, "orders.dlq": 1, "payments": 1, "__internal": 1}

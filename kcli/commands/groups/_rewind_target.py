@@ -77,10 +77,10 @@ def spec_target(text: str, option: str, examples: str, *, terminal: bool) -> tup
 
 
 def group_target(admin: Admin, group: str, *, exact: bool = False) -> Target:
-    """What another group has committed; NotFoundError where that is nothing, or why some of it cannot be read."""
-    from kcli.core.errors import KcliError, NotFoundError
+    """What another group has committed; raises why that is nothing, or why some of it cannot be read."""
+    from kcli.core.errors import KcliError
     from kcli.core.types import OffsetAndMetadata
-    from kcli.flows.groups.nearest import name_nearest
+    from kcli.flows.groups.nearest import without_commits
     from kcli.flows.rewind.targets import Target
 
     told = admin.fetch_offsets({group: None})[group]
@@ -91,9 +91,7 @@ def group_target(admin: Admin, group: str, *, exact: bool = False) -> Target:
             raise one
     offsets = {where: one for where, one in told.items() if isinstance(one, OffsetAndMetadata)}
     if not offsets:
-        nothing = NotFoundError(f"group {group} has committed nothing")
-        name_nearest(admin, {group: nothing})
-        raise nothing
+        raise without_commits(admin, group)
     return Target("given", offsets=offsets, exact=exact)
 
 

@@ -41,7 +41,18 @@ def tell_refused(inv: Invocation, refused: Sequence[Refused], *, possible: bool)
             what = f"{where}{more} {verb}" if more else error.what
             inv.failed(kind(what, why=error.why or error.what, do=do))
         elif do:
-            inv.talk.warn(f"{where}{more} refused: {do}")
+            inv.talk.warn(f"{_refused(alike)}; {do}")
+
+
+def _refused(alike: Sequence[Refused]) -> str:
+    """The partitions and the reason; that of the first one where they differ."""
+    reasons = [error.why or error.what.removeprefix(f"{where}: ") for where, error in alike]
+    first, others = alike[0][0], len(alike) - 1
+    if not others:
+        return f"{first} refused: {reasons[0]}"
+    if len(set(reasons)) == 1:
+        return f"{first} and {others} more refused: {reasons[0]}"
+    return f"{first} refused: {reasons[0]}; {others} more like it"
 
 
 def _absent(refused: Iterable[Refused]) -> bool:

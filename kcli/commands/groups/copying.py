@@ -28,12 +28,14 @@ def copy_group(inv: Invocation, source: str, name: str) -> int:
     first, keeps what B had committed before for `kcli groups rewind B --undo`, and reads every partition back.
     """
     from functools import partial
+    from shlex import join
 
     from kcli.commands.groups._rewind_target import group_target
     from kcli.commands.groups._settling import settle
     from kcli.core.clock import wall_ms
     from kcli.flows.rewind.spans import time_spans
     from kcli.flows.rewind.survey import Asked, survey
+    from kcli.flows.transfer.stopping import to_be_stopped
 
     if source == name:
         raise usage("groups copy: A and B are the same group", why="nothing would change", do="name two")
@@ -46,4 +48,5 @@ def copy_group(inv: Invocation, source: str, name: str) -> int:
             makes=True,
         )
         plan, failures = survey(admin, cluster, asked, wall_ms(), partial(time_spans, admin))
-        return settle(inv, admin, plan, failures)
+        live = join(["kcli", "groups", "rewind", name, "--to-group", source, "--live"])
+        return settle(inv, admin, to_be_stopped(plan, lambda _group: live), failures)

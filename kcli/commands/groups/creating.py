@@ -49,12 +49,13 @@ def create_group(inv: Invocation, name: str, scopes: tuple[TopicPartitions, ...]
     from kcli.core.clock import wall_ms
     from kcli.flows.rewind.spans import time_spans
     from kcli.flows.rewind.survey import survey
+    from kcli.flows.transfer.stopping import to_be_stopped
 
     asked = _asked(inv, name, scopes, start)
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
         plan, failures = survey(admin, cluster, asked, wall_ms(), partial(time_spans, admin))
-        return settle(inv, admin, plan, failures)
+        return settle(inv, admin, to_be_stopped(plan, lambda _group: ""), failures)
 
 
 def _asked(inv: Invocation, name: str, scopes: tuple[TopicPartitions, ...], start: str) -> Asked:

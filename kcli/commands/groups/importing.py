@@ -91,6 +91,7 @@ def import_offsets(
     from kcli.flows.rewind.spans import time_spans
     from kcli.flows.transfer.file import STDIN, file_name, read_file
     from kcli.flows.transfer.importing import aims
+    from kcli.flows.transfer.stopping import to_be_stopped
     from kcli.flows.transfer.survey import survey_import
 
     wish = _wish(group, mapped, by, scopes, clamp=clamp, force=force)
@@ -111,7 +112,20 @@ def import_offsets(
         plan, failures = survey_import(
             admin, cluster, chosen, wish, words, wall_ms(), partial(time_spans, admin)
         )
+        plan = to_be_stopped(plan, lambda name: _as_it_runs(file, path, name, wish, partly=bool(scopes)))
         return settle(inv, admin, plan, failures, Manner(report="OffsetImportReport"))
+
+
+def _as_it_runs(file: OffsetFile, path: str, group: str, wish: Wish, *, partly: bool) -> str:
+    """The rewind that does the same to a group with members; empty where there is none."""
+    from shlex import join
+
+    from kcli.flows.transfer.file import STDIN
+
+    renamed = wish.group is not None and any(saved.group not in (None, group) for saved in file.offsets)
+    if path == STDIN or partly or renamed or wish.topics or wish.by_time or wish.clamp or wish.force:
+        return ""
+    return join(["kcli", "groups", "rewind", group, "--from-file", path, "--live"])
 
 
 def _wish(

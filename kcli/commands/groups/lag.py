@@ -132,11 +132,14 @@ class _Run:
         with self._output(cluster, watched=False) as output:
             output.show(seen.sample.at_ms, self._rows(seen, watched=False))
         name_nearest(self.admin, seen.sample.failed)
-        for error in self._left_out(seen):
+        notes, unread = self._unread(seen)
+        for note in notes:
+            self.inv.talk.note(note)
+        for error in (*self._left_out(seen), *unread):
             self.inv.failed(error)
         for breach in self._breaches(seen):
             self.inv.failed(breach)
-        return self.inv.finish(done=bool(seen.sample.groups) or not self.wanted.groups)
+        return self.inv.finish(done=bool(seen.sample.groups) or not (self.wanted.groups or unread))
 
     def watch(self, cluster: str, interval: float) -> int:
         """Looks again and again, to a signal, the first breach, or the end of all groups that were named.
@@ -153,7 +156,7 @@ class _Run:
             while seen.sample.groups or not self.wanted.groups:
                 began = monotonic()
                 output.show(seen.sample.at_ms, self._rows(seen, watched=True))
-                told = self._tell(self._left_out(seen), told)
+                told = self._tell([*self._left_out(seen), *self._unread(seen)[1]], told)
                 if breaches := self._breaches(seen):
                     break
                 sleep(max(0.0, began + interval - monotonic()))
@@ -203,8 +206,7 @@ class _Run:
 
         missing = list[str]()
         if self.wanted.groups and self.wanted.topics:
-            there = {where.topic for one in seen.sample.groups for where in one.committed}
-            missing = sorted(set(self.wanted.topics) - there)
+            missing = sorted(self._without_rows(seen))
         return [
             *seen.sample.failed.values(),
             *seen.sample.partial,
@@ -216,6 +218,18 @@ class _Run:
                 for topic in missing
             ),
         ]
+
+    def _unread(self, seen: LagLook) -> tuple[list[str], list[KcliError]]:
+        """Of topics that no group has anything of, where no group was named: what is to be noted, and what is wrong."""
+        from kcli.commands.groups._unread_topics import unread_topics
+
+        return unread_topics(self.admin, () if self.wanted.groups else self._without_rows(seen))
+
+    def _without_rows(self, seen: LagLook) -> set[str]:
+        if not self.wanted.topics:
+            return set()
+        there = {where.topic for one in seen.sample.groups for where in one.committed}
+        return set(self.wanted.topics) - there
 
     def _breaches(self, seen: LagLook) -> list[KcliError]:
         from kcli.commands.groups._lag_rows import breaches

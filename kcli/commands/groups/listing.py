@@ -69,18 +69,20 @@ def list_groups(
     All kinds: classic, consumer (KIP-848), share and streams groups. A group that has only committed offsets has no
     protocol type. LAG-RECORDS is the sum over the partitions of which the group has committed an offset.
     """
+    nowhere = False
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
         found = listed_groups(inv, admin, match, states=_words(states), types=_words(types))
         if topic is not None:
             found = _reading(inv, admin, found, topic)
+            nowhere = not found and not _exists(inv, admin, topic)
         lags = _lags(inv, admin, found) if with_lag or sort == "lag" else None
     columns = COLUMNS if lags is None else (*COLUMNS, LAG)
     rows = [_row(one) | ({} if lags is None else {LAG.key: lags.get(one.group_id)}) for one in found]
     with inv.out.rows("GroupList", "Group", columns, cluster=cluster, warnings=inv.talk.warnings) as printed:
         for row in sorted(rows, key=lambda row: _order(row, sort)):
             printed.add(row)
-    return inv.finish(done=True)
+    return inv.finish(done=not nowhere)
 
 
 def _words(text: str | None) -> list[str]:
@@ -113,6 +115,18 @@ def _reading(inv: Invocation, admin: Admin, found: Sequence[ListedGroup], topic:
         if isinstance(error, KcliError) and name not in with_members:
             inv.talk.warn(f"whether group {name} reads {topic} is not known: {error}")
     return [row for row in found if row.group_id in with_offsets | with_members]
+
+
+def _exists(inv: Invocation, admin: Admin, topic: str) -> bool:
+    """Whether a topic that none of the groups reads exists; says which it is."""
+    from kcli.commands.groups._unread_topics import unread_topics
+
+    notes, errors = unread_topics(admin, [topic])
+    for note in notes:
+        inv.talk.note(note)
+    for error in errors:
+        inv.failed(error)
+    return not errors
 
 
 def _lags(inv: Invocation, admin: Admin, found: Sequence[ListedGroup]) -> dict[str, int | None]:

@@ -408,6 +408,18 @@ def check_timeout(timeout: Any) -> None:
         )
 
 
+def _bracketed(address: str) -> str:
+    """An IPv6 address without brackets as it should be written; four or five digits at its end are taken for the port."""
+    import contextlib
+    from ipaddress import IPv6Address
+
+    host, _colon, port = address.rpartition(":")
+    if port.isdecimal() and len(port) in (4, 5):
+        with contextlib.suppress(ValueError):
+            return f"[{IPv6Address(host)}]:{port}"
+    return f"[{address}]:9092"
+
+
 def bootstrap_nodes(servers: str) -> list[Node]:
     """Addresses to start from, as nodes with negative ids; ConfigError names one that is malformed."""
     nodes: list[Node] = []
@@ -417,7 +429,7 @@ def bootstrap_nodes(servers: str) -> list[Node]:
             raise ConfigError(
                 f"{text!r} is not the address of a broker",
                 why="an IPv6 address stands in brackets",
-                do=f"write [{address}]:9092",
+                do=f"write {_bracketed(address)}",
             )
         host, colon, port = address.rpartition(":")
         if not colon or "]" in port:

@@ -9,6 +9,9 @@ from typing import NamedTuple
 
 from kcli.flows.completion.shell_words import literal
 
+_KEPT_BREAK = "@"
+"""Of bash's breaks the one that begins what is replaced, where the others end what stays (``rl_special_prefixes``)."""
+
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:,@=+-")
 
 
@@ -39,7 +42,7 @@ def bash_word(raw: str, breaks: str) -> BashWord | None:
             replaced, quote = at, sign
             break
         elif sign in breaks:
-            replaced = at
+            replaced = at - (sign == _KEPT_BREAK)
     prefix = literal(raw[begin:], {})
     if prefix is None:
         return None

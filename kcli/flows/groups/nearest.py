@@ -1,4 +1,4 @@
-"""Which group somebody meant who named one that does not exist."""
+"""Which group somebody meant who named one that does not exist, and what one is that is no group of consumers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from kcli.core.errors import KcliError, NotFoundError
+from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
 
 if TYPE_CHECKING:
     from kcli.core.admin.admin import Admin
@@ -14,17 +14,55 @@ if TYPE_CHECKING:
 THERE_ARE = "`kcli groups list` shows the groups there are"
 
 
+_OTHER_KINDS = {
+    "share": (
+        "it is a share group, which has no committed offsets",
+        "Kafka's own kafka-share-groups.sh shows and changes share groups",
+    ),
+    "streams": (
+        "it is a streams group (KIP-1071)",
+        "Kafka's own kafka-streams-groups.sh shows and changes streams groups",
+    ),
+}
+"""By type: why it is not dealt with here, and what deals with it."""
+
+
 def name_nearest(admin: Admin, told: Mapping[str, object]) -> None:
-    """Gives the errors of groups that do not exist, by name, the nearest names for a remedy: one question for all."""
-    missing = {name: error for name, error in told.items() if isinstance(error, NotFoundError)}
-    if not missing:
+    """Gives the errors of groups, by name, a remedy: one question for all.
+
+    For those that do not exist the nearest names, for share and streams groups the tool that deals with them.
+    """
+    wrong = {
+        name: error for name, error in told.items() if isinstance(error, (NotFoundError, UnsupportedError))
+    }
+    if not wrong:
         return
     try:
-        known = [row.group_id for row in admin.list_groups().groups]
+        known = {row.group_id: row.type for row in admin.list_groups().groups}
     except KcliError:
-        known = []  # what is known already is worth telling
-    for name, error in missing.items():
-        error.do = nearest_text(name, known)
+        known = {}  # what is known already is worth telling
+    for name, error in wrong.items():
+        if isinstance(error, NotFoundError):
+            error.do = nearest_text(name, known)
+        elif known.get(name) in _OTHER_KINDS:
+            error.why, error.do = _OTHER_KINDS[known[name]]
+
+
+def without_commits(admin: Admin, group: str) -> KcliError:
+    """Why a group has committed nothing: it does not exist, is of another kind, or just has not."""
+    listing = admin.list_groups()
+    known = {row.group_id: row.type for row in listing.groups}
+    if known.get(group) == "share":
+        return share_group(f"group {group} has committed nothing")
+    if group in known or listing.is_partial:
+        return NotFoundError(f"group {group} has committed nothing")
+    return NotFoundError(f"group {group} does not exist", do=nearest_text(group, known))
+
+
+def share_group(what: str) -> KcliError:
+    """``what`` cannot be, since it is about a share group."""
+    why, do = _OTHER_KINDS["share"]
+    return UnsupportedError(what, why=why, do=do)
 
 
 def nearest_text(name: str, known: Collection[str]) -> str:

@@ -44,7 +44,8 @@ class Trend(NamedTuple):
 class _Point:
     """What a sample knows of a group, looked at by partition only where there are several samples.
 
-    ``lag`` is without partitions in which only markers and aborted records are left.
+    ``lag`` is without partitions in which only markers and aborted records are left; ``complete`` says that the lag is
+    known of every partition with a commit.
     """
 
     def __init__(self, at_ms: int, rows: Sequence[PartitionLag]) -> None:
@@ -54,7 +55,7 @@ class _Point:
         self.log_ends: Sequence[int]
         if isinstance(rows, LagColumns):
             self.places, self.offsets, self.log_ends = rows.logs.places, rows.committed, rows.logs.ends
-            self.lag = sum(rows.lags)
+            self.lag, self.complete = sum(rows.lags), True
         else:
             known = [
                 (row.where, row.committed, row.end, 0 if row.drained else row.lag or 0)
@@ -63,6 +64,7 @@ class _Point:
             ]
             self.places, self.offsets, self.log_ends, lags = zip(*known, strict=True) if known else _NOTHING
             self.lag = sum(lags)
+            self.complete = all(row.lag is not None or _unstarted(row) for row in rows)
 
     @cached_property
     def committed(self) -> dict[TopicPartition, int]:
@@ -97,7 +99,11 @@ class History:
         consumed = _advance(first.committed, last.committed) / seconds
         produced = _advance(first.ends, last.ends) / seconds
         gain = consumed - produced
-        return Trend(consumed, produced, last.lag / gain if gain > 0 else 0.0 if not last.lag else None)
+        return Trend(
+            consumed,
+            produced,
+            last.lag / gain if gain > 0 else 0.0 if last.complete and not last.lag else None,
+        )
 
     def verdict(self, group: str, state: str, rows: Sequence[PartitionLag]) -> str | None:
         """The word for a group; None while it cannot be told: one sample does not say whether a member moves."""
@@ -110,15 +116,20 @@ class History:
         if any(_went_back(before, after) for before, after in zip(points, list(points)[1:], strict=False)):
             return REWOUND
         if state in _WITHOUT_MEMBERS:
-            return STOPPED if last.lag else EMPTY
+            return STOPPED if last.lag else EMPTY if last.complete else None
         if not last.lag:
-            return OK if last.places else None
+            return OK if last.places and last.complete else None
         first = points[0]
         if last.at_ms - first.at_ms < _SETTLED_MS or not state:
             return None
         if first.lag and not _advance(first.committed, last.committed):
             return STALLED
         return SLOW if _has_grown([point.lag for point in points]) else OK
+
+
+def _unstarted(row: PartitionLag) -> bool:
+    """Whether a member reads it and has committed nothing: that is known, where other commits could not be read."""
+    return row.committed is None and row.member is not None
 
 
 def _has_grown(lags: list[int]) -> bool:

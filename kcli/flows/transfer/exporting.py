@@ -7,10 +7,10 @@ from kcli.core.admin.admin import Admin
 from kcli.core.admin.committed import Committed
 from kcli.core.admin.groups import GroupListing
 from kcli.core.admin.topics import TopicInfo
-from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
+from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.first_records import Place
-from kcli.flows.groups.nearest import nearest_text
+from kcli.flows.groups.nearest import nearest_text, share_group
 from kcli.flows.transfer.first_unread import Unread
 from kcli.flows.transfer.saved_offset import SavedOffset
 
@@ -92,9 +92,7 @@ def _absent(names: Sequence[str], listing: GroupListing) -> dict[str, KcliError]
     found: dict[str, KcliError] = {}
     for name in names:
         if types.get(name) == SHARE:
-            found[name] = UnsupportedError(
-                f"group {name} cannot be exported", why="a share group has no committed offsets"
-            )
+            found[name] = share_group(f"group {name} cannot be exported")
         elif name not in types and listing.is_partial:
             found[name] = next(iter(listing.errors.values()))
         elif name not in types:

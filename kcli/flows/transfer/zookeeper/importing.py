@@ -39,7 +39,7 @@ from kcli.flows.xdg import state_home
 
 @dataclass(frozen=True, slots=True)
 class NodeOutcome:
-    """One node, with the statuses of a rewind. ``found``: the offset that was read back."""
+    """One node, with the statuses of a rewind. ``found``: the offset that was seen there last."""
 
     item: NodeItem
     status: str
@@ -88,7 +88,7 @@ def execute_nodes(
     ``begun`` is told before the first node is set, when these are on the disk; False where there are none.
     """
     todo = [group for group in plan.groups if group.todo]
-    changed = _changed(zookeeper, todo)
+    changed, seen = _changed(zookeeper, todo)
     going = [group for group in todo if group.group not in changed]
     items = [item for group in going for item in group.todo]
     kept = _keep(plan.kept, items)
@@ -108,23 +108,30 @@ def execute_nodes(
             done = [outcomes[item.place] for item in group.todo]
             reports.append(NodeReport(group, (*done, *refused), late.get(group.group)))
         else:
-            untried = [NodeOutcome(item, REFUSED, _offset(item.before), item.refusal) for item in group.items]
+            untried = [
+                NodeOutcome(item, REFUSED, seen.get(item.place, _offset(item.before)), item.refusal)
+                for item in group.items
+            ]
             reports.append(NodeReport(group, tuple(untried), group.refusal or changed.get(group.group)))
     return reports, kept
 
 
-def _changed(zookeeper: ZooKeeper, groups: Sequence[NodeGroup]) -> dict[str, KcliError]:
-    """Groups that are no longer what the plan says, and why."""
+def _changed(
+    zookeeper: ZooKeeper, groups: Sequence[NodeGroup]
+) -> tuple[dict[str, KcliError], dict[Place, int | None]]:
+    """Groups that are no longer what the plan says, and why; and the offsets that are there now, None where unknown."""
     ids = running(zookeeper, [group.group for group in groups])
     stored, unread = offsets_at(zookeeper, [item.place for group in groups for item in group.todo])
     found: dict[str, KcliError] = {}
+    seen: dict[Place, int | None] = {}
     for group in groups:
         error = refusal(group.group, ids[group.group])
         for item in group.todo:
+            seen[item.place] = _offset(stored.get(item.place))
             error = error or unread.get(item.place) or _moved(item, stored.get(item.place))
         if error is not None:
             found[group.group] = error
-    return found
+    return found, seen
 
 
 def _moved(item: NodeItem, now: Stored | None) -> KcliError | None:

@@ -41,6 +41,21 @@ def test_no_address_says_which_option_is_missing(text: str) -> None:
     assert "-b" in error.value.do
 
 
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("::1", "[::1]:9092"),
+        ("fe80::1:9092", "[fe80::1]:9092"),
+        ("2001:db8::1000", "[2001:db8::1000]:9092"),
+        ("1:2:3:4:5:6:7:1000", "[1:2:3:4:5:6:7:1000]:9092"),
+    ],
+)
+def test_an_ipv6_address_without_brackets_is_written_right(text: str, right: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        bootstrap_nodes(text)
+    assert error.value.do == f"write {right}"
+
+
 @pytest.mark.parametrize("text", ["::1", "2001:db8::1:9092"])
 def test_a_bare_ipv6_address_is_not_cut_at_its_last_colon(text: str) -> None:
     """Which part would be the port cannot be told: it must be refused, or taken whole."""

@@ -4,8 +4,8 @@ from typing import cast
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.groups import GroupListing, ListedGroup
-from kcli.core.errors import BrokerError, KcliError, NotFoundError
-from kcli.flows.groups.nearest import THERE_ARE, name_nearest, nearest_text
+from kcli.core.errors import BrokerError, KcliError, NotFoundError, UnsupportedError
+from kcli.flows.groups.nearest import THERE_ARE, name_nearest, nearest_text, without_commits
 
 
 class StandIn:
@@ -16,7 +16,14 @@ class StandIn:
         self.asked += 1
         if self.refuses:
             raise BrokerError(31, "listing groups")
-        return GroupListing((ListedGroup("billing", "consumer", "Empty", "classic", 1),), {})
+        return GroupListing(
+            (
+                ListedGroup("billing", "consumer", "Empty", "classic", 1),
+                ListedGroup("queue", "share", "Stable", "share", 1),
+                ListedGroup("app", "streams", "Stable", "streams", 1),
+            ),
+            {},
+        )
 
 
 def remedies(admin: StandIn, *names: str) -> list[str]:
@@ -39,3 +46,31 @@ def test_a_list_that_cannot_be_had_is_no_second_error() -> None:
 
 def test_a_group_is_never_proposed_for_itself() -> None:
     assert nearest_text("billing", ["billing"]) == THERE_ARE
+
+
+def test_groups_of_other_kinds_are_told_apart_and_what_deals_with_them() -> None:
+    told = {
+        name: UnsupportedError(f"group {name} cannot be described", why="it is a share or a streams group")
+        for name in ("queue", "app", "unlisted")
+    }
+    name_nearest(cast(Admin, StandIn()), told)
+    assert [(error.why, error.do) for error in told.values()] == [
+        (
+            "it is a share group, which has no committed offsets",
+            "Kafka's own kafka-share-groups.sh shows and changes share groups",
+        ),
+        (
+            "it is a streams group (KIP-1071)",
+            "Kafka's own kafka-streams-groups.sh shows and changes streams groups",
+        ),
+        ("it is a share or a streams group", ""),
+    ]
+
+
+def test_why_a_group_has_committed_nothing() -> None:
+    admin = cast(Admin, StandIn())
+    absent, bare, share = (without_commits(admin, name) for name in ("biling", "billing", "queue"))
+    assert (absent.what, absent.do) == ("group biling does not exist", "did you mean billing?")
+    assert (bare.what, bare.do) == ("group billing has committed nothing", "")
+    assert isinstance(share, UnsupportedError)
+    assert "kafka-share-groups.sh" in share.do

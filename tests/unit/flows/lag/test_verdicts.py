@@ -3,7 +3,7 @@
 import pytest
 
 from kcli.flows.lag.verdicts import History
-from tests.unit.flows.lag.looking import NOW, row
+from tests.unit.flows.lag.looking import NOW, P1, row
 
 
 def watched(*samples: tuple[int, int], state: str = "Stable", step: int = 10_000, **more: object) -> History:
@@ -44,6 +44,21 @@ def test_markers_and_aborted_records_are_nothing_to_read(state: str, word: str) 
 def test_the_word(samples: list[tuple[int, int]], state: str, verdict: str | None) -> None:
     committed, lag = samples[-1]
     assert watched(*samples).verdict("g", state, [row(lag, committed=committed)]) == verdict
+
+
+@pytest.mark.parametrize("state", ["Empty", "Dead", "Stable"])
+def test_a_lag_that_is_not_known_is_not_nothing_to_read(state: str) -> None:
+    known, leaderless = row(0, committed=5), row(None, committed=5, where=P1)
+    history = History()
+    history.add(NOW, "g", [known, leaderless])
+    assert history.verdict("g", state, [known, leaderless]) is None
+
+
+def test_what_is_known_to_be_unread_stands_whatever_else_is_not_known() -> None:
+    rows = [row(3, committed=5), row(None, committed=5, where=P1)]
+    history = History()
+    history.add(NOW, "g", rows)
+    assert history.verdict("g", "Empty", rows) == "stopped"
 
 
 def test_members_that_commit_every_five_seconds_are_not_called_stalled_before() -> None:

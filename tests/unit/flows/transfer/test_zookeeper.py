@@ -254,6 +254,7 @@ def test_a_change_between_plan_and_write_stops_the_group(nodes: Nodes) -> None:
     assert isinstance(report.error, NotPossibleError)
     assert "orders-1 was at 99, now it is at 101" in report.error.why
     assert (nodes.writes, kept, report.count("refused")) == ([], False, 2)
+    assert [outcome.found for outcome in report.outcomes] == [12, 101]
     plan = plan_of(nodes, lines(p0=1))
     nodes.put("/consumers/billing/ids/one", "{}")
     report, _kept = carried_out(nodes, plan)

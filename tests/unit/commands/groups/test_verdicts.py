@@ -1,0 +1,31 @@
+"""What is told of partitions that are refused while others are done."""
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from kcli.commands.groups._verdicts import tell_refused
+from kcli.core.errors import KcliError
+from kcli.core.types import TopicPartition
+
+P0, P1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
+DO = "leave it out with -t"
+
+
+@pytest.mark.parametrize(
+    ("reasons", "told"),
+    [
+        (["no leader"], "orders-0 refused: no leader; leave it out with -t"),
+        (["no leader", "no leader"], "orders-0 and 1 more refused: no leader; leave it out with -t"),
+        (["no leader", "gone"], "orders-0 refused: no leader; 1 more like it; leave it out with -t"),
+    ],
+)
+def test_the_reason_comes_before_the_remedy(reasons: list[str], told: str) -> None:
+    said: list[str] = []
+    inv = cast(Any, SimpleNamespace(talk=SimpleNamespace(warn=said.append)))
+    refused = [
+        (where, KcliError("it", why=why, do=DO)) for where, why in zip((P0, P1), reasons, strict=False)
+    ]
+    tell_refused(inv, refused, possible=True)
+    assert said == [told]

@@ -205,7 +205,7 @@ NOT_THERE = [
     Row("groups lag biling", 1, "group biling does not exist", "", "did you mean billing?"),
     Row("groups rewind biling --to 1 --topic orders --yes", 1, "biling does not exist", "", "did you mean billing?"),
     Row("groups delete biling --yes", 1, "group biling does not exist", "", "did you mean billing?"),
-    Row("groups copy biling x --yes", 1, "group biling has committed nothing", "", "did you mean billing?"),
+    Row("groups copy biling x --yes", 1, "group biling does not exist", "", "did you mean billing?"),
     Row("groups delete-offsets billing -t ordrs --yes", 1, "no committed offset of ordrs", "", "some of orders"),
     Row("groups remove-members billing ann --yes", 1, "has no member ann", "", "--dry-run` shows them all"),
     Row("groups rewind billing --to 1 --topic orders:9 --yes", 1, "no partition 9", "has 3 partitions", "describe"),

@@ -314,7 +314,7 @@ def test_a_copy_has_offsets_metadata_and_leader_epochs(cluster: FakeCluster, kcl
 
 
 def test_what_cannot_be_copied(cluster: FakeCluster, kcli: Kcli) -> None:
-    assert "group nobody has committed nothing" in kcli("copy", "nobody", "b", "--yes", code=1).stderr
+    assert "group nobody does not exist" in kcli("copy", "nobody", "b", "--yes", code=1).stderr
     assert "the same group" in kcli("copy", "g", "g", "--yes", code=2).stderr
     kcli("copy", "g", code=2)
 

@@ -1,7 +1,7 @@
 """The word under bash's cursor, and what replaces it."""
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from kcli.flows.completion.bash_word import BashWord, bash_word, insertion
@@ -50,6 +50,7 @@ def test_nothing_is_offered_where_it_is_not_certain(raw: str) -> None:
 NAMES = st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1, max_size=30)
 
 
+@example("@", 1, "")
 @given(NAMES, st.integers(0, 30), st.sampled_from(["", "'", '"']))
 def test_what_is_typed_and_what_is_inserted_are_one_word_with_the_name(
     name: str, cut: int, quote: str
@@ -70,12 +71,15 @@ def test_what_is_typed_and_what_is_inserted_are_one_word_with_the_name(
 
 
 def _replaced(raw: str) -> int:
-    """Where readline's own rule puts the beginning of what it replaces: behind the last break without a backslash."""
+    """Where readline's own rule puts the beginning of what it replaces: behind the last break without a backslash.
+
+    An ``@`` is replaced, too.
+    """
     at = found = 0
     while at < len(raw):
         at += 2 if raw[at] == "\\" else 1
         if raw[at - 1] in BREAKS and raw[at - 2 : at - 1] != "\\":
-            found = at
+            found = at - (raw[at - 1] == "@")
     return found
 
 

@@ -274,4 +274,5 @@ def test_a_classic_group_is_not_held_if_nobody_knows_how_long_its_members_wait(
     with reading(cluster, CLASSIC):
         refused = rewind("g", "--to", "5", "--hold", "--yes", code=7).stderr
         assert "__consumer_offsets" in refused
-        assert settled(cluster)
+        assert cluster.seen(LeaveGroupRequest) == []
+        wait_for(lambda: settled(cluster))

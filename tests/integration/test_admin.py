@@ -1,7 +1,7 @@
 """The admin client against a real broker, with librdkafka's and kafka-python's admin clients as judges."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -132,7 +132,7 @@ def test_unstable_offsets_are_waited_for_and_then_an_error(kafka: Kafka, admin: 
         with Admin(bootstrap_servers=kafka.bootstrap, timeout=1) as hasty:
             assert hasty.fetch_offsets({group: [where]}) == {group: {where: at(1)}}
             told = hasty.fetch_offsets({group: [where]}, require_stable=True)[group]
-            assert isinstance(told, dict)
+            assert isinstance(told, Mapping)
             assert isinstance(told[where], TimedOutError)
             assert "UNSTABLE_OFFSET_COMMIT" in str(told[where])
         writer.commit_transaction(30)

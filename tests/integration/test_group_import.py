@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,7 @@ def groups(kafka: Kafka, state: Path, *arguments: str, code: int = 0) -> str:
 def committed(kafka: Kafka, group: str) -> dict[TopicPartition, OffsetAndMetadata]:
     with Admin(bootstrap_servers=kafka.bootstrap) as admin:
         told = admin.fetch_offsets({group: None})[group]
-    assert isinstance(told, dict)
+    assert isinstance(told, Mapping)
     return {where: one for where, one in told.items() if isinstance(one, OffsetAndMetadata)}
 
 

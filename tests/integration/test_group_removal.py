@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import pytest
@@ -26,7 +26,7 @@ def kcli(kafka: Kafka, *arguments: str) -> subprocess.CompletedProcess[str]:
 def committed(kafka: Kafka, group: str) -> dict[TopicPartition, int]:
     with Admin(bootstrap_servers=kafka.bootstrap) as admin:
         found = admin.fetch_offsets({group: None})[group]
-    assert isinstance(found, dict)
+    assert isinstance(found, Mapping)
     return {where: stored.offset for where, stored in found.items() if isinstance(stored, OffsetAndMetadata)}
 
 

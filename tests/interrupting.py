@@ -2,8 +2,13 @@
 
 import sys
 from collections.abc import Collection
+from dis import opmap
 from types import FrameType, ModuleType
 from typing import Any, Self
+
+
+_RETURN = opmap["RETURN_VALUE"]
+"""Python looks for signals at calls and jumps, never between a value and its return."""
 
 
 class Interrupter:
@@ -35,8 +40,8 @@ class Interrupter:
         frame.f_trace_opcodes = True
         return self._step
 
-    def _step(self, _frame: FrameType, event: str, _value: Any) -> Any:
-        if event == "opcode" and not self.hit:
+    def _step(self, frame: FrameType, event: str, _value: Any) -> Any:
+        if event == "opcode" and not self.hit and frame.f_code.co_code[frame.f_lasti] != _RETURN:
             self._left -= 1
             if self._left < 0:
                 self.hit = True

@@ -6,7 +6,6 @@ from dis import opmap
 from types import FrameType, ModuleType
 from typing import Any, Self
 
-
 _RETURN = opmap["RETURN_VALUE"]
 """Python looks for signals at calls and jumps, never between a value and its return."""
 

@@ -251,7 +251,7 @@ UNREACHABLE = [
     Row(f"topics offsets orders {QUICK}", 3, "asking for offsets", UNTIL, "--timeout", silent(ListOffsetsRequest)),
     Row(f"topics list {QUICK}", 3, "listing topics", UNTIL, "--timeout", silent(MetadataRequest, after=1)),
     Row(
-        f"groups rewind billing --to 9 --yes {QUICK}", 3, "partitions of group billing failed", UNTIL,
+        f"groups rewind billing --to 9 --yes {QUICK}", 3, "partitions of group billing are not confirmed", UNTIL,
         "--undo takes it back", silent(OffsetCommitRequest),
     ),
     Row(
@@ -359,11 +359,11 @@ REFUSED = [
     ),
     Row(
         "groups rewind billing --to 9 --yes", 7, "partitions of group billing", "the group became live",
-        "stop its members", fails(OffsetCommitRequest, Code.UNKNOWN_MEMBER_ID),
+        "--live rewinds it as it runs", fails(OffsetCommitRequest, Code.UNKNOWN_MEMBER_ID),
     ),
     Row(
         "groups rewind billing --to 9 --yes", 7, "partitions of group billing", "REBALANCE_IN_PROGRESS",
-        "stop its members", fails(OffsetCommitRequest, Code.REBALANCE_IN_PROGRESS),
+        "--live rewinds it as it runs", fails(OffsetCommitRequest, Code.REBALANCE_IN_PROGRESS),
     ),
     Row("topics create orders", 7, "create topic orders", "TOPIC_ALREADY_EXISTS", "--if-not-exists"),
     Row("groups create billing -t orders --from 1 --yes", 7, "exists already", "committed", "`kcli groups rewind"),

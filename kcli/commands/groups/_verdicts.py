@@ -63,11 +63,12 @@ def _absent(refused: Iterable[Refused]) -> bool:
 
 def tell_failed(inv: Invocation, group: str, errors: Iterable[KcliError]) -> None:
     """One error for each reason, however many partitions of the group it is about."""
-    from kcli.core.errors import PartlyFailedError
+    from kcli.core.errors import OutcomeUnknownError, PartlyFailedError, TimedOutError
 
     by_reason: dict[str, list[KcliError]] = {}
     for error in errors:
         by_reason.setdefault(error.why or error.what, []).append(error)
     for alike in by_reason.values():
-        what = f"{len(alike)} partitions of group {group} failed"
+        unsure = isinstance(alike[0], OutcomeUnknownError | TimedOutError)
+        what = f"{len(alike)} partitions of group {group} {'are not confirmed' if unsure else 'failed'}"
         inv.failed(alike[0] if len(alike) == 1 else PartlyFailedError(what, alike[0]))

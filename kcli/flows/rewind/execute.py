@@ -315,7 +315,7 @@ def _explained(error: KcliError, where: TopicPartition) -> KcliError:
         return NotPossibleError(
             f"the group became live while it was being rewound ({where})",
             why=error.why,
-            do="stop its members and try again; a rewind can wait for their end with --wait",
+            do="look at the plan again: --live rewinds it as it runs, --wait waits until its members have gone",
         )
     return error
 

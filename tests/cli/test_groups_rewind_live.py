@@ -248,7 +248,7 @@ def test_nobody_reads_while_the_plan_is_looked_at(cluster: FakeCluster, rewind: 
         wait_for(lambda: group.first == dict.fromkeys(range(PARTITIONS), 5))
 
 
-@pytest.mark.parametrize("how", ["no", "too late", "Ctrl-C"])
+@pytest.mark.parametrize("how", ["no", "too late", "Ctrl-C", "SIGTERM", "SIGHUP"])
 def test_a_group_that_was_held_for_nothing_goes_on_where_it_was(
     cluster: FakeCluster, rewind: Kcli, how: str
 ) -> None:
@@ -257,15 +257,23 @@ def test_a_group_that_was_held_for_nothing_goes_on_where_it_was(
         with asked(rewind, "g", "--to", "5", "--hold=20s" if how != "too late" else "--hold=3s") as child:
             if how == "Ctrl-C":
                 child.sendintr()
+            elif how.startswith("SIG"):
+                child.kill(signal.Signals[how])
             elif how == "no":
                 child.send("n\n")
             text, code = ended(child)
-        assert code == {"no": 1, "too late": 7, "Ctrl-C": 130}[how], text
+        assert code == {"no": 1, "too late": 7, "Ctrl-C": 130, "SIGTERM": 143, "SIGHUP": 129}[how], text
         assert how != "too late" or "the time for an answer is over" in text
         wait_for(lambda: settled(cluster))
         assert not rewind.journals()
         one_more(cluster)
         wait_for(lambda: group.first == dict.fromkeys(range(PARTITIONS), 20))
+
+
+def test_where_nobody_can_answer_nobody_is_held(cluster: FakeCluster, rewind: Kcli) -> None:
+    with reading(cluster, MODERN):
+        assert "a confirmation is due" in rewind("g", "--to", "5", "--hold", code=2).stderr
+        assert cluster.seen(LeaveGroupRequest) == []
 
 
 def test_a_classic_group_is_not_held_if_nobody_knows_how_long_its_members_wait(

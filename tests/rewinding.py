@@ -1,12 +1,40 @@
-"""A group of kcli members in threads, for tests that rewind it. Not a test."""
+"""A group of kcli members in threads, what they read, and how long they are waited for. Not a test."""
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from kcli.core import Consumer
+from tests.fake.cluster import FakeCluster
+from tests.fault.producing import PATIENCE, numbers, quick, send
+
+QUICK: dict[str, Any] = {
+    "auto_offset_reset": "earliest",
+    "heartbeat_interval_ms": 100,
+    "auto_commit_interval_ms": 50,
+    "retry_backoff_ms": 20,
+}
+"""Options of members that tests need not wait for."""
+
+
+@contextmanager
+def filled_cluster(partitions: int) -> Iterator[FakeCluster]:
+    """Three brokers, and a topic ``t`` with 50 records in each partition."""
+    with FakeCluster(3, topics={"t": partitions}) as made:
+        with quick(made, batch_size=16_384) as producer:
+            for partition in range(partitions):
+                send(producer, "t", partition, *numbers(50))
+        yield made
+
+
+def wait_for(done: Callable[[], bool]) -> None:
+    """Until it is so; AssertionError when it takes too long."""
+    give_up = time.monotonic() + PATIENCE
+    while not done() and time.monotonic() < give_up:
+        time.sleep(0.01)
+    assert done()
 
 
 class Others:

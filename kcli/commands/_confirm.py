@@ -4,6 +4,7 @@
 """
 
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kcli.commands._exit import Declined, usage
@@ -12,8 +13,15 @@ from kcli.core.errors import KcliError
 if TYPE_CHECKING:
     from kcli.commands._context import Invocation
 
-_LET_GO = "nothing was committed; the members go on from what they had committed"
 GO, STOP, ASK, MISMATCH, NOBODY = "go", "stop", "ask", "mismatch", "nobody"
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLimit:
+    """``until`` when an answer counts, in seconds of the monotonic clock; what is so after a "no", or none at all."""
+
+    until: float
+    otherwise: str
 
 
 class ExpiredError(KcliError):
@@ -36,12 +44,12 @@ def decide(
 
 
 def confirm(
-    inv: "Invocation", plan: str, question: str, *, name: str | None = None, until: float | None = None
+    inv: "Invocation", plan: str, question: str, *, name: str | None = None, limit: "TimeLimit | None" = None
 ) -> bool:
     """See ``Invocation.confirm``."""
     show_plan(inv, plan)
     verdict = check_answerable(inv, question, name=name)
-    return verdict != STOP and (verdict == GO or _asked(inv, question, name, until))
+    return verdict != STOP and (verdict == GO or _asked(inv, question, name, limit))
 
 
 def check_answerable(inv: "Invocation", question: str, *, name: str | None = None) -> str:
@@ -82,12 +90,14 @@ def show_plan(inv: "Invocation", plan: str) -> None:
         inv.out.flush()
 
 
-def _asked(inv: "Invocation", question: str, name: str | None, until: float | None) -> bool:
+def _asked(inv: "Invocation", question: str, name: str | None, limit: TimeLimit | None) -> bool:
     from kcli.output.sanitise import visible
 
     prompt = f"{question} [y/N] " if name is None else f"{question} Type {name} to go on: "
-    if until is not None:
-        _await_answer(inv, visible(prompt), until)
+    if limit is not None:
+        if not _answered(inv, visible(prompt), limit.until):
+            why, do = "the time for an answer is over", "run it again, or use --yes"
+            raise ExpiredError(limit.otherwise, why=why, do=do)
     else:
         inv.talk.stream.write(visible(prompt))
         inv.talk.stream.flush()
@@ -97,11 +107,11 @@ def _asked(inv: "Invocation", question: str, name: str | None, until: float | No
     answer = answer.strip()
     if answer == name if name is not None else answer.lower() in ("y", "yes"):
         return True
-    raise Declined("nothing was done" if until is None else _LET_GO, why="the answer was no", do="")
+    raise Declined(limit.otherwise if limit else "nothing was done", why="the answer was no", do="")
 
 
-def _await_answer(inv: "Invocation", prompt: str, until: float) -> None:
-    """Returns when a line can be read; ExpiredError when none has come by ``until`` (monotonic seconds).
+def _answered(inv: "Invocation", prompt: str, until: float) -> bool:
+    """Whether a line can be read; False when none has come by ``until`` (monotonic seconds).
 
     What is left is written over itself every second, and the cursor put back to where the answer is typed.
     """
@@ -121,6 +131,6 @@ def _await_answer(inv: "Invocation", prompt: str, until: float) -> None:
         stream.flush()
         first = False
         if select([sys.stdin], [], [], min(1.0, left))[0]:
-            return
+            return True
     inv.talk.plain("")
-    raise ExpiredError(_LET_GO, why="the time for an answer is over", do="run it again, or use --yes")
+    return False

@@ -18,6 +18,7 @@ import click
 from kcli.commands._options import GlobalValues, environment
 
 if TYPE_CHECKING:
+    from kcli.commands._confirm import TimeLimit
     from kcli.core.errors import KcliError
     from kcli.core.hooks import Hooks
     from kcli.core.options import ClientOptions
@@ -125,16 +126,16 @@ class Invocation:
     # questions
 
     def confirm(
-        self, plan: str, question: str, *, name: str | None = None, until: float | None = None
+        self, plan: str, question: str, *, name: str | None = None, limit: TimeLimit | None = None
     ) -> bool:
         """Shows the plan and asks; whether to go on. False with ``--dry-run``, an error on "no".
 
-        With ``name``, that name has to be typed, otherwise y. ``--yes`` answers; so does ``--confirm NAME``. ``until``
-        is when it is too late for an answer, in seconds of the monotonic clock.
+        With ``name``, that name has to be typed, otherwise y. ``--yes`` answers; so does ``--confirm NAME``. ``limit``
+        is for answers that come too late.
         """
         from kcli.commands._confirm import confirm
 
-        return confirm(self, plan, question, name=name, until=until)
+        return confirm(self, plan, question, name=name, limit=limit)
 
     # internals
 

@@ -1,7 +1,6 @@
 """``kcli groups rewind --live`` and ``--hold``: a group is rewound as its members read. Against the fake cluster."""
 
 import signal
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,17 +19,10 @@ from tests.command import KCLI
 from tests.committing import Kcli, offsets, put
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
-from tests.rewinding import Others, others
+from tests.rewinding import QUICK, Others, others, wait_for
 
 PARTITIONS = 3
 PATIENCE = 30.0
-QUICK: dict[str, Any] = {
-    "auto_offset_reset": "earliest",
-    "heartbeat_interval_ms": 100,
-    "auto_commit_interval_ms": 50,
-    "retry_backoff_ms": 20,
-    "max_poll_records": 1,
-}
 CLASSIC: dict[str, Any] = {"partition_assignment_strategy": "cooperative-sticky"}
 MODERN: dict[str, Any] = {"group_protocol": "consumer"}
 BOTH = pytest.mark.parametrize("kind", [CLASSIC, MODERN], ids=["classic", "consumer"])
@@ -49,13 +41,6 @@ def rewind(cluster: FakeCluster, tmp_path: Path) -> Kcli:
     return Kcli(cluster, tmp_path / "state", "groups", "rewind")
 
 
-def wait_for(done: Any) -> None:
-    give_up = time.monotonic() + PATIENCE
-    while not done() and time.monotonic() < give_up:
-        time.sleep(0.01)
-    assert done()
-
-
 def one_more(cluster: FakeCluster) -> None:
     """A record for each partition: somebody will read it and commit, which ends the watch."""
     for partition in range(PARTITIONS):
@@ -65,7 +50,7 @@ def one_more(cluster: FakeCluster) -> None:
 @contextmanager
 def reading(cluster: FakeCluster, kind: dict[str, Any]) -> Iterator[Others]:
     """Two members that have read and committed everything there is, and take their time: what they commit can be seen."""
-    with others(cluster.bootstrap, "t", "g", 2, pause=0.02, **QUICK, **kind) as group:
+    with others(cluster.bootstrap, "t", "g", 2, pause=0.02, max_poll_records=1, **QUICK, **kind) as group:
         wait_for(lambda: settled(cluster))
         yield group
 

@@ -225,26 +225,20 @@ def elsewhere(shell: Shell) -> list[tuple[str, list[str]]]:
     ]
 
 
+def by_variable(shell: Shell) -> tuple[str, list[str]]:
+    return 'kcli -b "$RIGHT" consume pay\t', ["-b", shell.cluster.bootstrap, "consume", "payments"]
+
+
 def test_bash_asks_the_cluster_that_the_line_names(
     shell: Shell, elsewhere: list[tuple[str, list[str]]], bash: Any
 ) -> None:
-    check(shell, bash, elsewhere)
-    check(
-        shell,
-        bash,
-        [('kcli -b "$RIGHT" consume pay\t', ["-b", shell.cluster.bootstrap, "consume", "payments"])],
-    )
+    check(shell, bash, [*elsewhere, by_variable(shell)])
 
 
 def test_zsh_asks_the_cluster_that_the_line_names(
     shell: Shell, elsewhere: list[tuple[str, list[str]]], zsh: Any
 ) -> None:
-    check(shell, zsh, elsewhere)
-    check(
-        shell,
-        zsh,
-        [('kcli -b "$RIGHT" consume pay\t', ["-b", shell.cluster.bootstrap, "consume", "payments"])],
-    )
+    check(shell, zsh, [*elsewhere, by_variable(shell)])
 
 
 def test_fish_asks_the_cluster_that_the_line_names(

@@ -1,7 +1,6 @@
 """A group that is rewound from outside while its members read (``core/group/hold.py``), on the fake cluster."""
 
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,17 +16,11 @@ from kcli.core.protocol.messages.leave_group import LeaveGroupRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from tests.fake.cluster import FakeCluster
 from tests.fault.producing import PATIENCE, numbers, quick, send
-from tests.rewinding import Others, others
+from tests.rewinding import QUICK, Others, filled_cluster, others, wait_for
 
 PARTITIONS = 4
 PLACES = [TopicPartition("t", partition) for partition in range(PARTITIONS)]
 TARGETS = {where: OffsetAndMetadata(3 + where.partition, "kept") for where in PLACES}
-OPTIONS: dict[str, Any] = {
-    "auto_offset_reset": "earliest",
-    "heartbeat_interval_ms": 100,
-    "auto_commit_interval_ms": 50,
-    "retry_backoff_ms": 20,
-}
 KINDS = pytest.mark.parametrize(
     ("options", "assignor"),
     [
@@ -40,11 +33,8 @@ KINDS = pytest.mark.parametrize(
 
 
 @pytest.fixture
-def cluster():
-    with FakeCluster(3, topics={"t": PARTITIONS}) as made:
-        with quick(made, batch_size=16_384) as producer:
-            for partition in range(PARTITIONS):
-                send(producer, "t", partition, *numbers(50))
+def cluster() -> Iterator[FakeCluster]:
+    with filled_cluster(PARTITIONS) as made:
         yield made
 
 
@@ -61,17 +51,10 @@ def hold(cluster: FakeCluster, options: dict[str, Any], assignor: str, **more: A
     return Hold(made, assignor=assignor, topics=["t"] if protocol == "consumer" else [])
 
 
-def wait_for(done: Any) -> None:
-    give_up = time.monotonic() + PATIENCE
-    while not done() and time.monotonic() < give_up:
-        time.sleep(0.01)
-    assert done()
-
-
 @contextmanager
 def reading(cluster: FakeCluster, options: dict[str, Any]) -> Iterator[Others]:
     """Two members that have read and committed everything."""
-    with others(cluster.bootstrap, "t", "g", 2, **OPTIONS, **options) as group:
+    with others(cluster.bootstrap, "t", "g", 2, **QUICK, **options) as group:
         wait_for(lambda: list(cluster.committed_offsets("g").values()) == [50] * PARTITIONS)
         wait_for(lambda: len(cluster.group_members("g")) == 2 and cluster.group_state("g") == "Stable")
         yield group
@@ -180,7 +163,7 @@ def test_another_guard_is_noticed_before_anything_is_committed(
 
 def test_a_group_without_members_is_held_as_well(cluster: FakeCluster) -> None:
     """They may have left since it was looked at."""
-    with Consumer(bootstrap_servers=cluster.bootstrap, group_id="g", **OPTIONS) as consumer:
+    with Consumer(bootstrap_servers=cluster.bootstrap, group_id="g", **QUICK) as consumer:
         consumer.commit({PLACES[0]: OffsetAndMetadata(9)})
     with hold(cluster, {}, "range") as door:
         door.seize(PATIENCE)

@@ -21,17 +21,11 @@ from kcli.core.protocol.messages.sync_group import SyncGroupRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
-from tests.fault.producing import PATIENCE, numbers, quick, send
-from tests.rewinding import others
+from tests.fault.producing import PATIENCE
+from tests.rewinding import QUICK, filled_cluster, others
 
 PARTITIONS = 4
 TARGETS = {TopicPartition("t", partition): 3 + partition for partition in range(PARTITIONS)}
-OPTIONS: dict[str, Any] = {
-    "auto_offset_reset": "earliest",
-    "heartbeat_interval_ms": 100,
-    "auto_commit_interval_ms": 50,
-    "retry_backoff_ms": 20,
-}
 PROTOCOLS = pytest.mark.parametrize(
     "options",
     [
@@ -44,11 +38,8 @@ PROTOCOLS = pytest.mark.parametrize(
 
 
 @pytest.fixture
-def cluster():
-    with FakeCluster(3, topics={"t": PARTITIONS}) as made:
-        with quick(made, batch_size=16_384) as producer:
-            for partition in range(PARTITIONS):
-                send(producer, "t", partition, *numbers(50))
+def cluster() -> Iterator[FakeCluster]:
+    with filled_cluster(PARTITIONS) as made:
         yield made
 
 
@@ -62,8 +53,8 @@ def read_until(consumer: Consumer, done: Any) -> None:
 @PROTOCOLS
 def test_all_members_go_on_where_the_rewind_says(cluster: FakeCluster, options: dict[str, Any]) -> None:
     told: list[tuple[str, list[TopicPartition]]] = []
-    with others(cluster.bootstrap, "t", "g", 2, **OPTIONS, **options) as group:  # noqa: SIM117 - the group is there first
-        with Consumer(bootstrap_servers=cluster.bootstrap, group_id="g", **OPTIONS, **options) as consumer:
+    with others(cluster.bootstrap, "t", "g", 2, **QUICK, **options) as group:  # noqa: SIM117 - the group is there first
+        with Consumer(bootstrap_servers=cluster.bootstrap, group_id="g", **QUICK, **options) as consumer:
             consumer.subscribe(
                 "t",
                 on_assigned=lambda places: told.append(("assigned", places)),
@@ -84,7 +75,7 @@ def test_all_members_go_on_where_the_rewind_says(cluster: FakeCluster, options: 
 
 @PROTOCOLS
 def test_alone_in_its_group_it_rewinds_too(cluster: FakeCluster, options: dict[str, Any]) -> None:
-    with Consumer(bootstrap_servers=cluster.bootstrap, group_id="g", **OPTIONS, **options) as consumer:
+    with Consumer(bootstrap_servers=cluster.bootstrap, group_id="g", **QUICK, **options) as consumer:
         consumer.subscribe("t")
         read_until(consumer, lambda: len(consumer.assignment) == PARTITIONS)
         consumer.rewind_offsets({TopicPartition("t", 0): 7}, PATIENCE)
@@ -93,7 +84,7 @@ def test_alone_in_its_group_it_rewinds_too(cluster: FakeCluster, options: dict[s
 
 
 def test_what_this_member_read_elsewhere_is_committed_first(cluster: FakeCluster) -> None:
-    slow = {**OPTIONS, "auto_commit_interval_ms": 60_000}
+    slow = {**QUICK, "auto_commit_interval_ms": 60_000}
     with Consumer(bootstrap_servers=cluster.bootstrap, group_id="g", **slow) as consumer:
         consumer.subscribe("t")
         read_until(
@@ -111,8 +102,8 @@ def test_what_this_member_read_elsewhere_is_committed_first(cluster: FakeCluster
 def test_a_rewind_that_fails_before_its_commit_changes_nothing_and_the_group_goes_on(
     cluster: FakeCluster,
 ) -> None:
-    with others(cluster.bootstrap, "t", "g", 1, **OPTIONS) as group:  # noqa: SIM117 - the group is there first
-        with Consumer(bootstrap_servers=cluster.bootstrap, group_id="g", **OPTIONS) as consumer:
+    with others(cluster.bootstrap, "t", "g", 1, **QUICK) as group:  # noqa: SIM117 - the group is there first
+        with Consumer(bootstrap_servers=cluster.bootstrap, group_id="g", **QUICK) as consumer:
             consumer.subscribe("t")
             read_until(consumer, lambda: len(consumer.assignment) == PARTITIONS // 2)
             read_until(consumer, lambda: list(cluster.committed_offsets("g").values()) == [50] * PARTITIONS)
@@ -147,7 +138,7 @@ class Rewinder:
         self.consumer = Consumer(
             bootstrap_servers=cluster.bootstrap,
             group_id="g",
-            **{**OPTIONS, "enable_auto_commit": False, "max_poll_records": 1, **options},
+            **{**QUICK, "enable_auto_commit": False, "max_poll_records": 1, **options},
         )
         self.consumer.subscribe("t")
         self.offsets = offsets
@@ -246,7 +237,7 @@ def test_who_is_not_in_the_group_sends_nobody_out_and_says_that_another_rewind_g
     def without_members(_request: Any, answer: Any) -> None:
         answer.groups[0].members = []
 
-    with Consumer(bootstrap_servers=cluster.bootstrap, group_id="g", **OPTIONS, **options) as consumer:
+    with Consumer(bootstrap_servers=cluster.bootstrap, group_id="g", **QUICK, **options) as consumer:
         consumer.subscribe("t")
         read_until(consumer, lambda: len(consumer.assignment) == PARTITIONS)
         cluster.replace((DescribeGroupsRequest, ConsumerGroupDescribeRequest), without_members)
@@ -267,8 +258,8 @@ def test_a_coordinator_that_is_not_ready_is_asked_again_at_each_step(
     cluster: FakeCluster, api: Any, code: Code
 ) -> None:
     with (
-        others(cluster.bootstrap, "t", "g", 1, **OPTIONS),
-        Consumer(bootstrap_servers=cluster.bootstrap, group_id="g", **OPTIONS) as consumer,
+        others(cluster.bootstrap, "t", "g", 1, **QUICK),
+        Consumer(bootstrap_servers=cluster.bootstrap, group_id="g", **QUICK) as consumer,
     ):
         consumer.subscribe("t")
         read_until(consumer, lambda: len(consumer.assignment) == PARTITIONS // 2)
@@ -300,7 +291,7 @@ def test_a_guard_that_was_sent_out_asks_for_no_place_that_it_would_not_take(
             asked.append(len(cluster.seen(JoinGroupRequest)))
 
     monkeypatch.setattr(ClassicGuard, "_evict", evict_and_be_evicted)
-    with Consumer(bootstrap_servers=cluster.bootstrap, group_id="g", **OPTIONS) as consumer:
+    with Consumer(bootstrap_servers=cluster.bootstrap, group_id="g", **QUICK) as consumer:
         consumer.subscribe("t")
         read_until(consumer, lambda: len(consumer.assignment) == PARTITIONS)
         began = time.monotonic()
@@ -321,7 +312,7 @@ def test_a_guard_that_was_sent_out_after_its_commit_does_not_say_that_nothing_wa
         return len(guard._others(deadline))
 
     monkeypatch.setattr(ClassicGuard, "hold", leave)
-    with Consumer(bootstrap_servers=cluster.bootstrap, group_id="g", **OPTIONS) as consumer:
+    with Consumer(bootstrap_servers=cluster.bootstrap, group_id="g", **QUICK) as consumer:
         consumer.subscribe("t")
         read_until(consumer, lambda: len(consumer.assignment) == PARTITIONS)
         with pytest.raises(MembershipError, match=r"another rewind .* may have been committed"):
@@ -341,7 +332,7 @@ def test_a_callback_that_raises_ends_the_rewind_and_the_member_has_its_partition
         if len(told) == 1:
             raise ValueError("mine")
 
-    with Consumer(bootstrap_servers=cluster.bootstrap, group_id="g", **OPTIONS, **options) as consumer:
+    with Consumer(bootstrap_servers=cluster.bootstrap, group_id="g", **QUICK, **options) as consumer:
         consumer.subscribe("t", on_revoked=revoked)
         read_until(consumer, lambda: len(consumer.assignment) == PARTITIONS)
         read_until(consumer, lambda: list(cluster.committed_offsets("g").values()) == [50] * PARTITIONS)
@@ -354,8 +345,8 @@ def test_a_callback_that_raises_ends_the_rewind_and_the_member_has_its_partition
 
 def test_what_kafka_cannot_be_told_is_refused_before_anybody_is_sent_out(cluster: FakeCluster) -> None:
     with (
-        others(cluster.bootstrap, "t", "g", 1, **OPTIONS),
-        Consumer(bootstrap_servers=cluster.bootstrap, group_id="g", **OPTIONS) as consumer,
+        others(cluster.bootstrap, "t", "g", 1, **QUICK),
+        Consumer(bootstrap_servers=cluster.bootstrap, group_id="g", **QUICK) as consumer,
     ):
         consumer.subscribe("t")
         read_until(consumer, lambda: len(consumer.assignment) == PARTITIONS // 2)

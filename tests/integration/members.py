@@ -236,16 +236,9 @@ class KafkaPython(Threaded):
         }
         self._consumer = KafkaConsumer(
             self.topic,
-            bootstrap_servers=self.kafka.bootstrap,
-            group_id=self.group,
             partition_assignment_strategy=[theirs[self.assignor]],
-            auto_offset_reset="earliest",
-            auto_commit_interval_ms=AUTO_COMMIT_MS,
-            session_timeout_ms=SESSION_MS,
-            heartbeat_interval_ms=HEARTBEAT_MS,
-            metadata_max_age_ms=1_000,
             group_instance_id=self.manner.instance_id or None,
-            enable_auto_commit=not self.manner.by_hand,
+            **_python_options(self),
         )
 
     def _step(self) -> None:
@@ -258,6 +251,20 @@ class KafkaPython(Threaded):
 
     def _close(self) -> None:
         self._consumer.close()
+
+
+def _python_options(member: Member) -> dict[str, Any]:
+    """What kafka-python and aiokafka call alike."""
+    return {
+        "bootstrap_servers": member.kafka.bootstrap,
+        "group_id": member.group,
+        "auto_offset_reset": "earliest",
+        "auto_commit_interval_ms": AUTO_COMMIT_MS,
+        "session_timeout_ms": SESSION_MS,
+        "heartbeat_interval_ms": HEARTBEAT_MS,
+        "metadata_max_age_ms": 1_000,
+        "enable_auto_commit": not member.manner.by_hand,
+    }
 
 
 class AioKafka(Threaded):
@@ -276,16 +283,9 @@ class AioKafka(Threaded):
         async def begin() -> Any:
             consumer = AIOKafkaConsumer(
                 self.topic,
-                bootstrap_servers=self.kafka.bootstrap,
-                group_id=self.group,
                 partition_assignment_strategy=[theirs[self.assignor]],
-                auto_offset_reset="earliest",
-                auto_commit_interval_ms=AUTO_COMMIT_MS,
-                session_timeout_ms=SESSION_MS,
                 rebalance_timeout_ms=60_000,
-                heartbeat_interval_ms=HEARTBEAT_MS,
-                metadata_max_age_ms=1_000,
-                enable_auto_commit=not self.manner.by_hand,
+                **_python_options(self),
             )
             await consumer.start()
             return consumer

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 LONGEST_HOLD = 60.0
 """Seconds that a group may be held for while a plan is looked at."""
+_LET_GO = "nothing was committed; the members go on from what they had committed"
 _SHORTEST_HOLD = 5.0
 _MARGIN = 10.0  # seconds left to the members, who give up on their own when they have waited too long
 _SETTLE_SECONDS = 10.0
@@ -91,6 +92,13 @@ class Guards:
             self._inv.talk.note(
                 f"group {name} is held for at most {limit:.0f} s: its members read nothing now"
             )
+
+    def confirm(self, plan: str, question: str) -> None:
+        """As ``Invocation.confirm``, as long as held groups may be."""
+        from kcli.commands._confirm import TimeLimit
+
+        limit = TimeLimit(self.until, _LET_GO) if self.until is not None else None
+        self._inv.confirm(plan, question, limit=limit)
 
     def _shut(self, plan: GroupPlan) -> Hold:
         from kcli.core.errors import KcliError

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.commands._exit import usage
 from kcli.core.clock import wall_ms
+from kcli.output.progress import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -155,6 +156,5 @@ def _words(target: Target, now: int, *, ago: bool) -> str:
         return f"offset {target.value:,}"
     if target.kind == "shift":
         side = "back" if target.value < 0 else "ahead"
-        plural = "" if abs(target.value) == 1 else "s"
-        return f"{abs(target.value):,} offset{plural} {side} from the commit"
+        return f"{counted(abs(target.value), 'offset')} {side} from the commit"
     return WORDS[target.kind]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from kcli.flows.groups.members import named
 from kcli.flows.rewind.plan import ABSENT
 from kcli.output.progress import counted
 from kcli.output.sanitise import visible_line
@@ -42,26 +43,29 @@ def question(plan: RewindPlan) -> str:
 def done_text(report: GroupReport) -> str:
     """One sentence on what was done to a group."""
     plan = report.plan
-    counts = [
-        f"{report.count(status)} {status}" for status in ("overwritten", "failed", "unknown", "refused")
-    ]
-    rest = ", ".join(text for text in counts if not text.startswith("0 "))
     partitions = counted(report.done, "partition")
     done = "set and read back"
     if plan.live:
         done = "set and held: the members went on from there" if report.done else "held"
     undo = f"; undo with: {undo_command(plan)}" if report.kept else "; nothing has changed"
-    return f"group {plan.group}: {partitions} {done}{', ' + rest if rest else ''}{undo}"
+    return f"group {plan.group}: {partitions} {done}{rest_text(report.count)}{undo}"
+
+
+def rest_text(count: Callable[[str], int]) -> str:
+    """The partitions of a group that did not end as they should, behind those that did."""
+    return "".join(
+        f", {count(status)} {status}"
+        for status in ("overwritten", "failed", "unknown", "refused")
+        if count(status)
+    )
 
 
 def missing_text(report: GroupReport) -> str:
     """Who has not come back to a group that was rewound as it ran."""
-    names = [f"{one.client_id} at {one.client_host.lstrip('/')}" for one in report.missing[:10]]
-    more = f" and {len(report.missing) - 10} more" if len(report.missing) > 10 else ""
     have = "has" if len(report.missing) == 1 else "have"
     return (
         f"group {report.plan.group}: {counted(len(report.missing), 'member')} {have} not come back so far: "
-        f"{', '.join(names)}{more}"
+        f"{named(report.missing)}"
     )
 
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from kcli.flows.rewind.execute import GroupReport
     from kcli.flows.rewind.plan import GroupPlan, RewindPlan
 
-STRUCTURED = ("json", "ndjson", "yaml", "csv", "tsv")
-
 
 @dataclass(frozen=True, slots=True)
 class Manner:
@@ -49,8 +47,8 @@ def settle(
     _tell_refused(inv, plan)
     if looks:
         return inv.finish(done=plan.possible, also=_refusals(plan))
-    until = manner.guards.until if manner.guards is not None else None
-    inv.confirm(text.plan_text(plan, _where(inv)), text.question(plan), until=until)
+    confirm = inv.confirm if manner.guards is None else manner.guards.confirm
+    confirm(text.plan_text(plan, _where(inv)), text.question(plan))
     return _carry_out(inv, admin, plan, manner)
 
 
@@ -84,23 +82,13 @@ def _carry_out(inv: Invocation, admin: Admin, plan: RewindPlan, manner: Manner) 
 
 
 def _show(inv: Invocation, plan: RewindPlan) -> None:
-    """The plan alone: on stdout of a dry run, as rows for programs; else on stderr."""
     from kcli.commands.groups import _rewind_rows as rows
-    from kcli.commands.groups import _rewind_text as text
+    from kcli.commands.groups._lone_plan import show_alone
+    from kcli.commands.groups._rewind_text import plan_text
 
-    if not plan.groups:
-        return
-    if not inv.dry_run:
-        inv.talk.plain(text.plan_text(plan, _where(inv), dry=True))
-    elif inv.out.kind in (*STRUCTURED, "name"):
-        with inv.out.rows(
-            "RewindPlan", "RewindPlanItem", rows.PLAN, cluster=plan.cluster, warnings=inv.talk.warnings
-        ) as printed:
-            for row in rows.plan_rows(plan):
-                printed.add(row)
-    else:
-        inv.out.shown(text.plan_text(plan, _where(inv), dry=True) + "\n")
-        inv.out.flush()
+    if plan.groups:
+        text = plan_text(plan, _where(inv), dry=True)
+        show_alone(inv, text, rows.PLAN, rows.plan_rows(plan), plan.cluster)
 
 
 def _print(inv: Invocation, plan: RewindPlan, reports: Sequence[GroupReport], kind: str) -> None:
@@ -143,8 +131,8 @@ def _tell_refused(inv: Invocation, plan: RewindPlan) -> None:
 
 def _tell_errors(inv: Invocation, report: GroupReport) -> None:
     """One error for each reason, however many partitions it is about."""
-    from kcli.commands.groups._verdicts import tell_failed
-    from kcli.flows.rewind.plan import NotPossibleError
+    from kcli.commands.groups._verdicts import tell_failed, tell_overwritten
+    from kcli.flows.groups.members import named
 
     if report.error is not None:
         if report.plan.refusal is None:  # what forbade the plan was told with it
@@ -156,11 +144,6 @@ def _tell_errors(inv: Invocation, report: GroupReport) -> None:
     if lost:
         found, member = lost[0].found, lost[0].member
         seen = "no commit" if found is None else found.offset
-        has = "" if member is None else f"; {member.client_id} at {member.client_host.lstrip('/')} has it"
-        inv.failed(
-            NotPossibleError(
-                f"{len(lost)} of {len(report.outcomes)} partitions of group {report.plan.group} were overwritten",
-                why=f"somebody else has set {lost[0].item.where} to {seen}{has}",
-                do="find out who commits for this group, and rewind again",
-            )
-        )
+        has = "" if member is None else f"; {named([member])} has it"
+        why = f"somebody else has set {lost[0].item.where} to {seen}{has}"
+        tell_overwritten(inv, report.plan.group, len(lost), len(report.outcomes), why, "rewind")

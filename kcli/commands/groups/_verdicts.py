@@ -1,4 +1,4 @@
-"""What is told of partitions that were refused or failed, once for each cause: whatever sets offsets tells it alike."""
+"""What is told of partitions that were refused, failed or overwritten: whatever sets offsets tells it alike."""
 
 from __future__ import annotations
 
@@ -59,6 +59,19 @@ def _absent(refused: Iterable[Refused]) -> bool:
     from kcli.core.errors import NotFoundError
 
     return all(isinstance(error, NotFoundError) for _, error in refused)
+
+
+def tell_overwritten(inv: Invocation, group: str, lost: int, partitions: int, why: str, act: str) -> None:
+    """``lost`` of the ``partitions`` have another offset than was set. ``act``: what can be done again."""
+    from kcli.flows.rewind.plan import NotPossibleError
+
+    inv.failed(
+        NotPossibleError(
+            f"{lost} of {partitions} partitions of group {group} were overwritten",
+            why=why,
+            do=f"find out who commits for this group, and {act} again",
+        )
+    )
 
 
 def tell_failed(inv: Invocation, group: str, errors: Iterable[KcliError]) -> None:

@@ -15,14 +15,13 @@ if TYPE_CHECKING:
     from kcli.flows.transfer.zookeeper.planning import NodePlan
     from kcli.flows.transfer.zookeeper.session import ZooKeeper
 
-STRUCTURED = ("json", "ndjson", "yaml", "csv", "tsv", "name")
-
 
 def import_into_zookeeper(
     inv: Invocation, hosts: str, chosen: Sequence[Aim], words: str, *, force: bool
 ) -> int:
     """The exit status. ``words`` say what is imported."""
     from kcli.commands.groups import _zookeeper_rows as rows
+    from kcli.commands.groups._lone_plan import show_alone
     from kcli.commands.groups._verdicts import refusal_codes, tell_refused
     from kcli.core.clock import wall_ms
     from kcli.flows.transfer.zookeeper.importing import survey_nodes
@@ -31,7 +30,8 @@ def import_into_zookeeper(
         plan = survey_nodes(zookeeper, chosen, words, wall_ms(), force=force)
         looks = inv.dry_run or not plan.possible
         if looks:
-            _show(inv, plan, hosts)
+            text = rows.plan_text(plan, hosts, dry=True)
+            show_alone(inv, text, rows.PLAN, rows.plan_rows(plan), plan.cluster)
         for group in plan.groups:
             if group.refusal is not None:
                 inv.failed(group.refusal)
@@ -55,7 +55,11 @@ def _carry_out(inv: Invocation, zookeeper: ZooKeeper, plan: NodePlan, hosts: str
             undo = f"; undo with: {rows.undo_command(plan, hosts)}" if kept else ", where there were none"
             inv.talk.warn(f"offsets may have been set{undo}")
         raise
-    with inv.out.rows(
+    for report in reports:
+        _tell(inv, report)
+    if kept:
+        inv.talk.note(f"undo with: {rows.undo_command(plan, hosts)}")
+    with inv.out.rows(  # last: a full disk or a reader that left must not hide how to undo it
         "OffsetImportReport",
         "OffsetImportReportItem",
         rows.REPORT,
@@ -65,38 +69,16 @@ def _carry_out(inv: Invocation, zookeeper: ZooKeeper, plan: NodePlan, hosts: str
         for report in reports:
             for row in rows.report_rows(report, plan.kept if kept else None):
                 printed.add(row)
-    for report in reports:
-        _tell(inv, report)
-    if kept:
-        inv.talk.note(f"undo with: {rows.undo_command(plan, hosts)}")
     return inv.finish(
         done=any(report.count("verified") for report in reports),
         also=refusal_codes(plan.refused, possible=plan.possible),
     )
 
 
-def _show(inv: Invocation, plan: NodePlan, hosts: str) -> None:
-    """The plan alone: on stdout of a dry run, as rows for programs; else on stderr."""
-    from kcli.commands.groups import _zookeeper_rows as rows
-
-    if not inv.dry_run:
-        inv.talk.plain(rows.plan_text(plan, hosts, dry=True))
-    elif inv.out.kind in STRUCTURED:
-        with inv.out.rows(
-            "RewindPlan", "RewindPlanItem", rows.PLAN, cluster=plan.cluster, warnings=inv.talk.warnings
-        ) as printed:
-            for row in rows.plan_rows(plan):
-                printed.add(row)
-    else:
-        inv.out.shown(rows.plan_text(plan, hosts, dry=True) + "\n")
-        inv.out.flush()
-
-
 def _tell(inv: Invocation, report: NodeReport) -> None:
     """One error for each reason, however many partitions it is about; then what was done."""
     from kcli.commands.groups import _zookeeper_rows as rows
-    from kcli.commands.groups._verdicts import tell_failed
-    from kcli.flows.rewind.plan import NotPossibleError
+    from kcli.commands.groups._verdicts import tell_failed, tell_overwritten
 
     group = report.plan.group
     if report.error is not None and report.plan.refusal is None:  # what forbade the plan was told with it
@@ -106,12 +88,7 @@ def _tell(inv: Invocation, report: NodeReport) -> None:
     lost = [outcome for outcome in report.outcomes if outcome.status == "overwritten"]
     if lost:
         found = "deleted it" if lost[0].found is None else f"set it to {lost[0].found}"
-        inv.failed(
-            NotPossibleError(
-                f"{len(lost)} of {len(report.outcomes)} partitions of group {group} were overwritten",
-                why=f"{lost[0].item.place}: somebody else has {found}",
-                do="find out who commits for this group, and import again",
-            )
-        )
+        why = f"{lost[0].item.place}: somebody else has {found}"
+        tell_overwritten(inv, group, len(lost), len(report.outcomes), why, "import")
     if report.count("refused") < len(report.outcomes):
         inv.talk.note(rows.done_text(report))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from kcli.commands.groups._rewind_text import change_text
+from kcli.commands.groups._rewind_text import change_text, rest_text
 from kcli.output.progress import counted
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column, aligned
@@ -58,12 +58,8 @@ def undo_command(plan: NodePlan, hosts: str) -> str:
 
 def done_text(report: NodeReport) -> str:
     """One sentence on what was done to a group."""
-    counts = [
-        f"{report.count(status)} {status}" for status in ("overwritten", "failed", "unknown", "refused")
-    ]
-    rest = ", ".join(text for text in counts if not text.startswith("0 "))
     partitions = counted(report.count("verified"), "partition")
-    return f"group {report.plan.group}: {partitions} set and read back{', ' + rest if rest else ''}"
+    return f"group {report.plan.group}: {partitions} set and read back{rest_text(report.count)}"
 
 
 def plan_rows(plan: NodePlan) -> Iterator[Row]:

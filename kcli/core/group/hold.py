@@ -45,7 +45,6 @@ class Hold:
         topics: Collection[str] = (),
         hooks: Hooks = NO_HOOKS,
     ) -> None:
-        self.group_id = options.group_id
         self._cluster = Cluster(options, hooks=hooks)
         self._cluster.topics.update(topics)
         self._topics = sorted(topics)

@@ -196,7 +196,7 @@ def watch(
         for group, told in admin.fetch_offsets(wanted).items():
             if not isinstance(told, KcliError):
                 sights[group].take(told)
-        new = [group for group, sight in sights.items() if not sight.looked]
+        new = [group for group, sight in sights.items() if not sight.joined]
         for group, described in (admin.describe_groups(new) if new else {}).items():
             sights[group].look(described)
         if now() >= end or all(sight.decided for sight in sights.values()):
@@ -213,7 +213,7 @@ class _Sight:
         self.items = result.watched
         self._result = result
         self._proven = result.eager and result.unseen == 0
-        self._joined = False
+        self.joined = False  # whether it was seen after its members had joined
         self._seen: dict[TopicPartition, list[Commit]] = {where: [] for where in self.items}
 
     def take(self, told: Mapping[TopicPartition, Commit | KcliError]) -> None:
@@ -229,16 +229,11 @@ class _Sight:
         sent out (kafka-python in the middle of a commit). Members of the new protocol join in the background: one that is
         still at work on what it had read may commit that in its new epoch, and nobody can tell.
         """
-        if isinstance(group, KcliError) or group.state != STABLE or not group.members or self._joined:
+        if isinstance(group, KcliError) or group.state != STABLE or not group.members or self.joined:
             return
-        self._joined = True
+        self.joined = True
         if group.type == "classic" and not self._result.unseen:
             self._proven = self._result.eager or not any(member.owned for member in group.members)
-
-    @property
-    def looked(self) -> bool:
-        """Whether it was seen after its members had joined."""
-        return self._joined
 
     @property
     def decided(self) -> bool:
@@ -247,9 +242,8 @@ class _Sight:
         return self._result.unseen == 0 and all(self._trail(where) in known for where in self._seen)
 
     def _trail(self, where: TopicPartition) -> str:
-        end = self._result.ends.get(where)
-        if end is not None and end <= _at_or(self.items[where].new) and self._proven:
-            return UNCLEAR  # nothing to be read: nobody will commit
+        if self._proven and _drained(self.items[where], self._end(where)):
+            return UNCLEAR  # nobody will commit
         return trail(self.items[where], self._seen[where], self._end(where))
 
     def _end(self, where: TopicPartition) -> int | None:
@@ -295,8 +289,12 @@ def verdict(item: RewindItem, seen: Sequence[Commit], end: int | None, *, proven
     found = trail(item, seen, end)
     if found in (HELD, OVERWRITTEN):
         return found
-    nothing = found == OPEN and end is not None and end <= _at_or(item.new)
-    return HELD if proven or nothing else UNCLEAR
+    return HELD if proven or (found == OPEN and _drained(item, end)) else UNCLEAR
+
+
+def _drained(item: RewindItem, end: int | None) -> bool:
+    """Whether nothing is left to be read from the new offset on."""
+    return item.new is not None and end is not None and end <= item.new.offset
 
 
 def _missing(
@@ -316,7 +314,3 @@ def _missing(
 
 def _at(commit: Commit) -> int | None:
     return None if commit is None else commit.offset
-
-
-def _at_or(commit: Commit) -> int:
-    return -1 if commit is None else commit.offset

@@ -1,0 +1,34 @@
+"""A plan that is only looked at, of a rewind or an import."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from kcli.commands._context import Invocation
+    from kcli.output.tables import Column
+
+ROW_KINDS = ("json", "ndjson", "yaml", "csv", "tsv", "name")
+
+
+def show_alone(
+    inv: Invocation,
+    text: str,
+    columns: Sequence[Column],
+    rows: Iterable[dict[str, Any]],
+    cluster: str | None,
+) -> None:
+    """On stdout of a dry run, as rows for programs; else, where nothing can be done, on stderr."""
+    if not inv.dry_run:
+        inv.talk.plain(text)
+    elif inv.out.kind in ROW_KINDS:
+        with inv.out.rows(
+            "RewindPlan", "RewindPlanItem", columns, cluster=cluster, warnings=inv.talk.warnings
+        ) as printed:
+            for row in rows:
+                printed.add(row)
+    else:
+        inv.out.shown(text + "\n")
+        inv.out.flush()

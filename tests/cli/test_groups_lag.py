@@ -193,6 +193,16 @@ def test_a_limit_that_is_exceeded_is_8(cluster: FakeCluster) -> None:
     assert lag(cluster, "idle", "--max-lag", "0", codes=(0,))
 
 
+def test_of_many_groups_that_exceed_a_limit_the_worst_are_named(cluster: FakeCluster) -> None:
+    for number in range(4):
+        commit(cluster, f"late-{number}", {("t", 2): 0, ("t", 0): number})
+    done = kcli("groups", "lag", "--max-lag", "0", bootstrap=cluster.bootstrap)
+    assert done.returncode == 8
+    (line,) = [line for line in done.stderr.decode().splitlines() if "behind" in line]
+    assert "6 groups are too far behind, the furthest of them: late-0 10 records, late-1 9 records, " in line
+    assert b"at most 0 are allowed (--max-lag)" in done.stderr
+
+
 def test_a_topic_without_a_leader_is_a_marked_row(cluster: FakeCluster) -> None:
     cluster.fail(ListOffsetsRequest, Code.LEADER_NOT_AVAILABLE, where=TopicPartition("u", 0), times=FOREVER)
     (row,) = lag(cluster, "other", "--timeout", "1s")

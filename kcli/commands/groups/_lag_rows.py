@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from shlex import quote
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -36,6 +36,7 @@ _TREND = (
     Column("net_per_second", "number"),
     Column("eta_seconds", "duration"),
 )
+_TOLD_EACH = 3  # groups that exceed a limit; of more of them one error is told
 _PARTITIONS = Column("partitions", "number", spare=5)
 
 COLUMNS: dict[str, tuple[Column, ...]] = {
@@ -90,26 +91,42 @@ def lag_rows(
 
 def breaches(seen: LagLook, most: int | None, longest: float | None) -> list[KcliError]:
     """What is more than it may be: a group's sum in records, the worst of its partitions in seconds."""
-    found: list[KcliError] = []
+    many: dict[str, float] = {}
+    late: dict[str, float] = {}
     for one in seen.sample.groups if most is not None or longest is not None else ():
         whole = summary(seen.rows[one.group])
         if most is not None and whole.lag is not None and whole.lag > most:
-            found.append(
-                LagTooLargeError(
-                    f"group {one.group} is {whole.lag:,} records behind",
-                    why=f"at most {most:,} are allowed (--max-lag)",
-                    do=f"`kcli groups lag {quote(one.group)} --watch` shows whether it catches up",
-                )
-            )
+            many[one.group] = whole.lag
         if longest is not None and whole.seconds is not None and whole.seconds > longest:
-            found.append(
-                LagTooLargeError(
-                    f"group {one.group} is {duration_text(whole.seconds)} behind",
-                    why=f"at most {duration_text(longest)} are allowed (--max-lag-time)",
-                    do=f"`kcli groups lag {quote(one.group)} --watch` shows whether it catches up",
-                )
+            late[one.group] = whole.seconds
+    few = f"{most or 0:,} are allowed (--max-lag)"
+    short = f"{duration_text(longest or 0)} are allowed (--max-lag-time)"
+    return [
+        *_too_large(many, lambda lag: f"{lag:,} records", few),
+        *_too_large(late, duration_text, short),
+    ]
+
+
+def _too_large(lags: Mapping[str, float], text: Callable[[float], str], allowed: str) -> list[KcliError]:
+    """An error for each group; of many groups one, which names the worst."""
+    worst = sorted(lags, key=lambda group: -lags[group])[:_TOLD_EACH]
+    if len(lags) > _TOLD_EACH:
+        named = ", ".join(f"{group} {text(lags[group])}" for group in worst)
+        return [
+            LagTooLargeError(
+                f"{len(lags):,} groups are too far behind, the furthest of them: {named}",
+                why=f"at most {allowed}",
+                do="the rows tell the lag of each group; --watch shows whether they catch up",
             )
-    return found
+        ]
+    return [
+        LagTooLargeError(
+            f"group {group} is {text(lags[group])} behind",
+            why=f"at most {allowed}",
+            do=f"`kcli groups lag {quote(group)} --watch` shows whether it catches up",
+        )
+        for group in lags
+    ]
 
 
 def _rows_of(group: str, state: str, rows: Sequence[PartitionLag], said: Said, by: str) -> Iterable[Row]:

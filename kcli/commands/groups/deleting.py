@@ -9,6 +9,7 @@ import click
 from kcli.commands._cluster import connect, described_groups, open_admin, unique
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
+from kcli.commands._exit import usage
 from kcli.commands._types import GROUP
 
 if TYPE_CHECKING:
@@ -34,6 +35,12 @@ def delete_groups(inv: Invocation, names: tuple[str, ...]) -> int:
     given. All questions come before the first group is deleted. A group with members is refused: exit code 7.
     """
     names = unique(names)
+    if inv.values.confirm is not None and len(names) > 1:
+        raise usage(
+            f"groups delete: --confirm names one group, {len(names)} would be deleted",
+            why="nothing was done",
+            do="--yes for all of them, or one after the other",
+        )
     done = False
     with open_admin(inv) as admin:
         connect(inv, admin)

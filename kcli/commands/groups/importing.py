@@ -79,7 +79,8 @@ def import_offsets(
     """Commit the offsets of a file: those of export, Kafka's csv, or the files of kcl, rpk and kafka-utils.
 
     Shows a plan first, keeps what was committed before for `kcli groups rewind GROUP --undo`, and reads every partition
-    back. The groups must have no members; they need not exist. FILE - is stdin.
+    back. The groups must have no members; they need not exist. FILE - is stdin. With --zookeeper the
+    offsets are set in ZooKeeper, for consumers that keep them there.
 
     An offset means the same record only in the same topic: where the file tells that it comes from another cluster or
     topic, or the offset is outside of the log, that partition is refused. --by time finds the record by its time.

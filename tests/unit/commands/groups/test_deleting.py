@@ -136,6 +136,12 @@ def test_each_name_can_be_confirmed_on_the_command_line(admin: StandIn) -> None:
     assert admin.deleted == ["idle"]
 
 
+def test_one_name_does_not_confirm_several_groups(admin: StandIn) -> None:
+    with pytest.raises(Exception, match="--confirm names one group, 2 would be deleted"):
+        kcli("delete", "idle", "old", "--confirm", "idle")
+    assert admin.untouched()
+
+
 def test_of_several_groups_those_that_can_go_do_and_the_rest_is_told(admin: StandIn) -> None:
     done = kcli("delete", "idle", "gone", "old", "idle", "--yes")
     assert (done.return_value, admin.deleted) == (6, ["idle", "old"])

@@ -192,18 +192,28 @@ def _describe_usage(error: click.ClickException) -> tuple[str, str, str]:
     if isinstance(error, Refused):
         return error.message, error.why, error.do
     if isinstance(error, click.NoSuchOption):
-        from kcli.commands._habits import instead_of
+        from kcli.commands._habits import as_client_option, instead_of
 
-        near = error.possibilities
+        name, near = error.option_name, error.possibilities
         hint = f"did you mean {near[0]}? " if near else ""
-        do = instead_of(path, error.option_name) or hint + see
-        return f"{place}there is no option {error.option_name}", "nothing was run", do
+        do = instead_of(path, name) or as_client_option(name) or hint + see
+        return f"{place}there is no option {name}", "nothing was run", do
     if isinstance(error, click.MissingParameter):
         return f"{place}{_missing(error)}", "it is needed", see
     if isinstance(error, click.BadParameter) and error.param is not None:
         name = _shown(error.param).strip("[…]")
-        return f"{place}{name} is not legal", _sentence(error.message), see
+        return f"{place}{name} is not valid", _sentence(error.message), _nearest_choice(error) + see
     return f"{place}{_sentence(error.format_message())}", "nothing was run", see
+
+
+def _nearest_choice(error: click.BadParameter) -> str:
+    import difflib
+    import re
+
+    given = re.match(r"'(.+)' is not one of", error.message)
+    choices = error.param.type.choices if error.param and isinstance(error.param.type, click.Choice) else ()
+    near = difflib.get_close_matches(given[1], map(str, choices), 1) if given else ()
+    return f"did you mean {near[0]}? " if near else ""
 
 
 def _missing(error: click.MissingParameter) -> str:

@@ -26,6 +26,7 @@ _TOPIC_VERBS = {
 }
 
 _EVERYWHERE = {
+    "--group-id": "a group is named with -g GROUP in `kcli consume`, and without a flag elsewhere",
     "--broker-list": "brokers are named with -b HOST:PORT",
     "--zookeeper": "brokers are named with -b HOST:PORT; Kafka's clients do not ask ZooKeeper any more",
     "--consumer.config": "a file of client options is given with -F FILE",
@@ -41,6 +42,21 @@ _EVERYWHERE = {
 }
 
 _BY_NOUN = {"groups": _GROUP_VERBS, "topics": _TOPIC_VERBS}
+
+
+def as_client_option(option: str) -> str | None:
+    """How what Java clients and librdkafka call by this name is set; None where they have no such option."""
+    from kcli.core.errors import ConfigError
+    from kcli.core.options import field_of
+
+    key = option.lstrip("-").replace("-", ".").replace("_", ".")
+    for name in (key, f"{key}.ms"):
+        try:
+            field_of(name)
+        except ConfigError:
+            continue
+        return f"that is an option of the client: -X {name}=VALUE"
+    return None
 
 
 def instead_of(path: str, option: str) -> str | None:

@@ -42,7 +42,7 @@ _ROWS: tuple[tuple[int, str, str, str], ...] = (
     (14, "COORDINATOR_LOAD_IN_PROGRESS", "R", "the coordinator is still loading its state"),
     (15, "COORDINATOR_NOT_AVAILABLE", "RC", "the coordinator is not available"),
     (16, "NOT_COORDINATOR", "RC", "this broker is not the coordinator"),
-    (17, "INVALID_TOPIC_EXCEPTION", "", "the topic name is not legal, or the topic is internal"),
+    (17, "INVALID_TOPIC_EXCEPTION", "", "the topic name is not valid, or the topic is internal"),
     (18, "RECORD_LIST_TOO_LARGE", "", ""),
     (19, "NOT_ENOUGH_REPLICAS", "R", "fewer replicas are in sync than min.insync.replicas asks"),
     (
@@ -67,7 +67,7 @@ _ROWS: tuple[tuple[int, str, str, str], ...] = (
     (34, "ILLEGAL_SASL_STATE", "", ""),
     (35, "UNSUPPORTED_VERSION", "", "the broker does not support this version of the request"),
     (36, "TOPIC_ALREADY_EXISTS", "", "the topic exists already"),
-    (37, "INVALID_PARTITIONS", "", "the number of partitions is not legal"),
+    (37, "INVALID_PARTITIONS", "", "the number of partitions is not valid"),
     (
         38,
         "INVALID_REPLICATION_FACTOR",
@@ -75,7 +75,7 @@ _ROWS: tuple[tuple[int, str, str, str], ...] = (
         "the replication factor is below 1 or above the number of brokers",
     ),
     (39, "INVALID_REPLICA_ASSIGNMENT", "", ""),
-    (40, "INVALID_CONFIG", "", "the configuration is not legal"),
+    (40, "INVALID_CONFIG", "", "the configuration is not valid"),
     (41, "NOT_CONTROLLER", "R", "this broker is not the controller"),
     (42, "INVALID_REQUEST", "", "the broker could not make sense of the request"),
     (43, "UNSUPPORTED_FOR_MESSAGE_FORMAT", "", ""),

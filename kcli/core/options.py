@@ -338,7 +338,7 @@ def parse_value(field: dataclasses.Field[Any], text: str, origin: str = "") -> A
     except ValueError as error:
         near = _nearest_choice(text, field.metadata["choices"])
         raise ConfigError(
-            f"{key}={text!r} is not a legal value" + (f" (from {origin})" if origin else ""),
+            f"{key}={text!r} is not a valid value" + (f" (from {origin})" if origin else ""),
             why=str(error),
             do=f"did you mean {near}?" if near else f"{key}: {field.metadata['doc']}",
         ) from None
@@ -468,7 +468,7 @@ def _check_text(name: str, value: Any) -> None:
         value.encode()
     except UnicodeEncodeError:
         raise ConfigError(
-            f"{key_of(name)}={value!r} is not a legal value",
+            f"{key_of(name)}={value!r} is not a valid value",
             why="it is not UTF-8, as all names are that brokers are told",
             do="write it in a terminal whose characters are UTF-8",
         ) from None

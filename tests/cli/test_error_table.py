@@ -80,13 +80,13 @@ SPELLING = [
     Row("groups lst", 2, "groups: there is no command 'lst'", "nothing was run", "`kcli groups list`?"),
     Row("groups lag --max-lagg 5", 2, "no option --max-lagg", "nothing was run", "did you mean --max-lag?"),
     Row("groups lag -w5s", 2, "no option -w5s", "nothing was run", "did you mean -w=5s?"),
-    Row("groups lag --timeout soon", 2, "--timeout is not legal", "not a duration: 90s, 1h30m", "--help`"),
-    Row("groups lag --by topics", 2, "--by is not legal", "not one of 'group', 'topic'", "--help`"),
+    Row("groups lag --timeout soon", 2, "--timeout is not valid", "not a duration: 90s, 1h30m", "--help`"),
+    Row("groups lag --by topics", 2, "--by is not valid", "not one of 'group', 'topic'", "--help`"),
     Row("groups lag -o xml", 2, "no output 'xml'", "this command prints table, plain", "-o table"),
     Row(
         "topics list", 2, "KCLI_TIMEOUT=soon", "not a duration", "10s, 500ms", env=(("KCLI_TIMEOUT", "soon"),)
     ),
-    Row("groups describe ''", 2, "GROUP is not legal", "empty: an unset variable, perhaps", "--help`"),
+    Row("groups describe ''", 2, "GROUP is not valid", "empty: an unset variable, perhaps", "--help`"),
     Row("produce 'my topic'", 2, "is not the name of a topic", "letters, digits, dots", "`kcli topics list`"),
     Row(
         "topics create orders/eu",
@@ -122,8 +122,8 @@ CONFIGURATION = [
     Row("topics list -b fe80::1:9092", 2, "not the address", "stands in brackets", "write [fe80::1]:9092"),
     Row("topics list -X linger.mss=1", 2, "unknown option 'linger.mss'", "no option", "'linger.ms'"),
     Row("topics list -X linger", 2, "-X 'linger' is not KEY=VALUE", "no = in it", "`kcli help options`"),
-    Row("topics list -X request.timeout.ms=soon", 2, "is not a legal value", "a whole number", "request.timeout.ms"),
-    Row("topics list -X security.protocol=TLS", 2, "not a legal value", "one of PLAINTEXT, SSL", "did you mean SSL?"),
+    Row("topics list -X request.timeout.ms=soon", 2, "is not a valid value", "a whole number", "request.timeout.ms"),
+    Row("topics list -X security.protocol=TLS", 2, "not a valid value", "one of PLAINTEXT, SSL", "did you mean SSL?"),
     Row("topics list -F /no/such", 2, "cannot read /no/such", "No such file", "names a file of client options"),
     Row("topics list -F {dir}", 2, "cannot read {dir}", "Is a directory", "names a file of client options"),
     Row("topics list -F {dir}/typo.properties", 2, "'linger.mss'", "no option", "did you mean 'linger.ms'?"),
@@ -144,8 +144,8 @@ CONSUME = [
     Row("consume orders --grep value", 2, "is not a filter", "names no field: k:REGEX", "--grep v:error"),
     Row("consume orders --where 'value.['", 2, "not a JMESPath expression", "Incomplete", "see jmespath.org"),
     Row("consume '^('", 2, "not a regular expression", "missing )", "'^orders-.*'"),
-    Row("consume orders --offset 5x", 2, "--offset is not legal", "earliest, latest, stored, N", "--help`"),
-    Row("consume orders --since yestrday", 2, "--since is not legal", "3h (ago), now, today", "--help`"),
+    Row("consume orders --offset 5x", 2, "--offset is not valid", "earliest, latest, stored, N", "--help`"),
+    Row("consume orders --since yestrday", 2, "--since is not valid", "3h (ago), now, today", "--help`"),
     Row(
         "consume orders --from-beginning --tail 3",
         2,
@@ -159,10 +159,10 @@ CONSUME = [
 ]
 
 PRODUCE = [
-    Row("produce orders -z lzma", 2, "--compression is not legal", "none, gzip, snappy, lz4, zstd", "--help`"),
-    Row("produce orders -z gzip:99", 2, "--compression is not legal", "gzip takes 1 to 9", "--help`"),
+    Row("produce orders -z lzma", 2, "--compression is not valid", "none, gzip, snappy, lz4, zstd", "--help`"),
+    Row("produce orders -z gzip:99", 2, "--compression is not valid", "gzip takes 1 to 9", "--help`"),
     Row("produce orders /no/such", 2, "cannot read /no/such", "no such file", "check the name; nothing was sent"),
-    Row("produce orders --acks 2", 2, "--acks is not legal", "not one of 'all', '1', '0'", "--help`"),
+    Row("produce orders --acks 2", 2, "--acks is not valid", "not one of 'all', '1', '0'", "--help`"),
     Row(
         "produce orders --transaction-every 9", 2, "--transaction-every without --transactional-id", "under a name",
         "--transactional-id import-1",

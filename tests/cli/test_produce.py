@@ -211,8 +211,8 @@ def test_1_for_an_unknown_topic_and_for_nothing_confirmed(cluster: FakeCluster) 
         (["--transaction-every", "5"], "--transaction-every without --transactional-id"),
         (["--transactional-id", "x", "--acks", "1"], "transactional.id needs acks=all"),
         (["nowhere.txt"], "cannot read nowhere.txt"),
-        (["--transactional-id", "\udce9"], "transactional.id='\\udce9' is not a legal value"),
-        (["--rate", "fast"], "--rate is not legal"),
+        (["--transactional-id", "\udce9"], "transactional.id='\\udce9' is not a valid value"),
+        (["--rate", "fast"], "--rate is not valid"),
         (["--checkpoint", "/dev/zero"], "/dev/zero is no checkpoint"),
     ],
 )

@@ -4,7 +4,7 @@ import pytest
 
 from kcli.cli import cli
 from kcli.commands import _habits
-from kcli.commands._habits import instead_of
+from kcli.commands._habits import as_client_option, instead_of
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,14 @@ def test_what_to_write_instead(path: str, option: str, said: str) -> None:
 @pytest.mark.parametrize(("path", "option"), [("kcli groups lag", "--frob"), ("kcli produce", "--describe")])
 def test_nobody_is_used_to_others(path: str, option: str) -> None:
     assert instead_of(path, option) is None
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [("--linger", "-X linger.ms=VALUE"), ("--batch-size", "-X batch.size=VALUE"), ("--frob", None)],
+)
+def test_what_is_an_option_of_clients(option: str, said: str | None) -> None:
+    assert as_client_option(option) == (said and f"that is an option of the client: {said}")
 
 
 def test_what_is_proposed_exists() -> None:

@@ -106,7 +106,7 @@ def test_who_we_are(given: dict[str, str], header: str) -> None:
         ({"basic.auth.credentials.source": "USER_INFO"}, "without basic.auth.user.info"),
         ({"bearer.auth.credentials.source": "STATIC_TOKEN"}, "without bearer.auth.token"),
         ({"bearer.auth.token": "a\r\nX: y"}, "is no token"),
-        ({"basic.auth.credentials.source": "SASL_INHERIT"}, "not a legal value"),
+        ({"basic.auth.credentials.source": "SASL_INHERIT"}, "not a valid value"),
     ],
 )
 def test_half_of_a_credential_is_refused(given: dict[str, str], said: str) -> None:

@@ -37,7 +37,7 @@ def parse_hosts(text: str) -> Hosts:
         port = int(match[2] or PORT) if match else 0
         if match is None or not 0 < port < 65536:
             raise ConfigError(
-                f"--zookeeper {text} is not legal",
+                f"--zookeeper {text} is not valid",
                 why=f"{word.strip()!r} is not HOST or HOST:PORT",
                 do="write it as zookeeper.connect: zk1:2181,zk2:2181/chroot",
             )
@@ -45,7 +45,7 @@ def parse_hosts(text: str) -> Hosts:
     root = chroot.strip("/")
     if root and not all(map(is_node_name, root.split("/"))):
         raise ConfigError(
-            f"--zookeeper {text} is not legal",
+            f"--zookeeper {text} is not valid",
             why=f"no node of ZooKeeper can be /{chroot}",
             do="write it as zookeeper.connect: zk1:2181,zk2:2181/chroot",
         )

@@ -66,6 +66,14 @@ def leads(kafka: Kafka, topic: str, node: Node) -> bool:
     return any(part.leader == node.node_id for part in described(kafka, topic).partitions)
 
 
+def in_flight(producer: Producer) -> bool:
+    """Whether records are on their way, now or in a moment: the load goes on while the node is down."""
+    end = time.monotonic() + 1
+    while not (found := producer.outstanding > 0) and time.monotonic() < end:
+        time.sleep(0.001)
+    return found
+
+
 @pytest.mark.timeout(280)
 def test_b3_all_brokers_restart_one_after_another_under_load(kafka3: Kafka) -> None:
     """B3: one round with SIGTERM and one with SIGKILL; no error, no warning, nothing lost, doubled or reordered."""
@@ -82,7 +90,7 @@ def test_b3_all_brokers_restart_one_after_another_under_load(kafka3: Kafka) -> N
                 for node in kafka3.nodes:
                     led = leads(kafka3, topic, node)
                     end(node)
-                    hits += led and producer.outstanding > 0
+                    hits += led and in_flight(producer)
                     node.start()
                     wait_for_all_replicas(kafka3, topic)
                     assert load.error is None

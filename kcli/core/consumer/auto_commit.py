@@ -6,15 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.consumer.positions import to_commit
 from kcli.core.consumer.subscription import UNKNOWN, Subscription
 from kcli.core.errors import CommitFailedError, KcliError
 from kcli.core.future import Future
-from kcli.core.group.group import Group
 from kcli.core.options import ConsumerOptions
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+
+if TYPE_CHECKING:
+    from kcli.core.group.group import Group
 
 _REVOCATION_PATIENCE = 5.0  # seconds that a rebalance waits for its commit
 

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kcli.core.cluster.cluster import Cluster, check_timeout
 from kcli.core.cluster.fanout import UNKNOWN_TOPIC_PATIENCE
@@ -38,13 +38,15 @@ from kcli.core.errors import (
     TimedOutError,
 )
 from kcli.core.future import Future
-from kcli.core.group.assignors.assignor import Assignor
-from kcli.core.group.group import Group
 from kcli.core.group.offset_requests import unwritable
 from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.options import ConsumerOptions, given
 from kcli.core.topic_names import check_place, check_topic
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, Record, TopicPartition
+
+if TYPE_CHECKING:
+    from kcli.core.group.assignors.assignor import Assignor
+    from kcli.core.group.group import Group
 
 _NEVER = float("inf")
 _PATTERN_PATIENCE = 2.0  # seconds that a topic may be missing before a pattern does without it
@@ -92,6 +94,10 @@ class Consumer:
 
         self._rebalancing = Rebalancing(subscription, commit_of)
         if self.options.group_id:
+            from kcli.core.group.group import (
+                Group,
+            )  # half of the consumer, which readers without a group do not need
+
             self._group = Group(
                 self.cluster,
                 self.options,

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kcli.core import clock
 from kcli.core.cluster.cluster import Cluster
@@ -31,7 +31,6 @@ from kcli.core.errors import (
     UnsupportedError,
 )
 from kcli.core.future import Future
-from kcli.core.group.group import Group
 from kcli.core.options import ConsumerOptions
 from kcli.core.positions import parse_duration_ms
 from kcli.core.protocol.api import Request
@@ -41,6 +40,9 @@ from kcli.core.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopic,
 )
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+
+if TYPE_CHECKING:
+    from kcli.core.group.group import Group
 
 Waiting = list[tuple[TopicPartition, PartitionState]]
 

@@ -30,9 +30,8 @@ class ZooKeeperServer:
     def stopped(self) -> Iterator[None]:
         """It takes connections and answers nothing for the block."""
         os.kill(self.process.pid, signal.SIGSTOP)
-        os.waitid(
-            os.P_PID, self.process.pid, os.WSTOPPED | os.WNOWAIT
-        )  # until the last of its threads stands
+        # Returns when the last of its threads stands: until then one may still answer.
+        os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WNOWAIT)
         try:
             yield
         finally:

@@ -44,7 +44,7 @@ def decide(
 
 
 def confirm(
-    inv: "Invocation", plan: str, question: str, *, name: str | None = None, limit: "TimeLimit | None" = None
+    inv: "Invocation", plan: str, question: str, *, name: str | None = None, limit: TimeLimit | None = None
 ) -> bool:
     """See ``Invocation.confirm``."""
     show_plan(inv, plan)

@@ -207,13 +207,14 @@ def _describe_usage(error: click.ClickException) -> tuple[str, str, str]:
 
 
 def _nearest_choice(error: click.BadParameter) -> str:
-    import difflib
     import re
+
+    from kcli.core.options import nearest_choice
 
     given = re.match(r"'(.+)' is not one of", error.message)
     choices = error.param.type.choices if error.param and isinstance(error.param.type, click.Choice) else ()
-    near = difflib.get_close_matches(given[1], map(str, choices), 1) if given else ()
-    return f"did you mean {near[0]}? " if near else ""
+    near = nearest_choice(given[1], tuple(map(str, choices))) if given else ""
+    return f"did you mean {near}? " if near else ""
 
 
 def _missing(error: click.MissingParameter) -> str:

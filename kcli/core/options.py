@@ -336,7 +336,7 @@ def parse_value(field: dataclasses.Field[Any], text: str, origin: str = "") -> A
     try:
         return _parse(field, text)
     except ValueError as error:
-        near = _nearest_choice(text, field.metadata["choices"])
+        near = nearest_choice(text, field.metadata["choices"])
         raise ConfigError(
             f"{key}={text!r} is not a valid value" + (f" (from {origin})" if origin else ""),
             why=str(error),
@@ -382,7 +382,7 @@ def _parse_choice(text: str, choices: tuple[str, ...]) -> str:
     raise ValueError(f"it must be one of {', '.join(choices)}")
 
 
-def _nearest_choice(text: str, choices: tuple[str, ...]) -> str:
+def nearest_choice(text: str, choices: tuple[str, ...]) -> str:
     """The choice that is meant, empty where that is not clear. SSL is what Kafka calls TLS."""
     word = text.lower().replace("tls", "ssl")
     by_word = {choice.lower(): choice for choice in choices}

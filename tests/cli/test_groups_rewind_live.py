@@ -22,7 +22,6 @@ from tests.fake.codes import Code
 from tests.rewinding import QUICK, Others, others, wait_for
 
 PARTITIONS = 3
-PATIENCE = 30.0
 CLASSIC: dict[str, Any] = {"partition_assignment_strategy": "cooperative-sticky"}
 MODERN: dict[str, Any] = {"group_protocol": "consumer"}
 BOTH = pytest.mark.parametrize("kind", [CLASSIC, MODERN], ids=["classic", "consumer"])

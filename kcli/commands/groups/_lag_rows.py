@@ -91,38 +91,41 @@ def lag_rows(
 
 def breaches(seen: LagLook, most: int | None, longest: float | None) -> list[KcliError]:
     """What is more than it may be: a group's sum in records, the worst of its partitions in seconds."""
-    many: dict[str, float] = {}
-    late: dict[str, float] = {}
-    for one in seen.sample.groups if most is not None or longest is not None else ():
-        whole = summary(seen.rows[one.group])
-        if most is not None and whole.lag is not None and whole.lag > most:
-            many[one.group] = whole.lag
-        if longest is not None and whole.seconds is not None and whole.seconds > longest:
-            late[one.group] = whole.seconds
-    few = f"{most or 0:,} are allowed (--max-lag)"
-    short = f"{duration_text(longest or 0)} are allowed (--max-lag-time)"
-    return [
-        *_too_large(many, lambda lag: f"{lag:,} records", few),
-        *_too_large(late, duration_text, short),
-    ]
+    if most is None and longest is None:
+        return []
+    sums = {one.group: summary(seen.rows[one.group]) for one in seen.sample.groups}
+    found: list[KcliError] = []
+    if most is not None:
+        many = {group: one.lag for group, one in sums.items() if one.lag is not None and one.lag > most}
+        allowed = f"at most {most:,} are allowed (--max-lag)"
+        found += _too_large(many, lambda lag: f"{lag:,} records", allowed)
+    if longest is not None:
+        late = {
+            group: one.seconds
+            for group, one in sums.items()
+            if one.seconds is not None and one.seconds > longest
+        }
+        allowed = f"at most {duration_text(longest)} are allowed (--max-lag-time)"
+        found += _too_large(late, duration_text, allowed)
+    return found
 
 
 def _too_large(lags: Mapping[str, float], text: Callable[[float], str], allowed: str) -> list[KcliError]:
     """An error for each group; of many groups one, which names the worst."""
-    worst = sorted(lags, key=lambda group: -lags[group])[:_TOLD_EACH]
     if len(lags) > _TOLD_EACH:
+        worst = sorted(lags, key=lambda group: -lags[group])[:_TOLD_EACH]
         named = ", ".join(f"{group} {text(lags[group])}" for group in worst)
         return [
             LagTooLargeError(
                 f"{len(lags):,} groups are too far behind, the furthest of them: {named}",
-                why=f"at most {allowed}",
+                why=allowed,
                 do="the rows tell the lag of each group; --watch shows whether they catch up",
             )
         ]
     return [
         LagTooLargeError(
             f"group {group} is {text(lags[group])} behind",
-            why=f"at most {allowed}",
+            why=allowed,
             do=f"`kcli groups lag {quote(group)} --watch` shows whether it catches up",
         )
         for group in lags

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kcli.commands._confirm import show_plan
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -21,14 +23,11 @@ def show_alone(
     cluster: str | None,
 ) -> None:
     """On stdout of a dry run, as rows for programs; else, where nothing can be done, on stderr."""
-    if not inv.dry_run:
-        inv.talk.plain(text)
-    elif inv.out.kind in ROW_KINDS:
-        with inv.out.rows(
-            "RewindPlan", "RewindPlanItem", columns, cluster=cluster, warnings=inv.talk.warnings
-        ) as printed:
-            for row in rows:
-                printed.add(row)
-    else:
-        inv.out.shown(text + "\n")
-        inv.out.flush()
+    if not (inv.dry_run and inv.out.kind in ROW_KINDS):
+        show_plan(inv, text)
+        return
+    with inv.out.rows(
+        "RewindPlan", "RewindPlanItem", columns, cluster=cluster, warnings=inv.talk.warnings
+    ) as printed:
+        for row in rows:
+            printed.add(row)

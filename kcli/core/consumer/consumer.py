@@ -94,9 +94,8 @@ class Consumer:
 
         self._rebalancing = Rebalancing(subscription, commit_of)
         if self.options.group_id:
-            from kcli.core.group.group import (
-                Group,
-            )  # half of the consumer, which readers without a group do not need
+            # It is half of the consumer, and readers without a group do not need it.
+            from kcli.core.group.group import Group
 
             self._group = Group(
                 self.cluster,

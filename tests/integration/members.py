@@ -235,11 +235,13 @@ class KafkaPython(Threaded):
             "cooperative-sticky": CooperativeStickyAssignor,
         }
         self._consumer = KafkaConsumer(
-            self.topic,
             partition_assignment_strategy=[theirs[self.assignor]],
             group_instance_id=self.manner.instance_id or None,
             **_python_options(self),
         )
+        # A leader that hears of the topic only after it has assigned keeps its empty assignment (3.0.12).
+        self._consumer.partitions_for_topic(self.topic)
+        self._consumer.subscribe([self.topic])
 
     def _step(self) -> None:
         found = self._consumer.poll(int(_POLL * 1000))

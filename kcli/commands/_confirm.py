@@ -4,10 +4,10 @@
 """
 
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kcli.commands._exit import Declined, usage
+from kcli.core.dataclass import dataclass
 from kcli.core.errors import KcliError
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ import click
 
 from kcli.commands._options import GlobalValues
 from kcli.core.errors import KcliError
+from kcli.core.near_names import near_names
 
 SIGNALS = frozenset((129, 130, 143))
 _BEFORE_PARTLY = (5, 4, 7, 3, 2)
@@ -65,9 +66,7 @@ def where(ctx: click.Context | None) -> str:
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The name most like ``name``, if any is like it."""
-    from difflib import get_close_matches
-
-    close = get_close_matches(name, list(known), 1)
+    close = near_names(name, known)
     return close[0] if close else None
 
 

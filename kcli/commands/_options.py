@@ -121,6 +121,9 @@ def attach_values(parser: Any) -> Any:
         known = parser._long_opt.get(name)
         if value is None and known is not None and isinstance(known.obj, AttachedOption):
             value = known.obj.bare
+        if known is None and not name.startswith("--"):
+            # Perhaps a short one: click catches this and looks, so it needs neither a translation nor a guess.
+            raise click.NoSuchOption(name, message="")
         match(name, value, state)
 
     match_shorts = parser._match_short_opt

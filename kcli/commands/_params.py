@@ -5,13 +5,13 @@ Loaded by commands, not at start. The parsing of times and offsets is ``kcli.cor
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import click
 
 from kcli.commands._types import DURATION, ParamType
 from kcli.core.clock import wall_ms
+from kcli.core.dataclass import dataclass
 from kcli.core.errors import ConfigError
 from kcli.core.types import TopicPartition
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from kcli.core.dataclass import dataclass
 
 if TYPE_CHECKING:
     from kcli.commands._context import Invocation

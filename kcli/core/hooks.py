@@ -5,8 +5,10 @@ The client proposal asks for this: a library reports through its API, its user c
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from kcli.core.dataclass import dataclass
 
 Event = Callable[..., None]
 

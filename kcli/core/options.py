@@ -5,14 +5,14 @@ Help, man pages, completion and the check of files are renderings of these class
 """
 
 import dataclasses
-import difflib
 import functools
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from kcli.core.dataclass import dataclass
 from kcli.core.errors import ConfigError
+from kcli.core.near_names import near_names
 
 O = TypeVar("O", bound="ClientOptions")  # noqa: E741 - the only letter that says Options
 
@@ -308,7 +308,7 @@ class Vocabulary:
         field = self.fields.get(key)
         if field is not None:
             return field
-        near = difflib.get_close_matches(key, self.fields, 1)
+        near = near_names(key, self.fields)
         raise ConfigError(
             f"unknown option {key!r}" + (f" in {origin}" if origin else ""),
             why=f"no option of {self._whose} has this name",
@@ -386,7 +386,7 @@ def nearest_choice(text: str, choices: tuple[str, ...]) -> str:
     """The choice that is meant, empty where that is not clear. SSL is what Kafka calls TLS."""
     word = text.lower().replace("tls", "ssl")
     by_word = {choice.lower(): choice for choice in choices}
-    near = difflib.get_close_matches(word, by_word, 1)
+    near = near_names(word, by_word)
     return by_word[near[0]] if near else ""
 
 
@@ -412,7 +412,7 @@ def given(kind: type[O], options: O | None, values: Mapping[str, Any]) -> O:
     fields = {field.name: field for field in dataclasses.fields(kind)}
     for name in values:
         if name not in fields:
-            near = difflib.get_close_matches(name, fields, 1)
+            near = near_names(name, fields)
             raise ConfigError(
                 f"{kind.__name__} has no option {name!r}",
                 why="a misspelt option would change nothing",

@@ -5,8 +5,9 @@
 """
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta, tzinfo
+
+from kcli.core.dataclass import dataclass
 
 EARLIEST_WORDS = frozenset(("earliest", "beginning", "start", "oldest"))
 LATEST_WORDS = frozenset(("latest", "end", "newest"))
@@ -78,7 +79,7 @@ def parse_offset(text: str, now_ms: int, tz: tzinfo | None = None) -> OffsetSpec
         return OffsetSpec("from_start" if text[0] == "+" else "from_end", _int64(text[1:]))
     if text.startswith("@"):
         return OffsetSpec("timestamp", parse_instant(text, now_ms, tz))
-    if word in DAY_WORDS or _DATE.match(text):
+    if word in DAY_WORDS or re.match(_DATE, text):
         return OffsetSpec("timestamp", parse_instant(text, now_ms, tz))
     raise ValueError(
         f"{text!r} is not an offset: earliest, latest, stored, N, +N, -N, or a time as @-1h, @10:30, 2026-11-21T10:00Z"
@@ -97,9 +98,9 @@ def parse_instant(text: str, now_ms: int, tz: tzinfo | None = None) -> int:
         return _day(word, now_ms, tz)
     if re.fullmatch(r"[0-9]+", said):
         return epoch_ms(said)
-    if _CLOCK.fullmatch(said):
+    if re.fullmatch(_CLOCK, said):
         return _ms(datetime.combine(_local(now_ms, tz).date(), _time(said, text)), tz)
-    if _DATE.match(said):
+    if re.match(_DATE, said):
         return _iso(said, text, tz)
     sign = -1 if said[:1] != "+" else 1
     try:
@@ -113,9 +114,9 @@ def parse_instant(text: str, now_ms: int, tz: tzinfo | None = None) -> int:
 def has_zone(text: str) -> bool:
     """Whether an instant means the same everywhere: everything but a date or a clock time without a zone."""
     said = text.strip().removeprefix("@")
-    if said.lower() in ("today", "yesterday") or _CLOCK.fullmatch(said):
+    if said.lower() in ("today", "yesterday") or re.fullmatch(_CLOCK, said):
         return False
-    return not _DATE.match(said) or bool(_ZONE.search(said))
+    return not re.match(_DATE, said) or bool(re.search(_ZONE, said))
 
 
 def epoch_ms(digits: str) -> int:
@@ -141,21 +142,19 @@ def parse_duration_ms(text: str, *, unit: bool = False) -> int:
 
 _UNITS = {"w": 604_800_000, "d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1_000, "ms": 1}
 _PART = r"([0-9]+(?:\.[0-9]+)?)(ms|[wdhms])"
-_SHORT = re.compile(f"(?:{_PART})+", re.IGNORECASE)
-_ISO = re.compile(
-    r"P(?:([0-9.]+)W)?(?:([0-9.]+)D)?(?:T(?:([0-9.]+)H)?(?:([0-9.]+)M)?(?:([0-9.]+)S)?)?", re.IGNORECASE
-)
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:$|[T ])", re.IGNORECASE)
-_ISO_TIME = re.compile(
+_SHORT = f"(?i:{_PART})+"
+_ISO = r"(?i:P(?:([0-9.]+)W)?(?:([0-9.]+)D)?(?:T(?:([0-9.]+)H)?(?:([0-9.]+)M)?(?:([0-9.]+)S)?)?)"
+_DATE = r"(?i:[0-9]{4}-[0-9]{2}-[0-9]{2}(?:$|[T ]))"
+_ISO_TIME = (
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
     r"(?:[Tt ][0-9]{2}(?::[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?)?(?:[Zz]|[+-][0-9]{2}(?::?[0-9]{2})?)?)?"
 )
-_CLOCK = re.compile(r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?")
-_ZONE = re.compile(r"(?:[Zz]|[T ].*[+-][0-9]{2}(?::?[0-9]{2})?)$")
+_CLOCK = r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?"
+_ZONE = r"(?:[Zz]|[T ].*[+-][0-9]{2}(?::?[0-9]{2})?)$"
 
 
 def _short_duration(text: str) -> list[tuple[str, str]] | None:
-    if not _SHORT.fullmatch(text):
+    if not re.fullmatch(_SHORT, text):
         return None
     parts = [(count, name.lower()) for count, name in re.findall(_PART, text, re.IGNORECASE)]
     names = [name for _count, name in parts]
@@ -164,7 +163,7 @@ def _short_duration(text: str) -> list[tuple[str, str]] | None:
 
 
 def _iso_duration(text: str) -> list[tuple[str, str]] | None:
-    match = _ISO.fullmatch(text)
+    match = re.fullmatch(_ISO, text)
     if match is None or not any(match.groups()) or text[-1] in "Tt":
         return None
     return [(count, name) for count, name in zip(match.groups(), "wdhms", strict=True) if count]
@@ -226,7 +225,7 @@ def _day(word: str, now_ms: int, tz: tzinfo | None) -> int:
 
 
 def _iso(said: str, text: str, tz: tzinfo | None) -> int:
-    if not _ISO_TIME.fullmatch(said):
+    if not re.fullmatch(_ISO_TIME, said):
         raise ValueError(
             f"{text!r} is not a time: write 2026-11-21, 2026-11-21T10:00 or 2026-11-21T10:00:30.5Z"
         )

@@ -1,7 +1,9 @@
 """Values that every layer shares: names of places in a cluster, and records as the API shows them."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
+
+from kcli.core.dataclass import dataclass
 
 
 class TopicPartition(NamedTuple):

@@ -7,8 +7,9 @@ delivery: only when the place is asked for, the rows of the oldest chunk that is
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from kcli.core.dataclass import dataclass
 from kcli.core.producer.origins import Rows
 from kcli.flows.inputs.chunk import Chunk, Place
 

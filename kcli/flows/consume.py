@@ -6,12 +6,13 @@ counted was written and flushed, and only what was flushed is told to the readin
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.consumer.setbacks import TopicRecreatedError
+from kcli.core.dataclass import dataclass
 from kcli.core.errors import CorruptRecordsError, KcliError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.filters.selection import Selection

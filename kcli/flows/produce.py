@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kcli.core.clock import wall_ms
+from kcli.core.dataclass import dataclass
 from kcli.core.errors import ClosedError, KcliError
 from kcli.core.producer.producer import Producer
 from kcli.flows.ack_tracker import AckTracker
@@ -40,7 +40,7 @@ class Sending:
     """
 
     topic: str
-    how: LineFormat = LineFormat()  # noqa: RUF009 - immutable
+    how: LineFormat = LineFormat()
     partition: int | None = None
     by_hand: bool = False
     longest: int = 1 << 30

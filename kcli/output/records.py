@@ -6,10 +6,10 @@ bytes stay as they are.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from kcli.core.consumer.fetched import FetchedBatch
+from kcli.core.dataclass import dataclass
 from kcli.core.records import render_ops as op
 from kcli.core.records.render_ops import Program
 from kcli.core.records.visible import is_abort_marker

@@ -10,13 +10,15 @@ _BIDI_AND_INVISIBLE = (
     "\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
     "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb"
 )
-_UNSAFE = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI_AND_INVISIBLE}\ud800-\udfff\U000e0000-\U000e0fff]")
-_JSON_UNSAFE = re.compile(f"[\x7f-\x9f{_BIDI_AND_INVISIBLE}\ud800-\udfff\U000e0000-\U000e0fff]")
+_UNSAFE = f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI_AND_INVISIBLE}\ud800-\udfff\U000e0000-\U000e0fff]"
+_JSON_UNSAFE = f"[\x7f-\x9f{_BIDI_AND_INVISIBLE}\ud800-\udfff\U000e0000-\U000e0fff]"
 
 
 def visible(text: str) -> str:
     """``text`` with unsafe characters as escapes; the same object where there are none."""
-    return _UNSAFE.sub(_escape, text)
+    if text.isascii() and text.isprintable():
+        return text
+    return re.sub(_UNSAFE, _escape, text)
 
 
 def visible_line(text: str) -> str:
@@ -26,7 +28,7 @@ def visible_line(text: str) -> str:
 
 def visible_json(text: str) -> str:
     """JSON text whose strings show nothing unsafe: JSON's own escapes, so the values stay the same."""
-    return _JSON_UNSAFE.sub(_escape_json, text)
+    return re.sub(_JSON_UNSAFE, _escape_json, text)
 
 
 def _escape(match: re.Match[str]) -> str:

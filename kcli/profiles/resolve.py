@@ -4,12 +4,13 @@ Own flags, -X, -F, KCLI_*, KAFKA_*, a running sandbox. Pure: the environment, a 
 sandboxes are handed in. Nothing here or anywhere assumes localhost:9092.
 """
 
-import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeVar
 
+from kcli.core.dataclass import dataclass
 from kcli.core.errors import ConfigError
+from kcli.core.near_names import near_names
 from kcli.core.options import IGNORED_KEYS, ClientOptions, build, field_of, key_of, parse_pairs
 from kcli.profiles.properties import parse_properties, split_pair
 from kcli.serde.registry.keys import is_registry_key
@@ -144,7 +145,7 @@ def _kcli(environ: Mapping[str, str], warnings: list[str]) -> Iterator[Pair]:
         elif name in KCLI_FLAGS:
             yield KCLI_FLAGS[name], text, name
         elif name not in KCLI_OTHER and not name.startswith("KCLI_TEST_"):
-            near = difflib.get_close_matches(name, [*KCLI_FLAGS, *KCLI_OTHER], 1)
+            near = near_names(name, [*KCLI_FLAGS, *KCLI_OTHER])
             hint = f"; did you mean {near[0]}?" if near else ""
             warnings.append(f"the environment variable {name} means nothing to kcli{hint}")
 

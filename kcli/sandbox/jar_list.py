@@ -9,8 +9,10 @@ imports jgo.
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
+
+from kcli.core.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ Confluent (documented as the wire format): magic 0 and a 4-byte id; with Protobu
 
 import struct
 from collections.abc import Iterable
-from dataclasses import dataclass
 from uuid import UUID
 
+from kcli.core.dataclass import dataclass
 from kcli.core.types import Header
 from kcli.serde.errors import DecodeError
 from kcli.serde.serde import Place

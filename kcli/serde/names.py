@@ -3,12 +3,13 @@
 SERDE is ``NAME`` or ``NAME:ARG=VALUE,ARG=VALUE``: ``value=avro:subject=orders-value``, ``protobuf:file=shop.proto``.
 """
 
-import difflib
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from kcli.core.dataclass import dataclass
 from kcli.core.errors import ConfigError
+from kcli.core.near_names import near_names
 
 PLAIN = ("str", "json", "short", "int", "long", "float", "double", "hex", "base64")
 WITH_SCHEMA = ("avro", "protobuf", "jsonschema")
@@ -140,7 +141,7 @@ def _split_part(text: str) -> tuple[str, str]:
     if not equals or ":" in head:  # avro:id=7 has its = behind the name
         return "", text
     if head not in ("key", "value"):
-        near = difflib.get_close_matches(head, ("key", "value"), 1)
+        near = near_names(head, ("key", "value"))
         raise ConfigError(
             f"-s {text}: {head!r} is neither key nor value",
             why="that is what may stand before =",
@@ -150,7 +151,7 @@ def _split_part(text: str) -> tuple[str, str]:
 
 
 def _unknown(text: str, name: str) -> ConfigError:
-    near = difflib.get_close_matches(name, [*NAMES, *_ALIASES], 1)
+    near = near_names(name, [*NAMES, *_ALIASES])
     every = f"there are {', '.join(NAMES)}"
     return ConfigError(
         f"-s {text}: there is no serde {name!r}",
@@ -168,7 +169,7 @@ def _parse_arguments(text: str, serde: str, told: str, known: Mapping[str, str])
                 f"-s {text}: {pair!r} is not ARG=VALUE", why="", do=f"{serde} takes {', '.join(known)}"
             )
         if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
+            near = near_names(name, known)
             raise ConfigError(
                 f"-s {text}: {serde} has no argument {name!r}",
                 why=f"it takes {', '.join(known)}",
@@ -183,7 +184,7 @@ def _parse_arguments(text: str, serde: str, told: str, known: Mapping[str, str])
 def _checked(text: str, name: str, value: str) -> str:
     choices = _CHOICES.get(name)
     if choices and value not in choices:
-        near = difflib.get_close_matches(value, choices, 1)
+        near = near_names(value, choices)
         raise ConfigError(
             f"-s {text}: {name} is not {value!r}",
             why=f"it is one of {', '.join(choices)}",

@@ -1,12 +1,12 @@
 """Topics: list, describe, create, delete. Plural everywhere, with an answer or an error for each name."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from kcli.core.cluster.cluster import CONTROLLER, Cluster
 from kcli.core.cluster.metadata import ClusterView, PartitionView, TopicView, topic_error, unknown_topic
 from kcli.core.cluster.retry import judge, may_be_done
+from kcli.core.dataclass import dataclass
 from kcli.core.error_codes import (
     NONE,
     TOPIC_ALREADY_EXISTS,

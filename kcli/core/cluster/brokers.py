@@ -7,12 +7,13 @@ loop's thread.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from kcli.core.cluster.retry import Backoff
 from kcli.core.connection.connection import Connection
 from kcli.core.connection.plan import Plan
+from kcli.core.dataclass import dataclass
 from kcli.core.errors import (
     AuthError,
     ConnectError,

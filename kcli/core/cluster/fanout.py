@@ -5,13 +5,13 @@ broker waits for another one. Runs in the loop's thread and blocks only in its p
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.retry import Backoff, given_up, judge, may_be_done, no_answer
 from kcli.core.cluster.routes import Route, ToLeader
 from kcli.core.connection.plan import Broker, Plan
+from kcli.core.dataclass import dataclass
 from kcli.core.error_codes import NONE
 from kcli.core.errors import BrokerError, KcliError, NotFoundError, ProtocolError, TimedOutError
 from kcli.core.future import Future

@@ -1,10 +1,12 @@
 """What is known of a cluster: an immutable view, replaced whole, readable from any thread without a lock."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from kcli.core.dataclass import dataclass
 from kcli.core.error_codes import LEADER_NOT_AVAILABLE, NONE, UNKNOWN_TOPIC_OR_PARTITION
 from kcli.core.errors import BrokerError, KcliError, NotFoundError
+from kcli.core.near_names import near_names
 from kcli.core.protocol.messages.metadata import MetadataResponse, MetadataResponseTopic
 from kcli.core.protocol.schema import NO_UUID
 from kcli.core.types import Node, TopicPartition
@@ -140,9 +142,8 @@ def no_partition(where: TopicPartition, count: int) -> NotFoundError:
 
 def unknown_topic(name: str, known: Iterable[str]) -> NotFoundError:
     """The error for a topic that does not exist, with the names that come nearest."""
-    import difflib
 
-    near = difflib.get_close_matches(name, list(known), 3, 0.6)
+    near = near_names(name, known, 3)
     hint = f"did you mean {', '.join(near)}?" if near else "`kcli topics list` shows what there is"
     return NotFoundError(f"topic {name} does not exist", do=hint)
 

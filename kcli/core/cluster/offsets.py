@@ -5,12 +5,12 @@ record with at least this timestamp" without an error. So a place goes only to b
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.fanout import Items, Part, fan_out
 from kcli.core.cluster.routes import ToLeader
 from kcli.core.connection.plan import Broker
+from kcli.core.dataclass import dataclass
 from kcli.core.errors import ConfigError, DataLossError, KcliError, ProtocolError, UnsupportedError
 from kcli.core.protocol.messages.list_offsets import (
     ListOffsetsPartition,

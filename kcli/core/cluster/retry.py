@@ -1,8 +1,8 @@
 """Whether and when to try again: the only place that judges errors. Pure: given ``now``, reads no clock."""
 
 import random
-from dataclasses import dataclass
 
+from kcli.core.dataclass import dataclass
 from kcli.core.error_codes import (
     NOT_CONTROLLER,
     NOT_ENOUGH_REPLICAS_AFTER_APPEND,

@@ -5,10 +5,10 @@ it owns the socket and the clock. Source: KIP-35, KIP-511 (software name), KIP-5
 """
 
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from kcli import __version__
+from kcli.core.dataclass import dataclass
 from kcli.core.error_codes import NONE, UNSUPPORTED_VERSION
 from kcli.core.errors import BrokerError, UnsupportedError
 from kcli.core.protocol.api import Request, Response

@@ -1,9 +1,9 @@
 """Requests that wait for their answer, in the order they were sent: a broker answers in that order."""
 
 from collections import deque
-from dataclasses import dataclass
 from typing import Any
 
+from kcli.core.dataclass import dataclass
 from kcli.core.errors import ProtocolError
 from kcli.core.future import Future
 from kcli.core.protocol.api import Request

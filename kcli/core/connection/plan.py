@@ -5,10 +5,10 @@ was decided from an offer goes out on the connection that made the offer. No soc
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from kcli.core.connection.handshake import Offer
+from kcli.core.dataclass import dataclass
 from kcli.core.future import Future
 from kcli.core.protocol.api import Request, choose_version
 

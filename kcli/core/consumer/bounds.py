@@ -5,7 +5,7 @@ Asked without waiting, so that no poll takes longer than its timeout. Runs in th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from kcli.core.cluster.cluster import Cluster
@@ -13,6 +13,7 @@ from kcli.core.cluster.offsets import EARLIEST, LATEST, offsets_request
 from kcli.core.cluster.retry import judge
 from kcli.core.consumer.fetcher import OutOfRangeError
 from kcli.core.consumer.subscription import Subscription
+from kcli.core.dataclass import dataclass
 from kcli.core.error_codes import NONE
 from kcli.core.errors import BrokerError, ConnectError, KcliError
 from kcli.core.future import Future

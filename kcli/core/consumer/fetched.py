@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from kcli.core.consumer.subscription import PartitionState
+from kcli.core.dataclass import dataclass
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.options import ConsumerOptions
 from kcli.core.protocol.messages.fetch import FetchResponse, PartitionData

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kcli.core.consumer.fetched import Arrived, FetchedBatch
 from kcli.core.consumer.subscription import PartitionState, Phase, Subscription
+from kcli.core.dataclass import dataclass
 from kcli.core.errors import KcliError
 from kcli.core.types import Record, TopicPartition
 

@@ -1,8 +1,8 @@
 """A consumer's figures, as a snapshot."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from kcli.core.dataclass import dataclass
 from kcli.core.types import TopicPartition
 
 

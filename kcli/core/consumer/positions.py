@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from kcli.core.cluster.offsets import EARLIEST, LATEST, offsets_request
 from kcli.core.cluster.retry import Backoff, given_up, judge
 from kcli.core.cluster.troubles import Troubles
 from kcli.core.consumer.subscription import PartitionState, Phase, Subscription
+from kcli.core.dataclass import dataclass
 from kcli.core.error_codes import NONE
 from kcli.core.errors import (
     BrokerError,

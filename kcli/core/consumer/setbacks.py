@@ -6,7 +6,6 @@ No requests of its own but for metadata. Runs in the consumer's thread.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from heapq import heappop, heappush
 
 from kcli.core.cluster.cluster import TOPIC_PATIENCE, Cluster
@@ -14,6 +13,7 @@ from kcli.core.cluster.metadata import TopicView, topic_error
 from kcli.core.cluster.retry import given_up, judge_code
 from kcli.core.cluster.troubles import Troubles
 from kcli.core.consumer.subscription import Changes, PartitionState, Phase, Subscription
+from kcli.core.dataclass import dataclass
 from kcli.core.errors import DataLossError, KcliError, NotFoundError
 from kcli.core.options import ConsumerOptions
 from kcli.core.protocol.schema import NO_UUID

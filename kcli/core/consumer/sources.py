@@ -5,12 +5,11 @@ A source is one broker as the fetcher sees it: the session with it, what it owes
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kcli.core.cluster.metadata import ClusterView
 from kcli.core.cluster.retry import Backoff
 from kcli.core.consumer.fetch_session import FetchSession
 from kcli.core.consumer.subscription import PartitionState
+from kcli.core.dataclass import dataclass
 
 DISTRUST = 30.0
 """Seconds for which a leader is not asked for nearer replicas, after one of those it named did not answer well."""

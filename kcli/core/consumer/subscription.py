@@ -2,9 +2,9 @@
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum
 
+from kcli.core.dataclass import dataclass
 from kcli.core.types import TopicPartition
 
 UNKNOWN = -1

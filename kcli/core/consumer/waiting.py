@@ -6,8 +6,8 @@ Pure: no I/O, given ``now``. ``open_transactions.py`` asks the leaders and tells
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from kcli.core.dataclass import dataclass
 from kcli.core.types import TopicPartition
 
 TELL_AFTER = 10.0

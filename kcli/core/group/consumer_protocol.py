@@ -6,9 +6,9 @@ its bounds, and the error for what cannot be read names the member. Kafka's KIP-
 
 import struct
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TypeVar
 
+from kcli.core.dataclass import dataclass
 from kcli.core.errors import ProtocolError
 from kcli.core.protocol import compiler
 from kcli.core.protocol.codec import Buffer

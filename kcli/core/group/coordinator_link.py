@@ -5,13 +5,13 @@ Each thread that talks to the coordinator has a link of its own, over its own cl
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import Coordinators, KeyType
 from kcli.core.cluster.metadata import ClusterView
 from kcli.core.cluster.retry import Backoff, judge
+from kcli.core.dataclass import dataclass
 from kcli.core.error_codes import REQUEST_TIMED_OUT
 from kcli.core.errors import BrokerError, ConnectError, KcliError
 from kcli.core.future import Future

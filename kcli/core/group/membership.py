@@ -5,10 +5,11 @@ remembers, never waits: no I/O, no callback, and the time is given.
 """
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from kcli.core.cluster.metadata import ClusterView
+from kcli.core.dataclass import dataclass
 from kcli.core.errors import KcliError
 from kcli.core.group.coordinator_link import Seen
 from kcli.core.state_cell import StateCell

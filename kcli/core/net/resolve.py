@@ -1,9 +1,9 @@
 """Host names to socket addresses. A lookup can block for seconds, so it runs on the loop's worker thread."""
 
 import socket
-from dataclasses import dataclass
 from typing import Any
 
+from kcli.core.dataclass import dataclass
 from kcli.core.errors import ConnectError
 
 

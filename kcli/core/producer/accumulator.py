@@ -8,8 +8,9 @@ sender; one lock guards the queues, its Condition tells of free memory. Deciders
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from kcli.core.dataclass import dataclass
 from kcli.core.errors import BufferFullError, ClosedError, KcliError
 from kcli.core.producer.batch import BatchEvent, ProducerBatch
 from kcli.core.records.builder import BatchBuilder

@@ -1,6 +1,6 @@
 """Figures of a producer, counted by the sender's thread and handed out as a snapshot. No logging library here."""
 
-from dataclasses import dataclass
+from kcli.core.dataclass import dataclass
 
 
 @dataclass(slots=True)

@@ -1,8 +1,8 @@
 """What became of records: per settled batch, and in all."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from kcli.core.dataclass import dataclass
 from kcli.core.errors import KcliError
 from kcli.core.producer.origins import Origin
 from kcli.core.types import TopicPartition

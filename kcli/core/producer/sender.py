@@ -8,7 +8,6 @@ carries at most one batch of a partition.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kcli.core.cluster.brokers import PRODUCE
@@ -16,6 +15,7 @@ from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.metadata import topic_error
 from kcli.core.cluster.retry import Backoff, judge, judge_code, may_be_done
 from kcli.core.cluster.troubles import Troubles
+from kcli.core.dataclass import dataclass
 from kcli.core.error_codes import (
     DUPLICATE_SEQUENCE_NUMBER,
     INVALID_PRODUCER_EPOCH,

@@ -5,9 +5,9 @@ that choose, the lines are indexed first and then encoded partition by partition
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from kcli.core.dataclass import dataclass
 from kcli.core.producer.batch import ProducerBatch
 from kcli.core.producer.origins import Origin, Rows, packed_rows, shifted
 from kcli.core.producer.placer import Placer

@@ -7,7 +7,6 @@ next, is decided in ``transactions.py``; here requests are sent and answers judg
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -15,6 +14,7 @@ from kcli.core.cluster.brokers import TRANSACTION
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import Coordinators, KeyType
 from kcli.core.cluster.retry import Backoff, judge
+from kcli.core.dataclass import dataclass
 from kcli.core.error_codes import (
     CONCURRENT_TRANSACTIONS,
     INVALID_PRODUCER_EPOCH,

@@ -5,9 +5,10 @@ numbers go on; from version 2 on the first write adds them, and each end starts 
 """
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
+from kcli.core.dataclass import dataclass
 from kcli.core.errors import KcliError, TransactionAbortableError
 from kcli.core.state_cell import StateCell
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition

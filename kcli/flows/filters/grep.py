@@ -7,10 +7,10 @@ their text is looked at, as it would be printed.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from kcli.core.dataclass import dataclass
 from kcli.flows.filters.batch_fields import BatchFields
 from kcli.flows.filters.selection import Mask, both
 

@@ -1,9 +1,10 @@
 """Groups with everything that brokers tell of them: members, and where each partition stands."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from kcli.core.dataclass import dataclass
 from kcli.core.errors import KcliError, UnsupportedError
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.offsets import Positions, positions

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
+from kcli.core.near_names import near_names
 
 if TYPE_CHECKING:
     from kcli.core.admin.admin import Admin
@@ -67,5 +67,5 @@ def share_group(what: str) -> KcliError:
 
 def nearest_text(name: str, known: Collection[str]) -> str:
     """The remedy for a mistyped name."""
-    near = get_close_matches(name, [one for one in known if one != name], 3)
+    near = near_names(name, [one for one in known if one != name], 3)
     return f"did you mean {', '.join(near)}?" if near else THERE_ARE

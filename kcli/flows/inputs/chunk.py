@@ -7,9 +7,9 @@ chunk, counted from 0 in it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from kcli.core.dataclass import dataclass
 from kcli.flows.inputs.item import InputRow
 
 

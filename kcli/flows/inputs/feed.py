@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from kcli.core.dataclass import dataclass
 from kcli.core.errors import ConfigError
 from kcli.flows.inputs.chunk import Chunk, Place, RowChunk, TextChunk
 from kcli.flows.inputs.encoding import Encoding, EncodingParser

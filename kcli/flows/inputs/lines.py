@@ -7,8 +7,8 @@ must be looked at: in transactions, at a given rate, and when failed ones are fe
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from kcli.core.dataclass import dataclass
 from kcli.core.records.kernels import NO_HEADERS
 from kcli.flows.inputs.item import BadInput, BadLine, InputRow, Item
 from kcli.flows.inputs.splitter import Splitter

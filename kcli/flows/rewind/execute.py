@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kcli.core import clock
 from kcli.core.admin.admin import Admin
@@ -10,6 +10,7 @@ from kcli.core.admin.commits import Stored
 from kcli.core.admin.committed import Committed
 from kcli.core.admin.group_description import MemberDescription
 from kcli.core.cluster.offsets import LATEST
+from kcli.core.dataclass import dataclass
 from kcli.core.error_codes import (
     GROUP_SUBSCRIBED_TO_TOPIC,
     ILLEGAL_GENERATION,

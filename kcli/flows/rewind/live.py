@@ -6,11 +6,12 @@ could not do anything else when they were let in, and nothing that was committed
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Protocol
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
+from kcli.core.dataclass import dataclass
 from kcli.core.errors import KcliError, MembershipError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.plan import STABLE, GroupPlan, NotPossibleError, RewindItem

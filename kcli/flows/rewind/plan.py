@@ -1,9 +1,10 @@
 """The plan of a rewind: one object for dry run, prompt, execution and verification. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
+from kcli.core.dataclass import dataclass
 from kcli.core.errors import KcliError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.members import named

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
-from difflib import get_close_matches
+from dataclasses import field
 
+from kcli.core.dataclass import dataclass
 from kcli.core.errors import ConfigError, NotFoundError
+from kcli.core.near_names import near_names
 from kcli.core.types import TopicPartition
 
 Numbers = frozenset[int] | None
@@ -50,7 +51,7 @@ class Scope:
         """NotFoundError for a topic that is to be left out where none of ``places``, all there are, is of it."""
         there = {*_topics(places), *self.topics}
         for name in sorted(self.excluded - there):
-            near = get_close_matches(name, there, 1)
+            near = near_names(name, there)
             raise NotFoundError(
                 f"--exclude-topic {name} leaves out nothing",
                 why="nothing of that topic is committed, or named",

@@ -5,7 +5,7 @@ partition that has nothing newer be read again, never be skipped.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from shlex import quote
 
 from kcli.core.admin.admin import Admin
@@ -13,6 +13,7 @@ from kcli.core.admin.committed import Committed
 from kcli.core.admin.group_description import GroupDescription
 from kcli.core.cluster.metadata import no_partition
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
+from kcli.core.dataclass import dataclass
 from kcli.core.errors import KcliError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.looks import Spans, committed_groups, described_topics, good, group_plan

@@ -5,10 +5,11 @@ partition is refused, the others are done.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from kcli.core.cluster.offsets import OffsetInfo
+from kcli.core.dataclass import dataclass
 from kcli.core.errors import KcliError
 from kcli.core.positions import OffsetSpec
 from kcli.core.types import OffsetAndMetadata, TopicPartition

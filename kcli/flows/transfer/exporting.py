@@ -1,12 +1,13 @@
 """What groups have committed, read for a file: all that can be known, and an error for each thing that cannot."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.committed import Committed
 from kcli.core.admin.groups import GroupListing
 from kcli.core.admin.topics import TopicInfo
+from kcli.core.dataclass import dataclass
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.first_records import Place

@@ -5,10 +5,11 @@ them, ``plan_import`` decides. Reading the cluster and committing is done by oth
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kcli.core.admin.committed import Committed
 from kcli.core.cluster.offsets import NOT_FOUND, OffsetInfo
+from kcli.core.dataclass import dataclass
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.transfer.saved_offset import OffsetFile, SavedOffset

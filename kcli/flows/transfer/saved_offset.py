@@ -1,7 +1,8 @@
 """A committed offset as a file has it, and what a file holds. Pure values."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from kcli.core.dataclass import dataclass
 from kcli.core.types import TopicPartition
 
 

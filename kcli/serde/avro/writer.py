@@ -7,11 +7,11 @@ branch it fits. Fields that are not given take their default.
 
 from __future__ import annotations
 
-import difflib
 import functools
 import struct
 from typing import TYPE_CHECKING, Any
 
+from kcli.core.near_names import near_names
 from kcli.serde.avro.logical import logical_of
 from kcli.serde.avro.per_type import PerType
 from kcli.serde.avro.schema import AvroSchema, Node, branch_name
@@ -222,7 +222,7 @@ def _write_first(names: list[str], branches: list[tuple[int, Writer]], value: An
 
 def _unknown_field(record: str, value: dict[str, Any], known: set[str]) -> Mismatch:
     name = next(name for name in value if name not in known)
-    near = difflib.get_close_matches(name, known, 1)
+    near = near_names(name, known)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     return Mismatch(f"{record} has no field {name!r}{hint}")
 

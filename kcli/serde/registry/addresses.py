@@ -1,9 +1,10 @@
 """Where registries are, taken from ``schema.registry.url``, and who we are there. Pure; secrets never show in ``str``."""
 
 import base64
-from dataclasses import dataclass, field
+from dataclasses import field
 from urllib.parse import unquote, urlsplit
 
+from kcli.core.dataclass import dataclass
 from kcli.core.errors import ConfigError
 from kcli.serde.registry.options import RegistryOptions
 

@@ -6,9 +6,9 @@ options of a Kafka client: whoever gathers keys asks ``is_registry_key`` (``keys
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from kcli.core.dataclass import dataclass
 from kcli.core.options import Vocabulary, option
 
 

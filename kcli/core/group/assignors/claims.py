@@ -5,8 +5,8 @@ counts, of two in the same generation neither. Partitions that do not exist are 
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
+from kcli.core.dataclass import dataclass
 from kcli.core.types import TopicPartition
 
 

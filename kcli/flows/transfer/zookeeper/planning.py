@@ -1,8 +1,9 @@
 """What an import into ZooKeeper would set: from a file and what is there to a new offset or a refusal. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from kcli.core.dataclass import dataclass
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.flows.rewind.plan import NotPossibleError
 from kcli.flows.transfer.formats.zookeeper_text import place_of

@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
-from difflib import get_close_matches
 
+from kcli.core.dataclass import dataclass
 from kcli.core.errors import KcliError, NotFoundError
+from kcli.core.near_names import near_names
 from kcli.core.topic_names import is_topic_name
 from kcli.core.types import TopicPartition
 from kcli.flows.transfer.exporting import Export
@@ -160,7 +160,7 @@ def _existing(zookeeper: ZooKeeper, names: Sequence[str] | None) -> tuple[list[s
     missing: list[KcliError] = []
     for name in names:
         if name not in told:
-            near = get_close_matches(name, told, 3)
+            near = near_names(name, told, 3)
             hint = f"did you mean {', '.join(near)}?" if near else "--all exports all groups that there are"
             missing.append(NotFoundError(f"group {name} does not exist in ZooKeeper", do=hint))
     return sorted(name for name in names if name in told), missing

@@ -46,17 +46,11 @@ _BY_NOUN = {"groups": _GROUP_VERBS, "topics": _TOPIC_VERBS}
 
 def as_client_option(option: str) -> str | None:
     """How what Java clients and librdkafka call by this name is set; None where they have no such option."""
-    from kcli.core.errors import ConfigError
-    from kcli.core.options import field_of
+    from kcli.core.options import is_option
 
     key = option.lstrip("-").replace("-", ".").replace("_", ".")
-    for name in (key, f"{key}.ms"):
-        try:
-            field_of(name)
-        except ConfigError:
-            continue
-        return f"that is an option of the client: -X {name}=VALUE"
-    return None
+    name = next(filter(is_option, (key, f"{key}.ms")), None)
+    return name and f"that is an option of the client: -X {name}=VALUE"
 
 
 def instead_of(path: str, option: str) -> str | None:

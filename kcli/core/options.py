@@ -330,6 +330,11 @@ _CLIENTS = Vocabulary(ALL_OPTIONS, "a client", "`kcli help options` lists them a
 field_of = _CLIENTS.field_of
 
 
+def is_option(key: str) -> bool:
+    """Whether an option of a client is spelled like this."""
+    return key in _CLIENTS.fields
+
+
 def parse_value(field: dataclasses.Field[Any], text: str, origin: str = "") -> Any:
     """The value that ``text`` stands for; ConfigError says what is legal."""
     key = key_of(field.name)

@@ -19,7 +19,7 @@ T = TypeVar("T")
 def dataclass(
     *, slots: bool, frozen: bool = False, eq: bool = True, kw_only: bool = False
 ) -> Callable[[type[T]], type[T]]:
-    """``dataclasses.dataclass`` for classes with slots, without ``__post_init__`` and without fields that ``__init__`` does not take.
+    """``dataclasses.dataclass`` for classes with slots, without ``__post_init__``, whose ``__init__`` takes all fields.
 
     ``slots`` is said so that a reader who knows the standard one is not misled; it is True.
     """

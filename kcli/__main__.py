@@ -10,6 +10,7 @@ import sys
 
 def main() -> None:
     """The entry point of the ``kcli`` script."""
+    gc.set_threshold(10_000)  # imports make no garbage; 700 would search for it forty times
     if sys.argv[1:2] == ["__complete"]:
         _complete(sys.argv[2:])
     try:
@@ -58,7 +59,6 @@ def run(arguments: list[str]) -> int:
 
 def _invoke(arguments: list[str], values: object) -> int:
     """Not ``cli.main()``: that turns a closed pipe into exit status 1 and prints a line end for Ctrl-C."""
-    gc.set_threshold(10_000)  # imports make no garbage; 700 would search for it forty times
     from click.exceptions import Exit
 
     from kcli.cli import cli

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 def uncollected(*, wanted: bool = True) -> Iterator[None]:
     """Nothing is collected inside: the collector would walk the answer of a whole cluster over and over.
 
-    For what holds no large buffers only: whatever is in a cycle stays to the end of the block.
+    For what holds no large buffers only: whatever is in a cycle when the block ends stays to the end of the process.
     """
     was_on = gc.isenabled()
     if wanted:
@@ -19,5 +19,7 @@ def uncollected(*, wanted: bool = True) -> Iterator[None]:
     try:
         yield
     finally:
+        if wanted:
+            gc.freeze()
         if was_on:
             gc.enable()

@@ -20,6 +20,6 @@ def uncollected(*, wanted: bool = True) -> Iterator[None]:
         yield
     finally:
         if wanted:
-            gc.freeze()
+            gc.freeze()  # else the first collection after the block would walk it all
         if was_on:
             gc.enable()

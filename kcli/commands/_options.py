@@ -23,7 +23,7 @@ class GlobalValues:
 
     One object lives as long as the process (``ctx.obj`` of every context): each context that parses an
     option stores it here, so a value after the subcommand replaces one before it, and errors that end the
-    parsing early still know ``-o`` and ``--debug``. (No dataclass: it would be a tenth of the start-up.)
+    parsing early still know ``-o`` and ``--debug``. (No dataclass: nothing else would import them for ``--version``.)
     """
 
     bootstrap_server: str | None = None
@@ -114,7 +114,10 @@ class HelpOption(GlobalOption):
 
 
 def attach_values(parser: Any) -> Any:
-    """Teaches click's parser that an ``AttachedOption`` without ``=`` is bare; returns the parser."""
+    """Teaches click's parser that an ``AttachedOption`` without ``=`` is bare, and to look for short options at once.
+
+    Returns the parser.
+    """
     match = parser._match_long_opt
 
     def match_long(name: str, value: str | None, state: Any) -> None:
@@ -122,7 +125,7 @@ def attach_values(parser: Any) -> Any:
         if value is None and known is not None and isinstance(known.obj, AttachedOption):
             value = known.obj.bare
         if known is None and not name.startswith("--"):
-            # Perhaps a short one: click catches this and looks, so it needs neither a translation nor a guess.
+            # Click catches this and tries its letters as short options: a text and near names would be made for nothing.
             raise click.NoSuchOption(name, message="")
         match(name, value, state)
 

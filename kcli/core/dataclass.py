@@ -1,125 +1,74 @@
 """Dataclasses whose methods are not compiled before somebody needs them.
 
 The standard decorator writes and compiles up to six methods of each class when its module is imported: a third of the
-start of a command, which then makes instances of a few of the classes. Here it only collects the fields, so that
-``fields``, ``replace``, ``asdict`` and ``match`` know the class. ``__init__`` is compiled with the first instance, the
-other methods are made of ``attrgetter``. A test compares all of them with the standard ones.
+start of a command, which then makes instances of a quarter of the classes. Here it only collects the fields, and each
+method is had from it when it is called for the first time; until then something that fetches it stands in its place.
+A test compares every class of kcli with what the standard decorator makes of it.
 """
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
-from operator import attrgetter
-from reprlib import recursive_repr
-from typing import Any, TypeVar, dataclass_transform
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, TypeVar, dataclass_transform
 
 T = TypeVar("T")
 
 
 @dataclass_transform(field_specifiers=(dataclasses.field,))
 def dataclass(
-    *, slots: bool, frozen: bool = False, eq: bool = True, kw_only: bool = False
+    *, slots: Literal[True], frozen: bool = False, eq: bool = True, kw_only: bool = False
 ) -> Callable[[type[T]], type[T]]:
-    """``dataclasses.dataclass`` for classes with slots, without ``__post_init__``, whose ``__init__`` takes all fields.
-
-    ``slots`` is said so that a reader who knows the standard one is not misled; it is True.
-    """
+    """``dataclasses.dataclass`` for classes with slots. ``slots`` is said for readers who know the standard one."""
     assert slots, "a class without slots is made by the standard decorator"
 
     def decorate(cls: type[T]) -> type[T]:
+        # The standard one refuses a frozen class below one that is not, and the other way round.
+        inherits = any(map(dataclasses.is_dataclass, cls.__bases__))
         made = dataclasses.dataclass(  # noqa: TID251 - the one place
-            init=False, repr=False, eq=False, kw_only=kw_only, slots=True
+            init=False, repr=False, eq=False, frozen=frozen and inherits, kw_only=kw_only, slots=True
         )(cls)
-        for name, method in _methods(made, frozen, eq):
+        _tell_of(made, init=True, repr=True, eq=eq, frozen=frozen)
+        for name in ("__init__", "__repr__", *(["__eq__"] if eq else [])):
             if name not in cls.__dict__:
+                setattr(made, name, _stand_in(made, name))
+        if frozen:
+            for name, method in _FROZEN.items():
                 setattr(made, name, method)
+        if eq and cls.__dict__.get("__hash__") is None:
+            made.__hash__ = _stand_in(made, "__hash__") if frozen else None  # type: ignore[assignment]
         return made
 
     return decorate
 
 
-def _methods(cls: type, frozen: bool, eq: bool) -> Iterator[tuple[str, Any]]:
-    rows = dataclasses.fields(cls)
-    yield "__init__", _init_that_compiles(cls, frozen)
-    yield "__repr__", _repr_of([row.name for row in rows if row.repr])
-    if eq:
-        compared = _values_of([row.name for row in rows if row.compare])
-        yield "__eq__", _eq_of(compared)
-        yield "__hash__", _hash_of(compared) if frozen else None
-    if frozen:
-        names = [row.name for row in rows]
-        yield "__setattr__", _refuse_to_assign
-        yield "__delattr__", _refuse_to_delete
-        yield "__getstate__", lambda one: [getattr(one, name) for name in names]
-        yield "__setstate__", _fill_of(names)
+def _tell_of(cls: Any, **parameters: bool) -> None:
+    """What tools for dataclasses, and classes that inherit from this one, ask for."""
+    for name, value in parameters.items():
+        setattr(cls.__dataclass_params__, name, value)
 
 
-def _init_that_compiles(cls: type, frozen: bool) -> Callable[..., None]:
-    def first(self: Any, *values: Any, **named: Any) -> None:
-        init = _compiled_init(cls, frozen)
-        cls.__init__ = init  # type: ignore[misc]
-        init(self, *values, **named)
+def _stand_in(cls: type, name: str) -> Callable[..., Any]:
+    def first(self: Any, *values: Any, **named: Any) -> Any:
+        method = _compiled(cls, name)
+        setattr(cls, name, method)
+        return method(self, *values, **named)
 
     return first
 
 
-def _compiled_init(cls: type, frozen: bool) -> Callable[..., None]:
-    """As the standard decorator writes it; a frozen instance is filled through the descriptors of its slots."""
-    scope: dict[str, Any] = {"_missing": object()}
-    positional, named, body = ["self"], ["*"], []
-    for row in dataclasses.fields(cls):
-        parameter = value = name = row.name
-        if row.default is not dataclasses.MISSING:
-            scope[f"_default_{name}"] = row.default
-            parameter = f"{name}=_default_{name}"
-        elif row.default_factory is not dataclasses.MISSING:
-            scope[f"_make_{name}"] = row.default_factory
-            parameter = f"{name}=_missing"
-            value = f"_make_{name}() if {name} is _missing else {name}"
-        (named if row.kw_only else positional).append(parameter)
-        if frozen:
-            scope[f"_put_{name}"] = getattr(cls, name).__set__
-            body.append(f"_put_{name}(self, {value})")
-        else:
-            body.append(f"self.{name} = {value}")
-    parameters = positional + (named if len(named) > 1 else [])
-    exec(f"def __init__({', '.join(parameters)}):\n " + "\n ".join(body or ["pass"]), scope)  # noqa: S102 - names and defaults of fields
-    init: Callable[..., None] = scope["__init__"]
-    init.__qualname__ = f"{cls.__qualname__}.__init__"
-    return init
-
-
-def _values_of(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
-    if len(names) > 1:
-        return attrgetter(*names)
-    return lambda one: tuple(getattr(one, name) for name in names)
-
-
-def _fill_of(names: Sequence[str]) -> Callable[[Any, Sequence[Any]], None]:
-    def fill(self: Any, values: Sequence[Any]) -> None:
-        for name, value in zip(names, values, strict=True):
-            object.__setattr__(self, name, value)
-
-    return fill
-
-
-def _repr_of(names: Sequence[str]) -> Callable[[Any], str]:
-    @recursive_repr()
-    def shown(self: Any) -> str:
-        inside = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
-        return f"{self.__class__.__qualname__}({inside})"
-
-    return shown
-
-
-def _eq_of(values: Callable[[Any], tuple[Any, ...]]) -> Callable[[Any, object], bool]:
-    def equal(self: Any, other: object) -> bool:
-        return values(self) == values(other) if other.__class__ is self.__class__ else NotImplemented
-
-    return equal
-
-
-def _hash_of(values: Callable[[Any], tuple[Any, ...]]) -> Callable[[Any], int]:
-    return lambda one: hash(values(one))
+def _compiled(cls: Any, name: str) -> Callable[..., Any]:
+    """The method that the standard decorator makes of the fields, taken from a class that has nothing but them."""
+    about = {key: getattr(cls, key) for key in ("__module__", "__qualname__", "__doc__")}
+    twin = type(cls.__name__, (cls,), about)
+    full: Any = dataclasses.dataclass(  # noqa: TID251
+        init=name == "__init__",
+        repr=name == "__repr__",
+        eq=name in ("__eq__", "__hash__"),
+        frozen=cls.__dataclass_params__.frozen,
+        match_args=False,
+        slots=True,
+    )(twin)
+    method: Callable[..., Any] = full.__dict__[name]
+    return method
 
 
 def _refuse_to_assign(_self: object, name: str, _value: object) -> None:
@@ -128,3 +77,21 @@ def _refuse_to_assign(_self: object, name: str, _value: object) -> None:
 
 def _refuse_to_delete(_self: object, name: str) -> None:
     raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
+
+
+def _state(self: Any) -> list[Any]:
+    return [getattr(self, row.name) for row in dataclasses.fields(self)]
+
+
+def _restore(self: Any, state: Iterable[Any]) -> None:
+    for row, value in zip(dataclasses.fields(self), state, strict=True):
+        object.__setattr__(self, row.name, value)
+
+
+_FROZEN: dict[str, Callable[..., Any]] = {
+    "__setattr__": _refuse_to_assign,
+    "__delattr__": _refuse_to_delete,
+    "__getstate__": _state,
+    "__setstate__": _restore,
+}
+"""Methods that need not know the class. Slots have no ``__dict__`` that ``pickle`` and ``copy`` would take."""

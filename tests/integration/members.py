@@ -240,7 +240,7 @@ class KafkaPython(Threaded):
             **_python_options(self),
         )
         # A leader that hears of the topic only after it has assigned keeps its empty assignment (3.0.12).
-        self._consumer.partitions_for_topic(self.topic)
+        assert self._consumer.partitions_for_topic(self.topic)
         self._consumer.subscribe([self.topic])
 
     def _step(self) -> None:

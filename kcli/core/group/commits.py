@@ -104,6 +104,8 @@ class Committer:
 
 @dataclass(slots=True, eq=False)
 class _Commit:
+    """A commit under way. ``tenures`` are those under which its partitions were owned when it was asked for."""
+
     offsets: dict[TopicPartition, OffsetAndMetadata]
     tenures: dict[TopicPartition, int | None]
     made_as: GroupMetadata | None

@@ -2,13 +2,17 @@
 
 import copy
 import dataclasses
+import importlib
 import inspect
 import pickle
+import pkgutil
+from collections.abc import Iterator
 from dataclasses import FrozenInstanceError, field
 from typing import Any
 
 import pytest
 
+import kcli
 from kcli.core.dataclass import dataclass
 from kcli.core.options import ConsumerOptions
 from kcli.core.types import Record
@@ -88,8 +92,8 @@ def test_equality() -> None:
 def test_hash() -> None:
     assert same(lambda cls: hash(cls(1, 2, (), "h", "n")), frozen=True) == hash((1, 2, (), "h"))  # type: ignore[arg-type]
     assert same(lambda cls: hash(cls(1)))[0] is TypeError
-    (cls,) = both(eq=False)[1:]
-    assert hash(one := cls(1)) == hash(one)
+    one = point(dataclass, eq=False)(1)
+    assert hash(one) == hash(one)
 
 
 def test_frozen() -> None:
@@ -145,12 +149,35 @@ def test_methods_of_the_class_win() -> None:
             def __eq__(self, other: object) -> bool:
                 return True
 
-            __hash__ = None  # type: ignore[assignment]
+            def __hash__(self) -> int:
+                return 9
 
         return maker(slots=True, frozen=True)(Loud)
 
     for cls in map(of, MAKERS):
-        assert (repr(cls(1)), cls(1) == 7) == ("!", True)
+        assert (repr(cls(1)), cls(1) == 7, hash(cls(1))) == ("!", True, 9)
+
+
+def test_what_is_done_after_init() -> None:
+    def of(maker: Any) -> Any:
+        class Doubled:
+            """Twice what was asked for."""
+
+            x: int
+            times: dataclasses.InitVar[int]
+            y: int = field(init=False, default=7)
+            secret: int = field(hash=False, default=0)
+
+            def __post_init__(self, times: int) -> None:
+                object.__setattr__(self, "x", self.x * times)
+
+        return maker(slots=True, frozen=True)(Doubled)
+
+    theirs, ours = map(of, MAKERS)
+    assert repr(ours(3, 2)) == repr(theirs(3, 2)).replace("theirs", "ours")
+    assert hash(ours(3, 2, 5)) == hash(theirs(3, 2, 6))
+    with pytest.raises(TypeError, match="takes from 3 to 4"):
+        ours(1, 2, 3, 4)
 
 
 def test_inheritance() -> None:
@@ -177,6 +204,18 @@ def test_inheritance() -> None:
             more()
 
 
+def test_the_standard_decorator_goes_on_above_it() -> None:
+    @dataclasses.dataclass(frozen=True, slots=True)
+    class Mine(Record):
+        """A record and where it was found."""
+
+        file: str = ""
+
+    assert Mine("t", 0, 1, 2, 0, None, b"v", file="f").file == "f"
+    with pytest.raises(TypeError, match="cannot inherit non-frozen"):
+        dataclasses.dataclass(type("Other", (Record,), {}))
+
+
 def test_a_value_within_itself() -> None:
     cls = point(dataclass)
     made = cls(1)
@@ -201,4 +240,75 @@ def test_nothing_is_compiled_before_it_is_used() -> None:
 
 def test_a_class_without_slots_is_refused() -> None:
     with pytest.raises(AssertionError, match="slots"):
-        dataclass(slots=False)
+        dataclass(slots=False)  # type: ignore[arg-type]
+
+
+# --- every class of kcli ---------------------------------------------------------------------------------
+
+
+def classes() -> Iterator[type]:
+    for found in pkgutil.walk_packages(kcli.__path__, "kcli."):
+        if not found.name.endswith("__main__"):
+            module = importlib.import_module(found.name)
+            for value in vars(module).values():
+                if (
+                    isinstance(value, type)
+                    and value.__module__ == found.name
+                    and "__dataclass_fields__" in vars(value)
+                ):
+                    yield value
+
+
+def standard(cls: Any) -> Any:
+    """The standard decorator's class of the same fields."""
+    rows = [
+        (
+            row.name,
+            row.type,
+            field(
+                **{"default": row.default} if row.default_factory is dataclasses.MISSING else {},
+                **{}
+                if row.default_factory is dataclasses.MISSING
+                else {"default_factory": row.default_factory},
+                init=row.init,
+                repr=row.repr,
+                hash=row.hash,
+                compare=row.compare,
+                kw_only=row.kw_only,
+            ),
+        )
+        for row in dataclasses.fields(cls)
+    ]
+    parameters = cls.__dataclass_params__
+    return dataclasses.make_dataclass(
+        cls.__name__, rows, frozen=parameters.frozen, eq=parameters.eq, slots=True, namespace={"__doc__": "-"}
+    )
+
+
+def own(cls: Any, name: str) -> bool:
+    """Whether the class has written this method itself."""
+    return getattr(cls.__dict__.get(name), "__module__", "") == cls.__module__
+
+
+def test_every_class_of_kcli_is_what_the_standard_decorator_makes_of_it() -> None:
+    seen = 0
+    for cls in classes():
+        other, seen = standard(cls), seen + 1
+        names = [row.name for row in dataclasses.fields(cls)]
+        values = {name: number for number, name in enumerate(names)}
+        ours, theirs = cls(**values), other(**values)
+        assert list(inspect.signature(cls.__init__).parameters) == list(
+            inspect.signature(other.__init__).parameters
+        )
+        assert ours.__match_args__ == theirs.__match_args__
+        assert (cls.__hash__ is None) == (other.__hash__ is None), cls
+        if hasattr(cls, "__post_init__"):
+            continue
+        assert [getattr(ours, name) for name in names] == [getattr(theirs, name) for name in names]
+        if not own(cls, "__repr__"):
+            assert repr(ours).rpartition(".")[2] == repr(theirs)
+        if not own(cls, "__eq__"):
+            assert (ours == cls(**values), ours == theirs) == (theirs == other(**values), False), cls
+        if cls.__hash__ not in (None, object.__hash__) and not own(cls, "__hash__"):
+            assert hash(ours) == hash(theirs), cls
+    assert seen > 150

@@ -152,11 +152,21 @@ print("read", flush=True)
 """
 
 
-def test_a_process_that_ends_with_an_open_consumer_ends() -> None:
+_STOPPED_WITH_A_LOCK = """
+import threading
+stopped = threading.Thread(target=consumer.cluster.loop._wakeup._lock.acquire)
+stopped.start()
+stopped.join()
+"""
+"""As a heartbeat thread may be, that is waking its consumer at the last moment."""
+
+
+@pytest.mark.parametrize("at_last", ["", _STOPPED_WITH_A_LOCK], ids=["", "with a lock held"])
+def test_a_process_that_ends_with_an_open_consumer_ends(at_last: str) -> None:
     with FakeCluster(1, topics={"t": 1}) as cluster:
         fill(cluster, 1)
         done = subprocess.run(
-            [sys.executable, "-W", "always::ResourceWarning", "-c", _AT_THE_END, cluster.bootstrap],
+            [sys.executable, "-W", "always::ResourceWarning", "-c", _AT_THE_END + at_last, cluster.bootstrap],
             capture_output=True,
             text=True,
             timeout=60,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -128,14 +129,16 @@ class Consumer:
         """Dropped without ``close``: its connections are closed, and the heartbeat thread leaves the group and ends.
 
         Runs in any thread at any moment, also where that thread holds a lock: so it takes none, waits for nothing and
-        calls nobody back. A copy in a forked process leaves the sockets to their owner.
+        calls nobody back. A copy in a forked process leaves the sockets to their owner. At the end of the interpreter the
+        system closes them: the heartbeat thread was stopped wherever it was, perhaps with a lock that is wanted here.
         """
         if self._closed or self._process != os.getpid():
             return
         self._closed = True
-        if self._group is not None:
-            self._group.abandon()
-        self.cluster.drop()
+        if not sys.is_finalizing():
+            if self._group is not None:
+                self._group.abandon()
+            self.cluster.drop()
         warnings.warn(
             f"a consumer of group {self.options.group_id!r} was dropped without close()",
             ResourceWarning,

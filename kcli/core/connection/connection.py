@@ -115,10 +115,11 @@ class Connection:
         resume = self._quiet_until if self._waiting and self.state is State.READY else NEVER
         return min(waiting, unwritten, resume, self._in_flight.earliest)
 
-    def check_deadlines(self, now: float) -> None:
+    def check_deadlines(self, now: float, setup_error: Callable[[], ConnectError] | None = None) -> None:
         """Raises RequestTimeoutError when an answer is overdue; drops what waited too long to be sent.
 
-        When a pause that the broker asked for is over, what waited is sent.
+        When a pause that the broker asked for is over, what waited is sent. ``setup_error`` describes what a connection
+        that is not ready yet waits for.
         """
         if self.state is State.READY and self._waiting and now >= self._quiet_until:
             self._flush_waiting(now)
@@ -126,9 +127,7 @@ class Connection:
         if late_ones:
             self._waiting = deque(row for row in self._waiting if row[2] > now)
         for _, future, _ in late_ones:
-            why = f"the connection was still {self.state.value}"
-            error = ConnectError(f"{self.node} was not ready in time", why=why, do=_SEE_BROKER)
-            self._complete((future, None, error))
+            self._complete((future, None, self._not_sent(setup_error)))
         if self._unanswered and self._unanswered[0][2] <= now:
             raise RequestTimeoutError(
                 f"{self.node} took no bytes in time",
@@ -143,6 +142,17 @@ class Connection:
                 why="the broker is unreachable, overloaded or stopped",
                 do=_SEE_BROKER,
             )
+
+    def _not_sent(self, setup_error: Callable[[], ConnectError] | None) -> ConnectError:
+        """Why a request could not be sent before its deadline."""
+        if self.state is not State.READY and setup_error is not None:
+            return setup_error()
+        paused = self.state is State.READY
+        return ConnectError(
+            f"the request to {self.node} was not sent in time",
+            why="the broker throttles this client" if paused else "the connection was not established",
+            do=_SEE_BROKER,
+        )
 
     # --- bytes -----------------------------------------------------------------------------------
 

@@ -58,6 +58,7 @@ class Channel:
         self._tls_done = tls is None
         self._wants_write_for_tls = True
         self._setup_timeout = setup_timeout
+        self._setup_began = 0.0
         self._setup_deadline = NEVER
         self._attempt_deadline = NEVER  # a black-holed address must leave time for the next one
         self._each = 0.0
@@ -98,6 +99,7 @@ class Channel:
 
     def start_setup(self, now: float) -> None:
         """The clock of connection setup starts: name lookup, connect, TLS and the handshake share it."""
+        self._setup_began = now
         self._setup_deadline = now + self._setup_timeout
         self.last_used = now  # a channel that is still connecting is not idle
 
@@ -119,7 +121,7 @@ class Channel:
         if not self.is_open:
             return
         if now >= self._setup_deadline:
-            self.close(self._setup_error())
+            self.close(self._setup_error(now))
             return
         if now >= self._attempt_deadline:
             trying = self.connection.state is State.CONNECTING and bool(self._addresses)
@@ -128,7 +130,7 @@ class Channel:
                 self._refusals.append("no answer")
                 self._connect_next()  # closes the channel when that was the last one: nothing is overdue then
         try:
-            self.connection.check_deadlines(now)
+            self.connection.check_deadlines(now, lambda: self._setup_error(now))
         except KcliError as error:
             self.close(error)
 
@@ -326,21 +328,23 @@ class Channel:
             self._socket.close()
             self._socket = None
 
-    def _setup_error(self) -> ConnectError:
+    def _setup_error(self, now: float) -> ConnectError:
+        """What the setup was waiting for."""
+        waited = f"{min(self._setup_timeout, now - self._setup_began):.3g} s"
         if self.connection.state is State.HANDSHAKE:
             return ConnectError(
-                f"no reply to ApiVersions from {self.node} in {self._setup_timeout:g} s",
+                f"no reply to ApiVersions from {self.node} in {waited}",
                 why="the port accepts connections but does not answer",
                 do="check that this is a Kafka broker and that it is not stopped or overloaded",
             )
         if self._tls_in_progress:
             return ConnectError(
-                f"no TLS handshake with {self.node} in {self._setup_timeout:g} s",
+                f"no TLS handshake with {self.node} in {waited}",
                 why="the port accepts connections but does not answer",
                 do="check the port and security.protocol, and that the broker is not stopped or overloaded",
             )
         return ConnectError(
-            f"cannot connect to {self.node} in {self._setup_timeout:g} s",
+            f"cannot connect to {self.node} in {waited}",
             why="no answer from the network",
             do="check the host, the port and any firewall between",
         )

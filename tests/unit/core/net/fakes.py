@@ -98,7 +98,7 @@ class FakeChannel:
     def next_deadline(self) -> float:
         return self.deadline
 
-    def check_deadlines(self, now: float) -> None:
+    def check_deadlines(self, now: float, _setup_error: object = None) -> None:
         self._note("late")
         self.close()
 

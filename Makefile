@@ -6,6 +6,7 @@
 CACHE := .cache
 BIN   := $(CACHE)/venv/bin
 PY    := $(BIN)/python
+PYTEST := $(PY) -m pytest -p tests.checks.skips
 
 export PIP_CACHE_DIR := $(CURDIR)/$(CACHE)/pip
 export HYPOTHESIS_STORAGE_DIRECTORY := $(CURDIR)/$(CACHE)/hypothesis
@@ -39,8 +40,11 @@ help:
 demo: venv
 	@$(PY) -m kcli demo
 
+# First everything that needs no Kafka, several at a time because most of it waits; then what runs on real brokers, a
+# cluster for each process. pytest's 5, "no tests", is what PYTEST_ARGS may leave of one of the two.
 test: check
-	@$(PY) -m pytest -p tests.checks.skips $(SUITES) $(PYTEST_ARGS)
+	@$(PYTEST) -n 4 --dist worksteal -m 'not integration' $(SUITES) $(PYTEST_ARGS) || [ $$? -eq 5 ]
+	@$(PYTEST) -n 2 --dist loadfile -m integration $(SUITES) $(PYTEST_ARGS) || [ $$? -eq 5 ]
 
 # What `make test` does in small: more kills, records, transactions and lost answers, longer standstills and churn.
 chaos: venv-dev

@@ -48,6 +48,14 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m chooses by the marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test that asks for a broker is an integration test, said or not."""
+    for item in items:
+        if {"kafka", "kafka3"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker("integration")
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
     folder = config.stash.get(_FOLDERS, None)
     if folder:

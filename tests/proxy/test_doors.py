@@ -77,7 +77,9 @@ def test_a_node_that_stops_reading_cuts_a_request_in_two(kafka: Kafka, proxy: Pr
         proxy.heal()
         assert client.flush(20)
         assert time.monotonic() - began >= 1.5
-    (cut,) = proxy.wait_for(lambda: [one.truncated for one in proxy.connections if one.truncated])
+    cut, *_ = proxy.wait_for(  # a busy machine may time out twice
+        lambda: [one.truncated for one in proxy.connections if one.truncated]
+    )
     assert cut[1] == pytest.approx(len(value), abs=1_000)
     assert 12 < cut[0] < len(value) / 2
     assert stored(kafka, topic) == [b"0", value]

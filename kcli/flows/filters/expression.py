@@ -107,7 +107,7 @@ class _Compiler:
         if kind == "comparator":
             return self._comparison(node, otherwise=False)
         read = self.value(node)
-        return lambda current: is_true(read(current))
+        return lambda current: bool(found := read(current)) or type(found) in _NUMBERS
 
     def value(self, node: Node) -> Reader:
         """The result of ``node``."""

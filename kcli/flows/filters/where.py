@@ -82,7 +82,8 @@ class Where:
             return self._judged(fields, indices, repeat(None), itself, judge)
         if len(columns) == 1:
             return self._judged(fields, indices, columns[0], read, judge)
-        return self._judged(fields, indices, zip(*columns, strict=False), _of_first(read), judge)
+        rows = zip(*columns, strict=False)  # some columns repeat one value without end
+        return self._judged(fields, indices, rows, _of_first(read, len(columns)), judge)
 
     def _judged(
         self, fields: BatchFields, indices: Sequence[int], rows: Iterable[Any], read: Reader, judge: Judge
@@ -130,6 +131,8 @@ class Where:
                 return fields.offsets(mask)
             case "timestamp":
                 return fields.timestamps(mask)
+            case "headers" if not any(fields.columns.header_counts):
+                return repeat({})
             case _:
                 return [self._cell(name, fields, index) for index in indices]
 
@@ -242,9 +245,13 @@ def _members(paths: Iterable[Path]) -> "Members | None":
         return None
 
 
-def _of_first(read: Reader) -> Reader:
-    """``read`` for the first field of a row."""
-    return (lambda row: row) if read is itself else lambda row: (read(row[0]), *row[1:])
+def _of_first(read: Reader, width: int) -> Reader:
+    """``read`` for the first field of a row of ``width``."""
+    if read is itself:
+        return itself
+    if width == 2:
+        return lambda row: (read(row[0]), row[1])
+    return lambda row: (read(row[0]), *row[1:])
 
 
 def _text(data: bytes | None) -> str | None:

@@ -2,10 +2,12 @@
 
 import json
 from dataclasses import replace
+from itertools import product
 from typing import Any, NamedTuple
 
 import jmespath
 import jmespath.exceptions
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -241,3 +243,85 @@ def test_the_same_records_are_wanted_as_by_jmespath(text: str, rows: list[Record
     assert compiled(text, rows) == judged(text, rows)
     if len(rows) > 1:
         assert compiled(text, rows, joined=True) == judged(text, rows)
+
+
+# --- every kind of value beside every other ----------------------------------------------------------
+
+OPERATORS = ["==", "!=", "<", "<=", ">", ">="]
+KINDS: list[Any] = [*SCALARS, float("inf"), [], {}, [1], [True], [1, "a"], {"a": 1}, {"a": True}]
+PAIRS = list(product(KINDS, KINDS))
+
+
+def pairs() -> list[Record]:
+    """All pairs of values that JSON can say, as members ``a`` and ``b``."""
+    return [
+        replace(ROW, offset=n, value=json.dumps({"a": a, "b": b}).replace("Infinity", "1e999").encode())
+        for n, (a, b) in enumerate(PAIRS)
+    ]
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_any_two_values_compare_as_in_jmespath(operator: str) -> None:
+    rows = pairs()
+    for text in (
+        f"value.a {operator} value.b",
+        f"(value.a {operator} value.b) == `null`",
+        f"!(value.a {operator} value.b)",
+        f"value | a {operator} b",
+    ):
+        assert compiled(text, rows) == judged(text, rows), text
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("value", [*KINDS, float("nan")], ids=repr)
+def test_any_value_compares_with_any_literal_as_in_jmespath(operator: str, value: Any) -> None:
+    rows = pairs()[:: len(KINDS)]
+    for text in (f"value.a {operator} {literal(value)}", f"{literal(value)} {operator} value.a"):
+        assert compiled(text, rows) == judged(text, rows), text
+        assert compiled(f"({text}) == `null`", rows) == judged(f"({text}) == `null`", rows), text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "value.a",
+        "!(value.a)",
+        "value.a && value.b",
+        "value.a || value.b",
+        "(value.a && value.b) == value.b",
+        "(value.a || value.b) == value.a",
+        "!(value.a && !(value.b || value.a.a)) || value.missing",
+        "value.a[0]",
+        "value.a[1] == 'a'",
+        "value.a[-2] == `1`",
+        "value.a[-3] == `null`",
+        "value.a[0:1]",
+        "value.a[]",
+        "value.a[*]",
+        "value.a.*",
+        "value.a.a",
+        "value.a.a == value.b.a",
+        "value.a == `1` && value.a.a == `1`",
+        "value.a[?@ == `1`]",
+        "[value.a, value.b] == [value.b, value.a]",
+        "contains(value.a, value.b)",
+        "contains([value.a, 'x'], value.b)",
+        "starts_with(value.a, value.b)",
+        "ends_with(value.a, value.b)",
+        "length(value.a) == `1`",
+        "to_number(value.a) == value.b",
+        "not_null(value.a, value.b)",
+        "type(value.a) == type(value.b)",
+        "to_string(value.a) == to_string(value.b)",
+        "keys(value.a) == ['a']",
+        "max(value.a) > `0`",
+        "value.a || starts_with(value.b, 'a')",
+        "value.a && length(value.b) > `0`",
+        "value.{x: a}.x == value.b",
+        "sort_by(value.a, &@)",
+        "max_by([value.a, value.b], &@) == value.a",
+    ],
+)
+def test_any_two_values_as_in_jmespath(text: str) -> None:
+    rows = pairs()
+    assert compiled(text, rows) == judged(text, rows)

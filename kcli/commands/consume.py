@@ -158,7 +158,8 @@ def consume(inv: Invocation, /, topics: tuple[str, ...], **flags: Any) -> int:
 
     --merge lets a record wait for earlier ones of other partitions; where these have nothing more at present, for one
     second. A field of --grep that is null matches nothing. --where sees key, value (parsed JSON), headers (name to
-    last value), topic, partition, offset, timestamp.
+    last value), topic, partition, offset, timestamp; literals stand in backticks or single quotes, as in
+    value.status == `500` || headers.kind == 'late'. A value that is not JSON does not match where it is looked at.
 
     -s decodes: as JSON in -o ndjson and json, where value_encoding names the serde, as text elsewhere; --where and --grep
     see what is decoded. avro, protobuf and jsonschema find schemas in a registry (-X schema.registry.url=URL) or a

@@ -1,8 +1,10 @@
 """A batch as the filters see it: bytes and columns, each computed when the first filter asks for it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import compress
 from struct import Struct
+from typing import TypeVar
 
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.records.kernels import Columns, decode_headers
@@ -11,6 +13,7 @@ from kcli.core.types import Header, TopicPartition
 Ranges = tuple[list[int], list[int]]
 """Where each record's bytes start and end; −1 for a null."""
 
+T = TypeVar("T")
 _RANGE = Struct("=qq")
 
 
@@ -43,6 +46,15 @@ class BatchFields:
         for start, end in _RANGE.iter_unpack(ranges):
             index = found.index(1, index + 1)
             yield index, start, end
+
+    def parts(self, mask: Sequence[int], null: T, *, in_key: bool) -> list[bytes | T]:
+        """The keys or the values of the records that have a 1 in ``mask``, in order; ``null`` for a null."""
+        found, ranges = self.batch.holding(b"", in_key=in_key)
+        data, pairs = self.data, _RANGE.iter_unpack(ranges)
+        if 0 not in found:
+            return [data[start:end] for start, end in (compress(pairs, mask) if 0 in mask else pairs)]
+        each = [next(pairs) if there else None for there in found]
+        return [null if pair is None else data[pair[0] : pair[1]] for pair in compress(each, mask)]
 
     @property
     def keys(self) -> Ranges:
@@ -79,6 +91,19 @@ class BatchFields:
         if batch.timestamp_type == 1:
             return batch.max_timestamp
         return batch.base_timestamp + self.columns.timestamp_deltas[index]
+
+    def offsets(self, mask: Sequence[int]) -> list[int]:
+        """The offsets of the records that have a 1 in ``mask``."""
+        base = self.batch.base_offset
+        return [base + delta for delta in compress(self.columns.offset_deltas, mask)]
+
+    def timestamps(self, mask: Sequence[int]) -> list[int]:
+        """Their timestamps."""
+        batch = self.batch
+        if batch.timestamp_type == 1:
+            return [batch.max_timestamp] * sum(mask)
+        base = batch.base_timestamp
+        return [base + delta for delta in compress(self.columns.timestamp_deltas, mask)]
 
     def _cut(self, ranges: Ranges, index: int) -> bytes | None:
         start = ranges[0][index]

@@ -2,21 +2,36 @@
 
 It sees ``{key, value, headers, topic, partition, offset, timestamp}``: the value parsed, of each header's name its last
 value, bytes that are not UTF-8 as base64. A record is wanted where the result is true as JMESPath has it: not null,
-false, or an empty text, list or object. A value that is not JSON does not match, and is counted. With ``-s`` key and
-value are what their serdes make of them, and a value that cannot be decoded does not match.
+false, or an empty text, list or object. A value that is not JSON does not match, and is counted, where the expression
+looks at it. With ``-s`` key and value are what their serdes make of them, and a value that cannot be decoded does not
+match.
+
+The expression is compiled (``expression``) and applied to rows of what it looks at: nothing else is decoded, of JSON
+values only the members that it names.
 """
 
 from base64 import b64encode
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from itertools import repeat
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from kcli.core.errors import ConfigError
 from kcli.flows.filters.batch_fields import BatchFields
+from kcli.flows.filters.expression import Expression, Path, Reader, chain, fault_of, follow, itself
 from kcli.flows.filters.grep import raw_name
 from kcli.flows.filters.selection import Mask, both
 from kcli.serde.errors import DecodeError
 
 if TYPE_CHECKING:
     from kcli.flows.filters.decoded import DecodedField
+    from kcli.flows.filters.json_value import Members
+
+FIELDS = ("key", "value", "headers", "topic", "partition", "offset", "timestamp")
+_VALUE_FIRST = ("value", *(name for name in FIELDS if name != "value"))
+Judge = Callable[[Any], bool]
+_UNREADABLE = (ValueError, RecursionError, DecodeError)
 
 
 class Where:
@@ -26,34 +41,107 @@ class Where:
     """
 
     def __init__(
-        self, expression: str, key: "DecodedField | None" = None, value: "DecodedField | None" = None
+        self, text: str, key: "DecodedField | None" = None, value: "DecodedField | None" = None
     ) -> None:
         """ConfigError for what is not JMESPath."""
-        import jmespath
-        import jmespath.exceptions
-        import msgspec
+        from jmespath.exceptions import JMESPathError
 
-        try:
-            compiled = jmespath.compile(expression)
-        except jmespath.exceptions.JMESPathError as error:
-            raise _no_expression(expression, " ".join(str(error).split())) from None
-        _check_functions(expression, compiled.parsed)
-        self._search = compiled.search
-        self._wrong_type = jmespath.exceptions.JMESPathError
-        self._parse = msgspec.json.decode
+        expression = _parsed(text)
+        self._errors = (TypeError, JMESPathError)
         self._key, self._value = key, value
+        looked_at = {path[0] for path in expression.paths if path}
+        self._names = [name for name in _VALUE_FIRST if () in expression.paths or name in looked_at]
+        self._judge = expression.predicate(_RowReader(self._names))
+        self._members = _members(expression.paths) if value is None and "value" in self._names else None
+        self._judge_members = self._judge
+        if self._members is not None:
+            self._judge_members = expression.predicate(_RowReader(self._names, self._members))
         self.not_json = self.undecoded = 0
         self.first = ""
         self.failed = 0
 
     def keep(self, fields: BatchFields, mask: Mask) -> bool:
         """See Filter."""
-        hits = Mask(wanted and self._wants(fields, index) for index, wanted in enumerate(mask))
-        return both(mask, hits)
+        if 0 not in mask:
+            return both(mask, self._hits(fields, mask, range(len(mask))))
+        indices = [index for index, wanted in enumerate(mask) if wanted]
+        spread = Mask(len(mask))
+        for index, hit in zip(indices, self._hits(fields, mask, indices), strict=True):
+            spread[index] = hit
+        return both(mask, spread)
+
+    def _hits(self, fields: BatchFields, mask: Mask, indices: Sequence[int]) -> Mask:
+        """A byte for each of the records ``indices``, which are those with a 1 in ``mask``."""
+        names, judge = self._names, self._judge
+        read: Reader = itself
+        columns = [self._column(name, fields, mask, indices) for name in names if name != "value"]
+        if "value" in names:
+            values, read, judge = self._values(fields, mask, indices)
+            columns.insert(0, values)
+        if not columns:
+            return self._judged(fields, indices, repeat(None), itself, judge)
+        if len(columns) == 1:
+            return self._judged(fields, indices, columns[0], read, judge)
+        rows = zip(*columns, strict=False)  # some columns repeat one value without end
+        return self._judged(fields, indices, rows, _of_first(read, len(columns)), judge)
+
+    def _judged(
+        self, fields: BatchFields, indices: Sequence[int], rows: Iterable[Any], read: Reader, judge: Judge
+    ) -> Mask:
+        hits, errors = Mask(), self._errors
+        add = hits.append
+        for index, row in zip(indices, rows, strict=False):
+            try:
+                seen = read(row)
+            except _UNREADABLE:
+                add(self._wants(fields, index))
+                continue
+            try:
+                add(judge(seen))
+            except errors:
+                self.failed += 1
+                add(False)
+        return hits
+
+    # --- many records ------------------------------------------------------------------------------
+
+    def _values(
+        self, fields: BatchFields, mask: Mask, indices: Sequence[int]
+    ) -> tuple[Iterable[Any], Reader, Judge]:
+        """What is to be read of each record, how, and what judges the result."""
+        from kcli.flows.filters import json_value
+
+        if self._value is not None:
+            return indices, partial(self._value.value, fields), self._judge
+        if self._members is not None:
+            # Of a null as of an empty object every member is null.
+            values = fields.parts(mask, b"{}", in_key=False)
+            if json_value.all_utf8(values):
+                return values, self._members.decode, self._judge_members
+            return values, json_value.decode, self._judge
+        return fields.parts(mask, b"null", in_key=False), json_value.decode, self._judge
+
+    def _column(self, name: str, fields: BatchFields, mask: Mask, indices: Sequence[int]) -> Iterable[Any]:
+        match name:
+            case "topic" | "partition":
+                return repeat(getattr(fields.where, name))
+            case "key" if self._key is None:
+                return map(_text, fields.parts(mask, None, in_key=True))
+            case "offset":
+                return fields.offsets(mask)
+            case "timestamp":
+                return fields.timestamps(mask)
+            case "headers" if not any(fields.columns.header_counts):
+                return repeat({})
+            case _:
+                return [self._cell(name, fields, index) for index in indices]
+
+    # --- one record --------------------------------------------------------------------------------
 
     def _wants(self, fields: BatchFields, index: int) -> bool:
+        """For a record whose value was refused: by a reader that is stricter than JSON, or with reason."""
         try:
-            value = self._value_of(fields, index)
+            row = [self._cell(name, fields, index) for name in self._names]
         except DecodeError as error:
             self.undecoded += 1
             self.first = self.first or f"{fields.where}@{fields.offset(index)}: {error}"
@@ -62,16 +150,34 @@ class Where:
             self.not_json += 1
             return False
         try:
-            return _is_true(self._search(_document(fields, index, self._key_of(fields, index), value)))
-        except (self._wrong_type, TypeError):
+            return self._judge(row[0] if len(row) == 1 else row)
+        except self._errors:
             self.failed += 1
             return False
 
+    def _cell(self, name: str, fields: BatchFields, index: int) -> Any:
+        """One field of one record; errors are about its value."""
+        match name:
+            case "value":
+                return self._value_of(fields, index)
+            case "key":
+                return self._key_of(fields, index)
+            case "headers":
+                return {_text(raw_name(one)): _text(held) for one, held in fields.headers(index)}
+            case "offset":
+                return fields.offset(index)
+            case "timestamp":
+                return fields.timestamp(index)
+            case _:
+                return getattr(fields.where, name)
+
     def _value_of(self, fields: BatchFields, index: int) -> Any:
+        from kcli.flows.filters.json_value import parse
+
         if self._value is not None:
             return self._value.value(fields, index)
         data = fields.value(index)
-        return None if data is None else self._parse(data)
+        return None if data is None else parse(data)
 
     def _key_of(self, fields: BatchFields, index: int) -> Any:
         if self._key is not None:
@@ -82,37 +188,70 @@ class Where:
         return _text(fields.key(index))
 
 
-def _no_expression(expression: str, why: str) -> ConfigError:
+class _RowReader:
+    """Readers for rows of the fields ``names``: of one field alone a row is that field, else a sequence of them."""
+
+    def __init__(self, names: Sequence[str], members: "Members | None" = None) -> None:
+        self._names = list(names)
+        self._members = members
+
+    def __call__(self, path: Path) -> Reader:
+        """See Resolve."""
+        if not path:
+            at = {name: self._names.index(name) for name in FIELDS}
+            return lambda row: {name: row[index] for name, index in at.items()}
+        name, *rest = path
+        if name not in self._names:
+            return lambda _row: None
+        cell: Reader = itself if len(self._names) == 1 else itemgetter(self._names.index(name))
+        inside = self._members.reader if self._members is not None and name == "value" else follow
+        return chain(cell, inside(tuple(rest)))
+
+
+def _parsed(text: str) -> Expression:
+    from jmespath.exceptions import JMESPathError
+    from jmespath.parser import Parser
+
+    try:
+        parsed = Parser().parse(text).parsed
+        fault = fault_of(parsed)
+        if fault:
+            raise _no_expression(text, fault)
+        return Expression(parsed)
+    except JMESPathError as error:
+        raise _no_expression(text, " ".join(str(error).split())) from None
+    except RecursionError:
+        raise _no_expression(text, "it is nested too deeply") from None
+
+
+def _no_expression(text: str, why: str) -> ConfigError:
     return ConfigError(
-        f"--where {expression!r} is not a JMESPath expression",
+        f"--where {text!r} is not a JMESPath expression",
         why=why,
         do="as in --where 'value.status == `500` && key'; see jmespath.org",
     )
 
 
-def _check_functions(expression: str, node: Any) -> None:
-    """The library looks for functions when it first calls them: one that is not there would fail for every record."""
-    from jmespath.functions import Functions
+def _members(paths: Iterable[Path]) -> "Members | None":
+    """What is read of values instead of all; None where all is needed."""
+    from kcli.flows.filters.json_value import Members
 
-    if not isinstance(node, dict):
-        return
-    name = node["value"] if node["type"] == "function_expression" else None
-    if name is not None and name not in Functions.FUNCTION_TABLE:
-        raise _no_expression(expression, f"there is no function {name}()")
-    for child in node["children"]:
-        _check_functions(expression, child)
+    inside = [path[1:] for path in paths if path[:1] in ((), ("value",))]
+    if () in inside:
+        return None
+    try:
+        return Members(inside)
+    except ValueError:  # a name that it cannot look for
+        return None
 
 
-def _document(fields: BatchFields, index: int, key: Any, value: Any) -> dict[str, Any]:
-    return {
-        "key": key,
-        "value": value,
-        "headers": {_text(raw_name(name)): _text(held) for name, held in fields.headers(index)},
-        "topic": fields.where.topic,
-        "partition": fields.where.partition,
-        "offset": fields.offset(index),
-        "timestamp": fields.timestamp(index),
-    }
+def _of_first(read: Reader, width: int) -> Reader:
+    """``read`` for the first field of a row of ``width``."""
+    if read is itself:
+        return itself
+    if width == 2:
+        return lambda row: (read(row[0]), row[1])
+    return lambda row: (read(row[0]), *row[1:])
 
 
 def _text(data: bytes | None) -> str | None:
@@ -122,8 +261,3 @@ def _text(data: bytes | None) -> str | None:
         return data.decode()
     except UnicodeDecodeError:
         return b64encode(data).decode()
-
-
-def _is_true(result: Any) -> bool:
-    """As JMESPath says: 0 is true."""
-    return result is not None and result is not False and result not in ("", [], {})

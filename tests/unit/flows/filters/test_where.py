@@ -1,6 +1,12 @@
 """``--where``: what an expression sees, what is true, and what is counted."""
 
 import json
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 
@@ -51,8 +57,40 @@ def test_what_an_expression_sees(expression: str, *, result: bool) -> None:
 
 @pytest.mark.parametrize("value", [b"no json", b"\xff", b"", b"{", b'{"a":1} x', b"[" * 100_000])
 def test_a_value_that_is_not_json_does_not_match_and_is_counted(value: bytes) -> None:
-    found, where = wanted("topic", Record("t", 0, 0, 0, 0, None, value))
-    assert (found, where.not_json) == ([False], 1)
+    for expression in ("value", "value.a", "!value.a.b", "@", "topic || value"):
+        found, where = wanted(expression, Record("t", 0, 0, 0, 0, None, value))
+        assert (found, where.not_json) == ([False], 1)
+
+
+def test_a_value_that_nothing_is_asked_of_may_be_anything() -> None:
+    row = Record("t", 0, 7, 0, 0, b"k", b"no json", (("a", b"1"),))
+    for expression in ("topic", "key == 'k'", "headers.a == '1' && offset == `7`", "sort_by(['b'], &@)"):
+        found, where = wanted(expression, row)
+        assert (found, where.not_json) == ([True], 0)
+
+
+@pytest.mark.parametrize(
+    ("value", "result"),
+    [
+        (b'{"n":1e999}', True),
+        (b'{"n":-1e999}', False),
+        (b'{"n":1,"other":1e999}', True),
+        (b'{"n":' + b"9" * 5000 + b"}", True),
+        (b'{"n":18446744073709551616}', True),
+    ],
+)
+def test_numbers_of_any_size_are_json(value: bytes, *, result: bool) -> None:
+    for expression in ("value.n > `0`", "value && value.n > `0`"):
+        found, where = wanted(expression, Record("t", 0, 0, 0, 0, None, value))
+        assert (found, where.not_json, where.failed) == ([result], 0, 0)
+
+
+@pytest.mark.parametrize("damaged", [b'"\xff"', b'"\ud800"', b"01", b"NaN", b'"\t"', b"[1,]", b"tru"])
+def test_what_an_expression_does_not_look_at_has_to_be_json_all_the_same(damaged: bytes) -> None:
+    good = Record("t", 0, 0, 0, 0, None, '{"n":1,"other":"ü"}'.encode())
+    bad = Record("t", 0, 1, 0, 0, None, b'{"n":1,"other":' + damaged + b"}")
+    found, where = wanted("value.n == `1`", good, bad)
+    assert (found, where.not_json) == ([True, False], 1)
 
 
 def test_a_null_value_is_null() -> None:
@@ -74,6 +112,30 @@ def test_what_is_no_expression_is_a_usage_error(expression: str) -> None:
         Where(expression)
 
 
+@pytest.mark.parametrize(
+    ("expression", "why"),
+    [
+        ("value.n ==", "Incomplete expression"),
+        ("value.n = `1`", "Unknown token '='"),
+        ("value.n ] == `1`", 'Parse error at column 8, token "]"'),
+        ("starts_with(key)", "starts_with() takes 2 arguments, not 1"),
+        ("topic || length(key, value)", "length() takes 1 argument, not 2"),
+        ("not_null()", "not_null() takes at least 1 argument, not 0"),
+        ("(" * 5000, "nested too deeply"),
+    ],
+)
+def test_it_is_said_what_is_wrong_with_an_expression(expression: str, why: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        Where(expression)
+    assert why in str(raised.value.why)
+
+
+def test_a_long_list_of_alternatives_is_no_deep_expression() -> None:
+    keys = [f"k{n}" for n in range(3000)]
+    assert wanted(" || ".join(f"key == '{key}'" for key in keys), replace(ROW, key=b"k2999"))[0] == [True]
+    assert wanted(" && ".join(f"key != '{key}'" for key in keys))[0] == [False]
+
+
 def test_only_what_other_filters_left_is_looked_at() -> None:
     from kcli.flows.filters.grep import parse_grep
 
@@ -81,3 +143,79 @@ def test_only_what_other_filters_left_is_looked_at() -> None:
     rows = [Record("t", 0, 0, 0, 0, b"a", b"no json"), Record("t", 0, 1, 0, 0, b"b", b'{"n":1}')]
     assert Selection([parse_grep("k:b"), where]).select(fetched_of(rows)) == b"\0\1"
     assert where.not_json == 0
+
+
+ROWS = [
+    Record(
+        "t", 0, n, n, 0, b"k%d" % n, b'{"status":%d,"more":{"text":"%d"}}' % (500 + n % 2, n), (("a", b"1"),)
+    )
+    for n in range(1000)
+]
+USUAL = [
+    "value.status == `500`",
+    "value.more.text == '7' || !(value.status)",
+    "value.status >= `500` && value.status < `600`",
+    "starts_with(key, 'k') && timestamp > `5`",
+    "value.more && value.items[0].id == 'x'",
+    "contains(['1', '2'], value.more.text)",
+    "length(value.more.text) > `1` && offset > `5`",
+]
+
+
+def calls(work: Callable[[], object]) -> int:
+    """How many functions that are written in Python it calls, apart from kernels."""
+    count = 0
+
+    def note(frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal count
+        count += event == "call" and "records" not in Path(frame.f_code.co_filename).parts
+
+    sys.setprofile(note)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.parametrize("expression", USUAL)
+def test_usual_expressions_are_not_interpreted(expression: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from jmespath.visitor import TreeInterpreter
+
+    selection, batch = Selection([Where(expression)]), fetched_of(ROWS)
+    monkeypatch.setattr(TreeInterpreter, "visit", None)
+    assert selection.select(batch) is not None or expression == USUAL[4]
+
+
+def test_a_comparison_with_a_member_takes_two_calls_a_record() -> None:
+    selection, batch = Selection([Where("value.status == `500`")]), fetched_of(ROWS)
+    assert calls(lambda: selection.select(batch)) < 2 * len(ROWS) + 50
+
+
+@pytest.mark.parametrize("expression", USUAL)
+def test_usual_expressions_take_few_calls_a_record(expression: str) -> None:
+    selection, batch = Selection([Where(expression)]), fetched_of(ROWS)
+    assert calls(lambda: selection.select(batch)) < 12 * len(ROWS)
+
+
+def test_only_the_members_that_are_looked_at_become_objects(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither a document as a whole nor, without need, any value at all."""
+    from kcli.flows.filters import json_value
+
+    def refuse(_data: bytes) -> Any:
+        raise AssertionError("the whole document was asked for")
+
+    monkeypatch.setattr(json_value, "decode", refuse)
+    for expression in ("value.status == `500`", "value.more.text == '7'", "key == 'k7'", "timestamp < `9`"):
+        assert Selection([Where(expression)]).select(fetched_of(ROWS)) is not None
+    with pytest.raises(AssertionError):
+        Selection([Where("value")]).select(fetched_of(ROWS))
+
+
+def test_after_another_filter_only_what_it_left_is_read() -> None:
+    from kcli.flows.filters.grep import parse_grep
+
+    rows = [*ROWS[:4], replace(ROWS[4], value=None), replace(ROWS[5], key=None)]
+    first = [parse_grep("!k:[13]")]
+    for expression, found in (("value.status", [0, 2, 5]), ("key", [0, 2, 4]), ("value && key", [0, 2])):
+        assert wanted_by(Selection([*first, Where(expression)]), fetched_of(rows)) == found

@@ -1,0 +1,97 @@
+"""``--grep`` and ``--where`` as processes: every example of the manual, and what is said of records that do not fit."""
+
+import json
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from kcli.core.types import Record
+from tests.batches import batch_of
+from tests.command import ROOT, kcli, ok, shell
+from tests.fake.cluster import FakeCluster
+
+VALUES = [
+    b'{"status":500,"state":"late","total":150,"items":[{"sku":"A-7","count":1}],"id":7}',
+    b'{"status":"500","state":"lost","total":50,"items":[{"sku":"B","count":9}]}',
+    None,
+    b"late, and not JSON",
+    b'{"unit price":3,"total":100,"state":""}',
+]
+KEYS = [b"k1", b"test1", b"k3", None, b"k5"]
+HEADERS = [(("trace", b"a1"), ("attempt", b"2")), (("trace", b"ba1"), ("attempt", b"one")), (), (), ()]
+EXAMPLES = [
+    line for line in (ROOT / "docs/filters.md").read_text("utf-8").splitlines() if line.startswith("kcli ")
+]
+FOUND = [[0, 3], [0, 3], [0], [0], [0], [0], [0, 1], [0, 1], [4], [0], [2]]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[FakeCluster]:
+    with FakeCluster(1, topics={"orders": 1}) as found:
+        rows = [
+            Record("orders", 0, n, 1_700_000_000_000, 0, KEYS[n], VALUES[n], HEADERS[n])
+            for n in range(len(VALUES))
+        ]
+        found.append("orders", 0, bytes(batch_of(rows).raw))
+        yield found
+
+
+@pytest.mark.parametrize(("line", "found"), zip(EXAMPLES, FOUND, strict=True))
+def test_the_examples_of_the_manual_find_what_they_are_for(
+    cluster: FakeCluster, line: str, found: list[int]
+) -> None:
+    plain = re.sub(r" (-f|-o) \S+$", "", line)
+    done = shell(f"{plain} -f '%o '", bootstrap=cluster.bootstrap)
+    assert ok(done).split() == [b"%d" % offset for offset in found]
+    assert ok(shell(line, bootstrap=cluster.bootstrap)).count(b"\n") == len(found)
+
+
+def where(cluster: FakeCluster, expression: str, *more: str) -> tuple[list[int], str]:
+    done = kcli(
+        "consume", "orders", "-e", "--where", expression, "-f", "%o ", *more, bootstrap=cluster.bootstrap
+    )
+    return [int(offset) for offset in ok(done).split()], done.stderr.decode()
+
+
+def test_a_value_that_is_not_json_matters_where_it_is_looked_at(cluster: FakeCluster) -> None:
+    assert where(cluster, "!(value.status)")[0] == [2, 4]
+    assert "1 values are not JSON" in where(cluster, "!(value.status)")[1]
+    found, said = where(cluster, "offset >= `3`")
+    assert (found, "JSON" in said) == ([3, 4], False)
+
+
+def test_records_of_other_types_are_counted(cluster: FakeCluster) -> None:
+    found, said = where(cluster, "value.status >= `500`")
+    assert found == [0]
+    assert "1 records have other types than --where expects" in said
+
+
+def test_n_counts_matches_and_filters_go_together(cluster: FakeCluster) -> None:
+    assert where(cluster, "value.total", "-n", "2")[0] == [0, 1]
+    assert where(cluster, "value.total", "--grep", "!k:^test")[0] == [0, 4]
+    assert where(cluster, "value.total == `50`", "-s", "value=json")[0] == [1]
+    assert where(cluster, "value.total == `100` && key == 'k5'", "--tail", "1")[0] == [4]
+
+
+@pytest.mark.parametrize(
+    ("expression", "why"),
+    [
+        ("value.status = `500`", "Unknown token '='"),
+        ("value.status ] `500`", "Parse error at column 13"),
+        ("starts_with(key)", "starts_with() takes 2 arguments, not 1"),
+    ],
+)
+def test_a_wrong_expression_is_a_usage_error_before_the_first_contact(expression: str, why: str) -> None:
+    done = kcli("consume", "orders", "-e", "--where", expression, "-b", "127.0.0.1:1")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert why in done.stderr.decode()
+    assert b"is not a JMESPath expression" in done.stderr
+
+
+def test_json_output_of_what_was_found_is_whole(cluster: FakeCluster) -> None:
+    """That the filter read two members only is nobody's business."""
+    done = kcli(
+        "consume", "orders", "-e", "--where", "value.status", "-o", "ndjson", bootstrap=cluster.bootstrap
+    )
+    assert [json.loads(line)["value"].encode() for line in ok(done).splitlines()] == VALUES[:2]

@@ -143,6 +143,7 @@ CONSUME = [
     Row("consume orders --grep 'v:('", 2, "is not a filter", "missing ), unterminated", "--grep v:error"),
     Row("consume orders --grep value", 2, "is not a filter", "names no field: k:REGEX", "--grep v:error"),
     Row("consume orders --where 'value.['", 2, "not a JMESPath expression", "Incomplete", "see jmespath.org"),
+    Row("consume orders --where 'status == `5`'", 2, "no field 'status'", "its fields are key, value", "value.status"),
     Row("consume '^('", 2, "not a regular expression", "missing )", "'^orders-.*'"),
     Row("consume orders --offset 5x", 2, "--offset is not valid", "earliest, latest, stored, N", "--help`"),
     Row("consume orders --since yestrday", 2, "--since is not valid", "3h (ago), now, today", "--help`"),

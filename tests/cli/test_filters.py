@@ -37,7 +37,7 @@ def cluster() -> Iterator[FakeCluster]:
         yield found
 
 
-@pytest.mark.parametrize(("line", "found"), zip(EXAMPLES, FOUND, strict=True))
+@pytest.mark.parametrize(("line", "found"), list(zip(EXAMPLES, FOUND, strict=True)))
 def test_the_examples_of_the_manual_find_what_they_are_for(
     cluster: FakeCluster, line: str, found: list[int]
 ) -> None:

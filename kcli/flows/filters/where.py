@@ -50,6 +50,8 @@ class Where:
         self._errors = (TypeError, JMESPathError)
         self._key, self._value = key, value
         looked_at = {path[0] for path in expression.paths if path}
+        if strange := sorted(looked_at.difference(FIELDS)):
+            raise _no_field(text, strange[0])
         self._names = [name for name in _VALUE_FIRST if () in expression.paths or name in looked_at]
         self._judge = expression.predicate(_RowReader(self._names))
         self._members = _members(expression.paths) if value is None and "value" in self._names else None
@@ -229,6 +231,15 @@ def _no_expression(text: str, why: str) -> ConfigError:
         f"--where {text!r} is not a JMESPath expression",
         why=why,
         do="as in --where 'value.status == `500` && key'; see jmespath.org",
+    )
+
+
+def _no_field(text: str, name: str) -> ConfigError:
+    """It would be null for every record."""
+    return ConfigError(
+        f"--where {text!r}: a record has no field {name!r}",
+        why=f"its fields are {', '.join(FIELDS)}",
+        do=f"a member of a JSON value is value.{name}",
     )
 
 

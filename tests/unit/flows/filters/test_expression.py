@@ -169,7 +169,7 @@ def literal(value: Any) -> str:
     return "`" + json.dumps(value).replace("`", "\\`") + "`"
 
 
-ROOTS = ["value"] * 6 + ["key", "headers", "topic", "partition", "offset", "timestamp", "status", "@"]
+ROOTS = ["value"] * 6 + ["key", "headers", "topic", "partition", "offset", "timestamp", "@"]
 MEMBER = st.sampled_from(NAMES).map(identifier)
 LITERALS = st.sampled_from([*SCALARS, [], {}, [1], [True], ["a", 1], {"a": 1}, float("inf")]).map(literal)
 

@@ -247,7 +247,9 @@ def test_a_request_that_waited_too_long_for_the_handshake_was_not_sent() -> None
 def test_a_request_that_waited_for_the_setup_reports_what_the_setup_waited_for() -> None:
     peer = Peer()
     future = peer.ask(deadline=5.0)
-    peer.connection.check_deadlines(5.0, lambda: ConnectError("no reply to ApiVersions from broker:9092 in 5 s"))
+    peer.connection.check_deadlines(
+        5.0, lambda: ConnectError("no reply to ApiVersions from broker:9092 in 5 s")
+    )
     assert str(future.error).startswith("no reply to ApiVersions")
 
 

@@ -102,7 +102,7 @@ class Run:
 
         said = signature(self.form)
         identity = Identity(self.topic, tuple(self.files), said, self.options.transactional_id)
-        self.checkpoint = Checkpoint(self.flags["checkpoint"], identity)
+        self.checkpoint = Checkpoint(self.flags["checkpoint"], identity, failed=self.flags["failed"])
         self.checkpoint.load()
 
     def _open_failed(self) -> None:
@@ -110,13 +110,14 @@ class Run:
             return
         from kcli.flows.failed_file import FailedFile
 
-        again = self.checkpoint is not None and self.checkpoint.resumes
+        again = self.checkpoint is not None and self.checkpoint.failed_again
         several = len(self.files) > 1
         self.failed = FailedFile(self.flags["failed"], self.form.kind, several=several, again=again)
         self.stack.callback(self.failed.close)
 
     def _open_producer(self) -> None:
-        self.outcomes = Outcomes(self.tracker, self.failed, self.inv.talk.warn)
+        resumable = self.checkpoint is not None
+        self.outcomes = Outcomes(self.tracker, self.failed, self.inv.talk.warn, resumable=resumable)
         producer = Producer(self.options, hooks=self.inv.hooks, on_delivery=self.outcomes.delivered)
         self.producer = self.stack.enter_context(producer)
         self._connect()
@@ -177,6 +178,8 @@ class Run:
     def _begin(self) -> None:
         checkpoint = self.checkpoint
         if checkpoint is not None:
+            if self.failed is not None and checkpoint.resumes:
+                self.failed.drop_from(checkpoint.place, self.files)
             checkpoint.save(checkpoint.place)  # one that cannot be written is told now
             if checkpoint.resumes:
                 self.inv.talk.note(f"going on at line {checkpoint.place.unit + 1:,} ({checkpoint.path})")

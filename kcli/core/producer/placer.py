@@ -1,8 +1,9 @@
 """Puts records into the open batches of their partitions, whole runs at a time.
 
 A call for many records raises before it has queued any of them; what finds no batch after that is given to
-``refuse``, so that each record is either in a batch or refused. Runs in the caller's thread, or in the sender's for records that were parked. Knows the partitions from the
-cluster's view; which partition a key belongs to is the partitioner's decision.
+``refuse``, so that each record is either in a batch or refused. Runs in the caller's thread, or in the sender's for
+records that were parked. Knows the partitions from the cluster's view; which partition a key belongs to is the
+partitioner's decision.
 """
 
 import random
@@ -16,7 +17,13 @@ from kcli.core.errors import KcliError
 from kcli.core.producer.accumulator import Accumulator, Fill
 from kcli.core.producer.batch import ProducerBatch, RecordFuture
 from kcli.core.producer.origins import Origin, Refuse, Rows, listed_rows, shifted
-from kcli.core.producer.partitioner import ANYWHERE, SPREADS_NULLS, OwnPartitioner, chooser
+from kcli.core.producer.partitioner import (
+    ANYWHERE,
+    SPREADS_NULLS,
+    OwnPartitioner,
+    chooser,
+    no_partition_named,
+)
 from kcli.core.producer.serialization import bytes_of
 from kcli.core.records.builder import BatchBuilder
 from kcli.core.records.kernels import Row
@@ -147,8 +154,9 @@ class Placer:
     ) -> None:
         """Rows with key, value, header block and time of their own, in order within each partition.
 
-        ``partitions`` are those of the rows where they are chosen already. ``token``: see ``origins.py``;
-        ``first_row`` is the number of the first row there, and those given to ``refuse`` are counted from it, too.
+        ``partitions`` are those of the rows where they are chosen already; a row of which it is −1 is refused.
+        ``token``: see ``origins.py``; ``first_row`` is the number of the first row there, and those given to
+        ``refuse`` are counted from it, too.
         """
         keys, values, blocks, times = zip(*rows, strict=True)
         if (
@@ -179,6 +187,9 @@ class Placer:
         for number, places in groups.items():
             own = rows if len(places) == len(rows) else [rows[place] for place in places]
             numbers = shifted(listed_rows(places), first_row)
+            if number == ANYWHERE:
+                refuse(numbers, bytes_of(row[1] for row in own), no_partition_named())
+                continue
             self._rows(TopicPartition(topic, number), own, token, numbers, refuse)
 
     def _rows(

@@ -47,6 +47,7 @@ from kcli.core.producer.serialization import (
     serialized,
 )
 from kcli.core.producer.text_placer import Region, TextFormat, TextPlacer
+from kcli.core.records.batch import HEADER_SIZE
 from kcli.core.records.builder import BatchBuilder
 from kcli.core.records.codec import CODEC_NAMES, check_level
 from kcli.core.records.kernels import NO_HEADERS, Row, Text
@@ -661,7 +662,14 @@ class Producer:
     def _batch_settled(self, batch: ProducerBatch) -> None:
         delivery = batch.delivery
         self._account(
-            Report(batch.where, batch.count, batch.size, delivery.base_offset, delivery.error, batch.origins)
+            Report(
+                batch.where,
+                batch.count,
+                batch.size - HEADER_SIZE,
+                delivery.base_offset,
+                delivery.error,
+                batch.origins,
+            )
         )
         with self._lock:  # last: whoever flushes must find it counted and reported
             delivery.told = True

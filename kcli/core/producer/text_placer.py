@@ -24,6 +24,7 @@ from kcli.core.records.kernels import (
 from kcli.core.records.text_cut import line_count, line_length
 from kcli.core.types import TopicPartition
 
+
 @dataclass(frozen=True, slots=True)
 class TextFormat:
     """How a line becomes a record; see ``records/_pure_text.py``. ``key`` is for all, and needs no ``key_delimiter``."""

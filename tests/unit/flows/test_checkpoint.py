@@ -9,11 +9,13 @@ import pytest
 
 from kcli.core.errors import ConfigError
 from kcli.flows import checkpoint as module
+from kcli.flows.atomic_file import FileError
 from kcli.flows.checkpoint import Checkpoint, Identity, locked
-from kcli.flows.failed_file import FailedFile, FileError, FileExistsRefusedError, check_writable
+from kcli.flows.failed_file import FailedFile, FileExistsRefusedError, check_writable
 from kcli.flows.file_lock import LockedError
-from kcli.flows.inputs.chunk import Place
+from kcli.flows.inputs.chunk import Place, RowChunk
 from kcli.flows.inputs.fingerprint import Fingerprint, OtherInputError
+from kcli.flows.inputs.item import BadInput, InputRow
 
 IDENTITY = Identity("orders", ("a.txt",), "lines")
 
@@ -118,10 +120,14 @@ def test_the_input_must_begin_with_the_same_bytes() -> None:
         shorter(memoryview(b""))
 
 
+def chunk_of(name: str, line: int, units: int) -> RowChunk:
+    return RowChunk(Place(), units, name, records=[InputRow(line, None, b"x", b"", None, None, b"x")])
+
+
 def test_a_failed_file_that_holds_something_is_refused_unless_the_run_goes_on(tmp_path: Path) -> None:
     path = str(tmp_path / "failed")
     file = FailedFile(path, "lines", several=False)
-    file.write(3, b"x", "because", "CODE")
+    file.add_bad(chunk_of("a.txt", 3, 2), 2, BadInput(3, 0, "because", b"x"))
     file.sync()
     file.close()
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
@@ -129,13 +135,13 @@ def test_a_failed_file_that_holds_something_is_refused_unless_the_run_goes_on(tm
         FailedFile(path, "lines", several=False)
     assert caught.value.exit_code == 7
     again = FailedFile(path, "lines", several=True, again=True)
-    again.write(4, None, "too long", "MESSAGE_TOO_LARGE", "a.txt")
+    again.add_bad(chunk_of("a.txt", 4, 3), 1, BadInput(4, 0, "too long", None))
     lines = [json.loads(line) for line in Path(path).read_text().splitlines()]
     assert lines == [
-        {"line": 3, "reason": "because", "code": "CODE", "input": "x", "format": "lines"},
+        {"line": 3, "reason": "because", "code": "BAD_INPUT", "input": "x", "format": "lines"},
         {
-            "line": 4, "reason": "too long", "code": "MESSAGE_TOO_LARGE", "input": None, "format": "lines",
-            "file": "a.txt",
+            "line": 4, "record": 2, "reason": "too long", "code": "MESSAGE_TOO_LARGE", "input": None,
+            "format": "lines", "file": "a.txt",
         },
     ]  # fmt: skip
     again.close()
@@ -151,20 +157,21 @@ def test_what_fails_twice_is_no_quotation_of_a_quotation(tmp_path: Path) -> None
         "input_encoding": "base64",
         "format": "raw",
     }
-    file.write(1, json.dumps(entry).encode(), "new", "NEW")
+    file.add_bad(chunk_of("failed", 1, 1), 0, BadInput(1, 0, "new", json.dumps(entry).encode()))
     file.close()
     assert json.loads((tmp_path / "failed").read_text()) == {
         **entry,
         "line": 1,
         "reason": "new",
-        "code": "NEW",
+        "code": "BAD_INPUT",
     }
 
 
 def test_c14_a_full_disk_is_told() -> None:
     file = FailedFile("/dev/full", "lines", several=False)
     with pytest.raises(FileError, match="cannot write /dev/full"):
-        file.write(1, b"x", "because", "CODE")
+        file.add_bad(chunk_of("a.txt", 1, 1), 0, BadInput(1, 0, "because", b"x"))
+    assert file.count == 0
     file.close()
 
 

@@ -36,21 +36,29 @@ class StandIn:
         self.full_after: int | None = None
         self.interrupted = False
         self.told: Any = None
+        self.at_close: KcliError = ClosedError("the producer was closed")
 
     def send_text(self, topic: str, text: bytes, *, start: int, end: int, origin: Any, **how: Any) -> int:
         lines = bytes(text[start:end]).split(how["delimiter"])
         lines = lines if lines[-1] else lines[:-1]
-        for row, line in enumerate(lines):
-            self._room()
-            self.sent.append((None, line))
-            self.origins.append((origin, row))
+        self._queue([(None, line) for line in lines], origin, 0)
         return len(lines)
 
     def send_rows(self, topic: str, rows: Any, *, origin: Any, first_row: int, **_how: Any) -> None:
-        for row, (key, value, _, _) in enumerate(rows):
-            self._room()
-            self.sent.append((key, value))
-            self.origins.append((origin, first_row + row))
+        self._queue([(key, value) for key, value, _, _ in rows], origin, first_row)
+
+    def _queue(self, records: Any, origin: Any, first_row: int) -> None:
+        for at, record in enumerate(records):
+            try:
+                self._room()
+            except KcliError as error:
+                if not at:
+                    raise
+                rows = range(first_row + at, first_row + len(records))
+                self.told(Report(TopicPartition("t", -1), len(rows), 0, -1, error, [Origin(0, origin, rows)]))
+                return
+            self.sent.append(record)
+            self.origins.append((origin, first_row + at))
 
     def _room(self) -> None:
         if self.full_after is not None and len(self.sent) >= self.full_after:
@@ -77,6 +85,13 @@ class StandIn:
 
     def interrupt(self) -> None:
         self.interrupted = True
+
+    def close(self, timeout: float) -> None:
+        """What is left is never sent."""
+        done = self.totals.confirmed + self.totals.failed
+        for chunk, row in self.origins[done:]:
+            origins = [Origin(0, chunk, range(row, row + 1))]
+            self.told(Report(TopicPartition("t", 0), 1, 1, -1, self.at_close, origins))
 
 
 class Trial:
@@ -269,7 +284,12 @@ def test_a_stop_reaches_a_producer_that_waits_for_memory(tmp_path: Path, *, shor
 
     result = trial.run(stopped())
     assert result.input_error is None  # the user knows that it was stopped
-    assert (result.confirmed, result.failed, result.unknown) == (1, 1, 0)  # never sent
+    assert (result.lines, result.confirmed, result.failed, result.unknown) == (
+        1,
+        1,
+        0,
+        0,
+    )  # the other was not read
     assert trial.tracker.place().unit == 1
 
 

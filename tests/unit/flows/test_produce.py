@@ -252,7 +252,7 @@ def test_a_full_memory_ends_it_and_shows_what_was_not_sent(tmp_path: Path) -> No
     trial = Trial(tmp_path, producer)
     result = trial.run(trial.feed(b"a\nb\nc\n"))
     assert (result.lines, result.confirmed, result.failed, result.unknown) == (3, 1, 2, 0)
-    assert isinstance(result.input_error, BufferFullError)
+    assert isinstance(result.error, BufferFullError)
     assert trial.tracker.place().unit == 1
 
 

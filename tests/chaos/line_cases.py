@@ -13,7 +13,7 @@ TOO_LARGE = 20_000
 """``max.message.bytes`` of the topics: brokers refuse records above it."""
 TOO_LONG = 40_000
 """``max.request.size`` of the runs: kcli refuses records above it."""
-_MOST_RUNS = 12
+_MOST_FAULTS = 4
 
 SIGNALS = ("INT", "TERM", "KILL")
 
@@ -29,7 +29,10 @@ class Line:
 
 @dataclass(slots=True)
 class Case:
-    """One run, or several where a checkpoint lets the next one go on. ``pauses``: seconds until each fault."""
+    """One run, or several where a checkpoint lets the next one go on.
+
+    ``pauses``: seconds from the first record that is stored, or from the start of a later run, until each fault.
+    """
 
     seed: int
     kind: str
@@ -98,11 +101,16 @@ def draw(seed: int, faults: tuple[str, ...], *, count: int, seconds: float) -> C
     if transactional:
         every = str(rng.choice((50, 500, 5_000)))
         flags += ["--transactional-id", f"id-{seed}", "--transaction-every", every]
-    flags += ["-X", f"max.request.size={TOO_LONG}", "-X", f"batch.size={rng.choice((2_000, 20_000, 1_000_000))}"]
+    flags += [
+        "-X",
+        f"max.request.size={TOO_LONG}",
+        "-X",
+        f"batch.size={rng.choice((2_000, 20_000, 1_000_000))}",
+    ]
     flags += ["-X", f"buffer.memory={rng.choice((50_000, 500_000, 32_000_000))}"]
     if fault == "silence":
         flags += ["-X", "delivery.timeout.ms=2000", "-X", "request.timeout.ms=700"]
-    pauses = [0.2 + rng.random() * (0.2 + seconds) for _ in range(_MOST_RUNS)]
+    pauses = [rng.random() * seconds * 0.9 + 0.5 * bool(run) for run in range(_MOST_FAULTS)]
     return Case(
         seed,
         kind,

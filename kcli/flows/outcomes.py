@@ -26,9 +26,10 @@ _MOST_WARNINGS = 5
 
 
 class Outcomes:
-    """``warn`` is called with the first few bad lines. ``failed``: where failures are written, so that they are settled.
+    """``warn`` is called with the first few bad lines; ``remedy`` says what to do about them.
 
-    ``resumable``: a later run begins at what is not settled, so what a stop leaves open is left to it.
+    ``failed``: where failures are written, so that they are settled. ``resumable``: a later run begins at what is not
+    settled, so what a stop leaves open is left to it.
     """
 
     def __init__(
@@ -38,6 +39,7 @@ class Outcomes:
         warn: Callable[[str], object] = lambda _: None,
         *,
         resumable: bool = False,
+        remedy: str = "",
     ) -> None:
         self.bad = 0
         self.confirmed = self.failed = self.unknown = self.unsent = 0
@@ -52,6 +54,7 @@ class Outcomes:
         self._file_error: KcliError | None = None
         self._warn = warn
         self._resumable = resumable
+        self._remedy = remedy
         self._stopped = self._given_up = False
 
     def delivered(self, report: Report) -> None:
@@ -145,7 +148,7 @@ class Outcomes:
     def bad_input(self, chunk: Chunk, unit: int, bad: BadInput) -> None:
         """A unit of the chunk that is no record."""
         self.bad += 1
-        error = bad_input_error(chunk.name, bad)
+        error = bad_input_error(chunk.name, bad, self._remedy)
         self.first_bad = self.first_bad or error
         if self.bad <= _MOST_WARNINGS:
             more = "; further ones are only counted" if self.bad == _MOST_WARNINGS else ""
@@ -160,11 +163,12 @@ class Outcomes:
             self.raise_file_error()
 
 
-def bad_input_error(name: str, bad: BadInput) -> InputError:
-    """``line 7 of stdin, column 3, is no record: …``"""
+def bad_input_error(name: str, bad: BadInput, remedy: str = "") -> InputError:
+    """``line 7 of stdin, column 3, is not a valid record: …``"""
     column = f", column {bad.column:,}," if bad.column else ""
     return InputError(
-        f"line {bad.line:,} of {name}{column} is no record",
+        f"line {bad.line:,} of {name}{column} is not a valid record",
         why=bad.reason,
-        do="mend it, or collect such lines with --failed FILE; --on-bad-input fail stops at the first",
+        do=remedy
+        or "correct it, or collect such lines with --failed FILE; --on-bad-input fail stops at the first",
     )

@@ -28,6 +28,7 @@ from kcli.flows.stop import Stop
 
 if TYPE_CHECKING:
     from kcli.flows.checkpoint import Checkpoint
+    from kcli.flows.produce_dry_run import DryProducer
 
 STOP_PATIENCE = 4.5
 """Seconds that a stopped produce waits for confirmations that are under way."""
@@ -87,7 +88,7 @@ class ProduceRun:
 
     def __init__(
         self,
-        producer: Producer,
+        producer: Producer | DryProducer,
         sending: Sending,
         *,
         stop: Stop,
@@ -328,7 +329,7 @@ def _cut(chunk: RowChunk, unit: int, bad: BadInput) -> None:
     chunk.read = chunk.start.offset, chunk.start.crc
 
 
-def settle(producer: Producer, stop: Stop, tick: Callable[[], None]) -> None:
+def settle(producer: Producer | DryProducer, stop: Stop, tick: Callable[[], None]) -> None:
     """Waits until everything is confirmed or has failed; after a stop only for a few seconds."""
     patience: float | None = None
     while not producer.flush(_TICK):

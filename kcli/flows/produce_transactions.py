@@ -25,6 +25,7 @@ from kcli.core.errors import (
     UnknownPartitionError,
 )
 from kcli.core.producer.origins import listed_rows
+from kcli.core.producer.producer import Producer
 from kcli.core.producer.serialization import RecordTooLargeError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.checkpoint import Checkpoint
@@ -72,6 +73,8 @@ class Transactions:
 
 class TransactionalRun(ProduceRun):
     """The input must come as rows; the producer's transactions are initialized."""
+
+    _producer: Producer
 
     def __init__(self, *args: Any, transactions: Transactions, **settings: Any) -> None:
         super().__init__(*args, **settings)

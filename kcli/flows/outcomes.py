@@ -81,7 +81,8 @@ class Outcomes:
             else:
                 for _, chunk, rows in report.origins:
                     self.not_stored(chunk, rows, error)
-        self.raise_file_error()
+        if self._file_error is not None:
+            self.raise_file_error()
 
     def raise_file_error(self) -> None:
         """Raises the error of the ``--failed`` file, if it was not raised before."""

@@ -117,6 +117,7 @@ class ProduceRun:
         Errors of the input end the reading too: what was read before is confirmed first, then they are reported.
         """
         started = time.monotonic()
+        self._stop.wake(self._outcomes.stop)
         self._stop.wake(self._producer.interrupt)
         self._reading(portions)
         finished = not (self._stop or self._input_error or self._output_error)
@@ -232,8 +233,6 @@ class ProduceRun:
 
     def _not_handed(self, chunk: Chunk, first: int, error: KcliError) -> None:
         """The rows from ``first`` on were not taken by the producer: they failed, or were not read before the stop."""
-        if self._stop:
-            self._outcomes.stop()
         if isinstance(error, FileError):  # nothing can be written down any more: a later run reads them again
             self._lines -= chunk.rows - first
         else:
@@ -291,8 +290,6 @@ class ProduceRun:
             wait(min(left, CHECKPOINT_INTERVAL), self._stop)
 
     def _work_off(self) -> None:
-        if self._stop:
-            self._outcomes.stop()
         self._outcomes.settle()
 
     def _tick(self) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kcli.core.errors import BrokerError, BufferFullError, ClosedError, KcliError
+from kcli.core.errors import BrokerError, BufferFullError, ClosedError, KcliError, OutcomeUnknownError
 from kcli.core.producer.origins import Origin
 from kcli.core.producer.report import Report, Totals
 from kcli.core.types import TopicPartition
@@ -278,8 +278,7 @@ def test_a_stop_reaches_a_producer_that_waits_for_memory(tmp_path: Path, *, shor
     trial.stop.wake(lambda: None)
 
     def stopped() -> Iterator[Portion]:
-        trial.stop.signal = 2
-        producer.interrupted = True
+        trial.stop.request()
         yield from portions
 
     result = trial.run(stopped())
@@ -330,3 +329,84 @@ def test_chunks_say_what_their_rows_were(tmp_path: Path) -> None:
     [portion] = trial.feed(b'{"value":"a"}\n{\n\n{"value":"b"}\n', "ndjson", short=False)
     assert isinstance(portion.chunk, RowChunk)
     assert [(portion.chunk.line(row), portion.chunk.unit(row)) for row in range(2)] == [(1, 0), (4, 2)]
+
+
+def test_a_bad_line_that_was_corrected_does_not_make_a_checkpoint_refuse_the_input(tmp_path: Path) -> None:
+    """The checksum is of what precedes the bad line, which the user is asked to change."""
+    trial = Trial(tmp_path, StandIn())
+    data = b'{"value":"a"}\n{bad\n'
+    form = InputFormat("ndjson")
+    (tmp_path / "input").write_bytes(data)
+    opened = lambda name: os.open(name, os.O_RDONLY)  # noqa: E731
+    feed = Feed([str(tmp_path / "input")], opened, form, trial.stop, fingerprints=True)
+    trial.run(feed.portions(), stop_at_bad=True)
+    place = trial.tracker.place()
+    assert (place.unit, place.offset) == (1, 0)
+
+
+def test_rows_that_a_stop_left_in_the_producer_are_written_down(tmp_path: Path) -> None:
+    """Nobody reads the input again: whether they are stored is unknown, or they were never sent."""
+    for error, counts in (
+        (OutcomeUnknownError("no answer"), (0, 3)),
+        (ClosedError("the producer was closed"), (3, 0)),
+    ):
+        folder = tmp_path / type(error).__name__
+        folder.mkdir()
+        producer = StandIn(flushes=10_000)
+        producer.at_close = error
+        trial = Trial(folder, producer, failed=True)
+
+        def stopped(trial: Trial = trial) -> Iterator[Portion]:
+            yield from trial.feed(b"a\nb\nc\n")
+            trial.stop.request()
+
+        result = trial.run(stopped())
+        assert (result.lines, result.confirmed, result.failed, result.unknown) == (3, 0, *counts)
+        assert [entry["line"] for entry in trial.failed()] == [1, 2, 3]
+        assert trial.tracker.place().unit == 3
+
+
+def test_rows_that_a_stop_left_in_the_producer_are_left_to_the_run_that_resumes(tmp_path: Path) -> None:
+    for error, counts in (
+        (OutcomeUnknownError("no answer"), (3, 3)),
+        (ClosedError("the producer was closed"), (0, 0)),
+    ):
+        folder = tmp_path / type(error).__name__
+        folder.mkdir()
+        producer = StandIn(flushes=10_000)
+        producer.at_close = error
+        trial = Trial(folder, producer, failed=True)
+        trial.outcomes = Outcomes(trial.tracker, trial.file, resumable=True)
+        producer.told = trial.outcomes.delivered
+
+        def stopped(trial: Trial = trial) -> Iterator[Portion]:
+            yield from trial.feed(b"a\nb\nc\n")
+            trial.stop.request()
+
+        result = trial.run(stopped())
+        assert (result.lines, result.unknown) == counts
+        assert (result.confirmed, result.failed) == (0, 0)
+        assert trial.failed() == []
+        assert trial.tracker.place().unit == 0
+
+
+def test_what_the_producer_does_not_take_is_written_down_with_what_ended_the_run(tmp_path: Path) -> None:
+    producer = StandIn()
+    producer.full_after = 2
+    trial = Trial(tmp_path, producer, failed=True)
+    result = trial.run(
+        portion for data in (b"a\nb\n", b"c\nd\n") for portion in trial.feed(data, short=False)
+    )
+    assert (result.lines, result.confirmed, result.failed, result.unknown) == (4, 2, 2, 0)
+    assert isinstance(result.input_error, BufferFullError)
+    assert [entry["input"] for entry in trial.failed()] == ["c", "d"]
+
+
+def test_a_failed_file_that_is_full_ends_the_run_and_every_line_is_counted(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, StandIn(refuse=lambda v: v != b"a"))
+    trial.outcomes = Outcomes(trial.tracker, FailedFile("/dev/full", "lines", several=False))
+    trial.producer.told = trial.outcomes.delivered
+    result = trial.run(trial.feed(b"a\nb\nc\nd\n"))
+    assert (result.lines, result.confirmed, result.failed, result.unknown) == (4, 1, 3, 0)
+    assert "cannot write /dev/full" in str(result.input_error)
+    assert trial.tracker.place().unit == 1

@@ -14,12 +14,12 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
-from confluent_kafka import Consumer, KafkaException
+from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka import TopicPartition as JudgePartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
@@ -47,10 +47,16 @@ class RealWorld:
     def create_topic(self, name: str) -> None:
         config = {"max.message.bytes": str(TOO_LARGE), "min.insync.replicas": "2"}
         topic = NewTopic(name, PARTITIONS, _REPLICAS, config=config)
-        self._admin.create_topics([topic], operation_timeout=60, request_timeout=60)[name].result(60)
+        _until_done(
+            lambda: self._admin.create_topics([topic], operation_timeout=30)[name].result(30),
+            KafkaError.TOPIC_ALREADY_EXISTS,
+        )
 
     def delete_topic(self, name: str) -> None:
-        self._admin.delete_topics([name], operation_timeout=60)[name].result(60)
+        _until_done(
+            lambda: self._admin.delete_topics([name], operation_timeout=30)[name].result(30),
+            KafkaError.UNKNOWN_TOPIC_OR_PART,
+        )
 
     def has_records(self, topic: str) -> bool:
         with suppress(KafkaException):
@@ -87,10 +93,12 @@ class RealWorld:
             at_end = False
             while not at_end:
                 for message in judge.consume(5_000, _LOOK):
-                    if message.error() is not None:
+                    error = message.error()
+                    if error is None:
+                        found.append(message.value() or b"")
+                    elif error.code() == KafkaError._PARTITION_EOF:
                         at_end = True
                         break
-                    found.append(message.value() or b"")
         judge.close()
         return found
 
@@ -103,6 +111,21 @@ class RealWorld:
             }
         finally:
             judge.close()
+
+
+def _until_done(ask: Callable[[], object], done: int) -> None:
+    """Asks again while a broker is away; ``done`` is what is answered when an earlier try was carried out."""
+    deadline = time.monotonic() + _MOST_IN_SYNC_WAIT
+    while True:
+        try:
+            ask()
+            return
+        except KafkaException as error:
+            if error.args[0].code() == done:
+                return
+            if time.monotonic() >= deadline:
+                raise
+            time.sleep(0.5)
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -506,6 +506,28 @@ def test_a_signal_aborts_the_open_transaction(cluster: FakeCluster) -> None:
     assert [committed for *_, committed in cluster.log("one", 0).markers()] == [True, False]
 
 
+def test_a_transaction_is_not_committed_without_rows_that_the_producer_did_not_take(
+    cluster: FakeCluster, tmp_path: Path
+) -> None:
+    held = cluster.hold(ProduceRequest, "request")
+    settings = [f"-X{item}" for item in ("max.block.ms=300", "buffer.memory=20000", "batch.size=4000")]
+    flags = ["--transactional-id", "x", "--failed", str(tmp_path / "f"), "-o", "json", *settings]
+    with start("produce", "one", *flags, bootstrap=cluster.bootstrap) as process:
+        assert process.stdin is not None
+        process.stdin.write(b"".join(b"%d\n" % i + b"x" * 100 + b"\n" for i in range(500)))
+        process.stdin.close()
+        process.stdin = None
+        assert held.wait(1, PATIENCE)
+        time.sleep(1.0)  # longer than max.block.ms
+        held.release()
+        out, _ = process.communicate(timeout=PATIENCE)
+    [report] = json.loads(out)["items"]
+    stored = values(cluster, committed=True)
+    kept = failures(tmp_path / "f")
+    assert report["confirmed"] == len(stored)
+    assert report["lines"] == 1_000 == len(stored) + len(kept)
+
+
 def test_a_transactional_id_of_another_checkpoint_is_refused(cluster: FakeCluster, tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / name).write_bytes(b"x\n")

@@ -7,8 +7,8 @@ _kcli_command() {
             valued="-b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
             children="produce consume topics groups sandbox demo completion help" ;;
         "kcli produce")
-            names="-k --key -K --key-delimiter -H --header -p --partition -D --delimiter -Z --empty-is-null --null-marker -i --input -f --format -s --serde -z --compression --acks --partitioner --transactional-id --transaction-every --idempotent --no-idempotent --rate --failed --checkpoint --on-bad-input --tee --allow-auto-topic-creation --allow-plaintext-secrets -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
-            valued="-k --key -K --key-delimiter -H --header -p --partition -D --delimiter --null-marker -i --input -f --format -s --serde -z --compression --acks --partitioner --transactional-id --transaction-every --rate --failed --checkpoint --on-bad-input -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
+            names="-t --topic -k --key -K --key-delimiter -H --header -p --partition -D --delimiter -Z --empty-is-null --null-marker -i --input -f --format -s --serde -z --compression --acks --partitioner --transactional-id --transaction-every --idempotent --no-idempotent --rate --failed --checkpoint --on-bad-input --tee --allow-auto-topic-creation --allow-plaintext-secrets -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
+            valued="-t --topic -k --key -K --key-delimiter -H --header -p --partition -D --delimiter --null-marker -i --input -f --format -s --serde -z --compression --acks --partitioner --transactional-id --transaction-every --rate --failed --checkpoint --on-bad-input -b --bootstrap-server -F --command-config -X --command-property -o --output --client-id --color --progress --timeout --confirm"
             children="" ;;
         "kcli consume")
             names="-t --topic -p --partitions --offset --since --until --from-beginning --tail -e --exit -n --max-messages --idle-timeout -g --group --commit --no-commit --grep --where --key --all-partitions --merge -f --format -s --serde -J -D --delimiter --null-marker --isolation-level --print-control --rack --on-out-of-range --on-recreate --on-corrupt --raw --allow-plaintext-secrets -b --bootstrap-server -F --command-config -X --command-property -o --output --no-headers --client-id -q --quiet -v --verbose -d --debug --color --no-pager --progress --timeout --no-input --yes --confirm --dry-run -h --help -V --version"
@@ -127,6 +127,7 @@ _kcli_value() {
         "kcli -o" | "kcli --output") reply="table plain wide tsv csv json ndjson yaml name" ;;
         "kcli --color") reply="auto always never" ;;
         "kcli --progress") reply="auto none bar json" ;;
+        "kcli produce -t" | "kcli produce --topic") asked=topics ;;
         "kcli produce -i" | "kcli produce --input") reply="lines ndjson kcat raw csv file failed" ;;
         "kcli produce -s" | "kcli produce --serde") reply="str json short int long float double hex base64 avro protobuf jsonschema consumer_offsets transaction_state share_group_state" ;;
         "kcli produce -z" | "kcli produce --compression") reply="none gzip snappy lz4 zstd" ;;

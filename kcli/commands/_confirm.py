@@ -47,22 +47,14 @@ def confirm(
     inv: "Invocation", plan: str, question: str, *, name: str | None = None, limit: TimeLimit | None = None
 ) -> bool:
     """See ``Invocation.confirm``."""
-    show_plan(inv, plan)
+    show_plan(inv, plan, asked=_verdict(inv, name) == ASK)
     verdict = check_answerable(inv, question, name=name)
     return verdict != STOP and (verdict == GO or _asked(inv, question, name, limit))
 
 
 def check_answerable(inv: "Invocation", question: str, *, name: str | None = None) -> str:
     """Who answers the question: GO, STOP (dry run) or ASK; an error where nobody can."""
-    terminal = inv.talk.isatty and sys.stdin is not None and sys.stdin.isatty()
-    verdict = decide(
-        name=name,
-        dry_run=inv.dry_run,
-        yes=inv.yes,
-        confirmed=inv.values.confirm,
-        no_input=inv.no_input,
-        terminal=terminal,
-    )
+    verdict = _verdict(inv, name)
     if verdict == MISMATCH:
         raise usage(
             f"--confirm {inv.values.confirm} does not name what would be changed",
@@ -80,11 +72,27 @@ def check_answerable(inv: "Invocation", question: str, *, name: str | None = Non
     return verdict
 
 
-def show_plan(inv: "Invocation", plan: str) -> None:
-    """The plan on stderr; of a dry run it is the result, and goes to stdout unless a program asked for another form."""
+def _verdict(inv: "Invocation", name: str | None) -> str:
+    return decide(
+        name=name,
+        dry_run=inv.dry_run,
+        yes=inv.yes,
+        confirmed=inv.values.confirm,
+        no_input=inv.no_input,
+        terminal=inv.talk.isatty and sys.stdin is not None and sys.stdin.isatty(),
+    )
+
+
+def show_plan(inv: "Invocation", plan: str, *, asked: bool = False) -> None:
+    """The plan on stderr; of a dry run it is the result, and goes to stdout unless a program asked for another form.
+
+    With ``-q`` it is on stderr only where somebody is asked about it.
+    """
     text = plan.rstrip("\n")
-    if not inv.dry_run or inv.out.kind in ("json", "ndjson", "yaml", "csv", "tsv"):
+    if asked:
         inv.talk.plain(text)
+    elif not inv.dry_run or inv.out.kind in ("json", "ndjson", "yaml", "csv", "tsv"):
+        inv.talk.note(text)
     else:
         inv.out.shown(text + "\n")
         inv.out.flush()

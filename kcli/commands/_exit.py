@@ -198,7 +198,7 @@ def _describe_usage(error: click.ClickException) -> tuple[str, str, str]:
         do = instead_of(path, name) or as_client_option(name) or hint + see
         return f"{place}there is no option {name}", "nothing was run", do
     if isinstance(error, click.MissingParameter):
-        return f"{place}{_missing(error)}", "it is needed", see
+        return f"{place}{_missing(error)}", "it is required", see
     if isinstance(error, click.BadParameter) and error.param is not None:
         name = _shown(error.param).strip("[…]")
         return f"{place}{name} is not valid", _sentence(error.message), _nearest_choice(error) + see
@@ -219,8 +219,8 @@ def _nearest_choice(error: click.BadParameter) -> str:
 def _missing(error: click.MissingParameter) -> str:
     param = error.param
     if isinstance(param, click.Option):
-        return f"{_shown(param)} is missing"
-    return f"no {_shown(param) if param else 'argument'} given"
+        return f"missing option {_shown(param)}"
+    return f"missing argument {_shown(param).rstrip('…')}" if param else "missing argument"
 
 
 def _shown(param: click.Parameter) -> str:

@@ -150,10 +150,25 @@ def parse_topic_map(text: str) -> tuple[str, str]:
 
 
 def parse_header(text: str) -> tuple[str | bytes, bytes | None]:
-    """``n=v``; ``n=`` is empty, ``n`` is null. A name that is not UTF-8 stays bytes."""
+    """``n=v``; ``n=`` is empty, ``n`` is null. A name that is not UTF-8 stays bytes.
+
+    ``n:v``, as kafkactl and rpk write headers, is asked about: a null header whose name has a colon is ``n\\:v``.
+    """
     name, sign, value = text.partition("=")
     if not name:
         raise ValueError(f"{text!r} has no name: n=v, n= for an empty value, n for a null one")
+    if not sign:
+        if re.search(r"(?<!\\):", name):
+            from kcli.commands._exit import usage
+
+            first, _, rest = name.partition(":")
+            escaped = re.sub(r"(?<!\\):", r"\\:", name)
+            raise usage(
+                f"kcli produce: -H {name} has a colon and no =",
+                why="a header is written as NAME=VALUE; NAME alone is a header with a null value",
+                do=f"did you mean -H '{first}={rest.lstrip()}'? A null header of this name is -H '{escaped}'",
+            )
+        name = name.replace("\\:", ":")
     return name if is_text(name) else raw_bytes(name), raw_bytes(value) if sign else None
 
 

@@ -37,13 +37,29 @@ def report(
     cluster: str | None,
 ) -> int:
     """Tells all of it; returns the exit status that it deserves."""
+    from kcli.output.progress import counted
+
     if inv.values.output in ("json", "ndjson"):
         _document(inv, topic, result, files, options.transactional_id, cluster)
     inv.talk.note(_summary(result, stop, acks=options.acks))
     if files.failed_lines:
-        inv.talk.note(f"what failed is in {files.failed}; `-i failed {files.failed}` feeds it again")
+        again = feed_again(topic, files.failed or "")
+        inv.talk.note(
+            f"{counted(files.failed_lines, 'failed line')} in {files.failed}; to send them again: {again}"
+        )
+    elif files.checkpoint and result.failed and not files.failed:
+        inv.talk.note(
+            f"{files.checkpoint} stays at the first line that failed; with --failed FILE a run gets past it"
+        )
     _errors(inv, topic, result)
     return inv.finish(done=result.confirmed > 0, also=[stop.exit_code])
+
+
+def feed_again(topic: str, path: str) -> str:
+    """The command that sends what is in a ``--failed`` file; the flags that say what a record is must be added."""
+    from shlex import quote
+
+    return f"kcli produce {topic} … -i failed {quote(path)}"
 
 
 def _summary(result: ProduceResult, stop: Stop, *, acks: str) -> str:
@@ -60,33 +76,57 @@ def _summary(result: ProduceResult, stop: Stop, *, acks: str) -> str:
     if result.failed or result.unknown or result.bad or stop:
         parts.append(f"{counted(result.lines, 'line')} read")
         parts.append(f"{result.failed:,} failed")
-        parts.append(f"{result.unknown:,} not known")
+        parts.append(f"{result.unknown:,} unknown")
     return ", ".join(parts)
 
 
-def _errors(inv: Invocation, topic: str, result: ProduceResult) -> None:
+def _errors(inv: Invocation, topic: str, result: ProduceResult, failed: str = "were not stored") -> None:
     from kcli.core.errors import PartlyFailedError
 
     if result.error is not None:
-        where = f" (the first is line {result.error_line:,})" if result.error_line else ""
-        what = (
-            f"{result.failed - result.bad:,} of {result.lines:,} records for {topic} were not stored{where}"
+        where = (
+            f" (the first is line {result.error_line:,} of {result.error_input})" if result.error_line else ""
         )
-        inv.failed(PartlyFailedError(what, result.error))
+        refused = result.failed - result.bad
+        said = [f"{refused:,} of {result.lines:,} records for {topic} {failed}"] if refused else []
+        if result.unknown:
+            said.append(
+                f"{result.unknown:,} of {result.lines:,} records for {topic} may or may not be stored"
+            )
+        inv.failed(PartlyFailedError(f"{', '.join(said)}{where}", result.error))
     if result.first_bad is not None:
-        what = f"{result.bad:,} of {result.lines:,} lines of the input are no records"
+        what = f"{result.bad:,} of {result.lines:,} input lines are not valid records"
         inv.failed(PartlyFailedError(what, result.first_bad))
     if result.input_error is not None and result.input_error is not result.error:
         inv.failed(result.input_error)
 
 
-def plan(inv: Invocation, topic: str, partitions: int, cluster: str | None) -> None:
-    """The document of a dry run that found everything in order."""
+def report_dry_run(
+    inv: Invocation, topic: str, result: ProduceResult, partitions: int, cluster: str | None
+) -> int:
+    """What a dry run has found; returns the exit status that the run would have."""
+    from kcli.output.progress import counted
     from kcli.output.tables import Column
 
-    columns = [Column("topic"), Column("partitions")]
-    with inv.out.rows("ProducePlan", "ProducePlan", columns, cluster=cluster) as rows:
-        rows.add({"topic": topic, "partitions": partitions})
+    inv.talk.note(
+        f"topic {topic} has {counted(partitions, 'partition')}; {counted(result.lines, 'line')} read, "
+        f"{result.failed:,} of them would fail; nothing was sent"
+    )
+    if inv.out.kind in ("json", "ndjson"):
+        values = {
+            "topic": topic,
+            "partitions": partitions,
+            "lines": result.lines,
+            "failed": result.failed,
+            "bad_input": result.bad,
+        }
+        columns = [Column(name) for name in values]
+        with inv.out.rows(
+            "ProducePlan", "ProducePlan", columns, cluster=cluster, warnings=inv.talk.warnings
+        ) as rows:
+            rows.add(values)
+    _errors(inv, topic, result, "would not be stored")
+    return inv.finish(done=result.confirmed > 0)
 
 
 def _document(

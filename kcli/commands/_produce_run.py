@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.commands._context import Invocation, stdin_is_terminal
 from kcli.commands._produce_input import encoded_key, opened, signature, total_size
-from kcli.commands._produce_report import Files, plan, report
+from kcli.commands._produce_report import Files, feed_again, report
 from kcli.core.cluster.cluster import TOPIC_PATIENCE
 from kcli.core.cluster.metadata import no_partition, unknown_topic
 from kcli.core.errors import NotFoundError
@@ -70,9 +70,10 @@ class Run:
         return self._report(result, stop)
 
     def dry_run(self, prepare: Callable[[], object]) -> int:
-        """Every check that needs no record: files, brokers, topic, schemas."""
+        """Every check short of sending: files, brokers, topic, schemas, and all of the input."""
+        from kcli.commands._produce_report import report_dry_run
         from kcli.flows.failed_file import check_writable
-        from kcli.output.progress import counted
+        from kcli.flows.produce_dry_run import DryProducer
 
         for name in (self.flags["failed"], self.flags["checkpoint"]):
             if name is not None:
@@ -81,11 +82,20 @@ class Run:
             self._load_checkpoint()
         self._open_producer()
         prepare()
+        self.form = encoded_key(self.form)
+        self._note_terminal()
         count = self.producer.partitions_of(self.topic)
-        self.inv.talk.note(f"topic {self.topic} is there, with {counted(count, 'partition')}")
-        if self.inv.out.kind in ("json", "ndjson"):
-            plan(self.inv, self.topic, count, self.producer.cluster_id)
-        return 0
+        dry, stop = DryProducer(count, self.outcomes.delivered), Stop()
+        run = ProduceRun(
+            dry,
+            self._sending(),
+            stop=stop,
+            progress=_no_progress,
+            tracker=self.tracker,
+            outcomes=self.outcomes,
+        )
+        result = run.run(self._feed(stop).portions())
+        return report_dry_run(self.inv, self.topic, result, count, self.producer.cluster_id)
 
     # --- what may fail before any input is read ----------------------------------------------------
 
@@ -102,7 +112,7 @@ class Run:
 
         said = signature(self.form)
         identity = Identity(self.topic, tuple(self.files), said, self.options.transactional_id)
-        self.checkpoint = Checkpoint(self.flags["checkpoint"], identity)
+        self.checkpoint = Checkpoint(self.flags["checkpoint"], identity, failed=self.flags["failed"])
         self.checkpoint.load()
 
     def _open_failed(self) -> None:
@@ -110,13 +120,19 @@ class Run:
             return
         from kcli.flows.failed_file import FailedFile
 
-        again = self.checkpoint is not None and self.checkpoint.resumes
+        again = self.checkpoint is not None and self.checkpoint.failed_again
         several = len(self.files) > 1
         self.failed = FailedFile(self.flags["failed"], self.form.kind, several=several, again=again)
         self.stack.callback(self.failed.close)
 
     def _open_producer(self) -> None:
-        self.outcomes = Outcomes(self.tracker, self.failed, self.inv.talk.warn)
+        resumable = self.checkpoint is not None
+        path, remedy = self.flags["failed"], ""
+        if path is not None:
+            remedy = f"correct the `input` of such lines in {path}, then {feed_again(self.topic, path)}"
+        self.outcomes = Outcomes(
+            self.tracker, self.failed, self.inv.talk.warn, resumable=resumable, remedy=remedy
+        )
         producer = Producer(self.options, hooks=self.inv.hooks, on_delivery=self.outcomes.delivered)
         self.producer = self.stack.enter_context(producer)
         self._connect()
@@ -170,16 +186,19 @@ class Run:
     # --- from the first line to the last -------------------------------------------------------------
 
     def _unconfirmed(self) -> str:
-        return (
-            f"{self.producer.totals.confirmed:,} records confirmed, {self.producer.outstanding:,} not known"
-        )
+        return f"{self.producer.totals.confirmed:,} records confirmed, {self.producer.outstanding:,} unknown"
 
     def _begin(self) -> None:
         checkpoint = self.checkpoint
         if checkpoint is not None:
+            if self.failed is not None and checkpoint.resumes:
+                self.failed.drop_from(checkpoint.place, self.files)
             checkpoint.save(checkpoint.place)  # one that cannot be written is told now
             if checkpoint.resumes:
-                self.inv.talk.note(f"going on at line {checkpoint.place.unit + 1:,} ({checkpoint.path})")
+                self.inv.talk.note(f"resuming at line {checkpoint.place.unit + 1:,} ({checkpoint.path})")
+        self._note_terminal()
+
+    def _note_terminal(self) -> None:
         if not self.files and stdin_is_terminal():
             self.inv.talk.note("reading records from the keyboard, one a line; Ctrl-D ends")
 
@@ -202,8 +221,8 @@ class Run:
             opened,
             self.form,
             stop,
-            short=plain and self.flags["rate"] is None and self.transactions is None,
-            taps=[_tee(self.inv)] if self.flags["tee"] else (),
+            short=plain and (self.inv.dry_run or (self.flags["rate"] is None and self.transactions is None)),
+            taps=[_tee(self.inv)] if self.flags["tee"] and not self.inv.dry_run else (),
             patience=CHECKPOINT_INTERVAL if ticks else None,
             fingerprints=self.checkpoint is not None,
             begin=self.checkpoint.place if self.checkpoint else None,
@@ -224,7 +243,7 @@ class Run:
         return TransactionalRun(self.producer, self._sending(), transactions=self.transactions, **settings)
 
     def _sending(self) -> Sending:
-        flags, rate = self.flags, self.flags["rate"]
+        flags, rate = self.flags, None if self.inv.dry_run else self.flags["rate"]
         return Sending(
             self.topic,
             self.form.how,
@@ -249,6 +268,10 @@ class Run:
         if result.output_error is not None and not stop:
             raise result.output_error  # the rim knows what a closed pipe and a full disk mean
         return status
+
+
+def _no_progress(_read: int, _confirmed: int, _lost: int) -> None:
+    """A dry run is short."""
 
 
 def _tee(inv: Invocation) -> Callable[[memoryview], None]:

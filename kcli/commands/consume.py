@@ -175,7 +175,11 @@ def consume(inv: Invocation, /, topics: tuple[str, ...], **flags: Any) -> int:
     _check(flags, inv)
     wanted = what.Topics((*topics, *flags["more_topics"]))
     if not (wanted.names or wanted.patterns):
-        raise usage("kcli consume: no topic given", why="it is needed", do="name one: kcli consume TOPIC")
+        raise usage(
+            "kcli consume: missing argument TOPIC",
+            why="it is required",
+            do="name one: kcli consume TOPIC, or -t TOPIC",
+        )
     asked = what.asked_range(flags)
     serdes = _serdes(inv, flags, wanted)
     chosen, where = what.selection(flags, serdes)

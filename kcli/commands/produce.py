@@ -49,8 +49,17 @@ FOR_EVER_MS = 2**31 - 1
         ),
     ),
 )
-@click.argument("topic", type=TOPIC, metavar="TOPIC")
+@click.argument("topic", type=TOPIC, metavar="TOPIC", required=False)
 @click.argument("files", nargs=-1, metavar="[FILE…]")
+@click.option(
+    "-t",
+    "--topic",
+    "named",
+    type=TOPIC,
+    multiple=True,
+    metavar="TOPIC",
+    help="The topic, if it is not the first argument; then all arguments are FILEs.",
+)
 @click.option("-k", "--key", metavar="KEY", help="Key of all records.")
 @click.option(
     "-K",
@@ -66,7 +75,7 @@ FOR_EVER_MS = 2**31 - 1
     type=HEADER,
     multiple=True,
     metavar="NAME=VALUE",
-    help="Header of all records; NAME= is empty, NAME alone is null. Repeatable.",
+    help=r"Header of all records; NAME= is empty, NAME alone is null (with colons in it as \:). Repeatable.",
 )
 @click.option("-p", "--partition", type=click.IntRange(min=0), metavar="N", help="Partition of all records.")
 @click.option(
@@ -146,13 +155,13 @@ FOR_EVER_MS = 2**31 - 1
     "--on-bad-input",
     type=click.Choice(["report", "fail"]),
     default="report",
-    help="Input that is no record: count it and go on, or stop at the first.  [default: report]",
+    help="Input that is not a valid record: count it and go on, or stop at the first.  [default: report]",
 )
 @click.option("--tee", is_flag=True, help="Copy the input to stdout as it is read.")
 @click.option("--allow-auto-topic-creation", is_flag=True, help="Let the brokers create an unknown topic.")
 @plaintext_secrets_option
 @pass_invocation
-def produce(inv: Invocation, /, topic: str, files: tuple[str, ...], **flags: Any) -> int:
+def produce(inv: Invocation, /, topic: str | None, files: tuple[str, ...], **flags: Any) -> int:
     """Send lines as records.
 
     Input comes from the FILEs in order, or from stdin; - is stdin among files. Bytes are sent as they are. A record
@@ -170,6 +179,7 @@ def produce(inv: Invocation, /, topic: str, files: tuple[str, ...], **flags: Any
     from kcli.commands._produce_input import check_inputs, encoded, input_format
     from kcli.core.options import ProducerOptions
 
+    topic, files = _topic_and_files(topic, files, flags.pop("named"))
     check_topic_name(topic, "produce")
     _check_flags(inv, flags)
     patient = None if "max_block_ms" in inv.resolved.values else FOR_EVER_MS
@@ -195,6 +205,28 @@ def produce(inv: Invocation, /, topic: str, files: tuple[str, ...], **flags: Any
 
         run = Run(inv, stack, options, topic, files, form, flags)
         return run.dry_run(prepare) if inv.dry_run else run.run(prepare)
+
+
+def _topic_and_files(
+    first: str | None, files: tuple[str, ...], named: tuple[str, ...]
+) -> tuple[str, tuple[str, ...]]:
+    """With ``-t`` the first argument is a FILE like the others."""
+    topics = tuple(dict.fromkeys(named))
+    if len(topics) > 1:
+        raise usage(
+            f"kcli produce: -t {' -t '.join(topics)}",
+            why="records are sent to one topic",
+            do="run it once for each topic",
+        )
+    if topics:
+        return topics[0], files if first is None else (first, *files)
+    if first is None:
+        raise usage(
+            "kcli produce: missing argument TOPIC",
+            why="it is required",
+            do="name one: kcli produce TOPIC, or -t TOPIC",
+        )
+    return first, files
 
 
 def _check_flags(inv: Invocation, flags: dict[str, Any]) -> None:

@@ -93,6 +93,10 @@ class NotFoundError(KcliError):
     exit_code = 1
 
 
+class UnknownPartitionError(NotFoundError):
+    """A record, or the user, names a partition that its topic does not have."""
+
+
 class BufferFullError(TimedOutError):
     """``buffer.memory`` stayed full for ``max.block.ms``: records come in faster than they are confirmed."""
 

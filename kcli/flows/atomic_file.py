@@ -3,6 +3,12 @@
 import contextlib
 import os
 
+from kcli.core.errors import KcliError
+
+
+class FileError(KcliError):
+    """A file that a run keeps cannot be written."""
+
 
 def replace_file(path: str, data: bytes, *, mode: int = 0o600, sync: bool = True) -> None:
     """``path`` holds ``data`` and is on the disk; OSError when not, and what was there before stays.

@@ -18,7 +18,7 @@ import msgspec
 
 from kcli.core.errors import ConfigError
 from kcli.flows.atomic_file import replace_file
-from kcli.flows.failed_file import cannot_write
+from kcli.flows.failed_file import cannot_open, cannot_write
 from kcli.flows.file_lock import file_lock
 from kcli.flows.inputs.chunk import Place
 
@@ -43,13 +43,20 @@ class _Document(msgspec.Struct):
     offset: int
     crc32: int
     finished: bool = False
+    failed: str | None = None
 
 
 class Checkpoint:
-    """``run`` names the first run and all that go on with it; ``place`` is where this one begins."""
+    """``run`` names the first run and all that go on with it; ``place`` is where this one begins.
 
-    def __init__(self, path: str, identity: Identity) -> None:
+    ``failed``: the ``--failed`` file of the run. ``failed_again``: the run before had the same one, so its lines are of
+    this input.
+    """
+
+    def __init__(self, path: str, identity: Identity, *, failed: str | None = None) -> None:
         self.path = path
+        self.failed = None if failed is None else os.path.abspath(failed)
+        self.failed_again = False
         self.run = secrets.token_hex(8)
         self.place = Place()
         self.resumes = self.finished = False
@@ -83,6 +90,7 @@ class Checkpoint:
         self._check(found.identity)
         self.run, self.resumes = found.run, True
         self.finished = found.finished
+        self.failed_again = self.failed is not None and found.failed == self.failed
         self.place = Place(found.source, found.line - 1, found.offset, found.crc32)
 
     def save(self, place: Place, *, finished: bool = False) -> None:
@@ -90,7 +98,15 @@ class Checkpoint:
         if self._saved == (place, finished):
             return
         document = _Document(
-            KIND, self.run, self._identity, place.source, place.unit + 1, place.offset, place.crc, finished
+            KIND,
+            self.run,
+            self._identity,
+            place.source,
+            place.unit + 1,
+            place.offset,
+            place.crc,
+            finished,
+            self.failed,
         )
         try:
             replace_file(self.path, msgspec.json.encode(document) + b"\n")
@@ -120,6 +136,9 @@ def locked(path: str) -> Iterator[None]:
     beside = Path(path + ".lock")
     try:
         os.stat(beside.parent)
+    except OSError as error:
+        raise cannot_open(path, error) from None
+    try:
         lock = file_lock(beside, timeout=0, doing=f"using the checkpoint {path}")
         lock.__enter__()
     except OSError as error:

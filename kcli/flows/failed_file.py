@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 
 from kcli.core.errors import BrokerError, KcliError, NotFoundError
+from kcli.core.producer.origins import Rows
 from kcli.core.producer.serialization import RecordTooLargeError
-from kcli.flows.inputs.chunk import Chunk, RowChunk
-
-
-class FileError(KcliError):
-    """A file that a run keeps cannot be written."""
+from kcli.flows.atomic_file import FileError, replace_file
+from kcli.flows.inputs.chunk import Chunk, Place, RowChunk
+from kcli.flows.inputs.item import BAD_INPUT, BadInput
 
 
 class FileExistsRefusedError(KcliError):
@@ -23,7 +25,10 @@ class FileExistsRefusedError(KcliError):
 
 
 class FailedFile:
-    """Appends to ``path``. One that holds something already is refused unless ``again`` (a run that goes on)."""
+    """Appends to ``path``. One that holds something already is refused unless ``again`` (a run that goes on).
+
+    ``count`` lines were written so far. A write that fails leaves whole lines only, and raises FileError.
+    """
 
     def __init__(self, path: str, form: str, *, several: bool, again: bool = False) -> None:
         self.path = path
@@ -31,12 +36,8 @@ class FailedFile:
         self._form = form
         self._several = several
         self._fd = -1
-        try:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-            self._fd = os.open(path, flags, 0o600)
-            size = os.fstat(self._fd).st_size
-        except OSError as error:
-            raise cannot_write(path, error) from None
+        self._open()
+        size = os.fstat(self._fd).st_size
         if size and not again:
             self.close()
             raise FileExistsRefusedError(
@@ -45,22 +46,61 @@ class FailedFile:
                 do="feed them again with -i failed, or name another file",
             )
 
-    def add(self, chunk: Chunk, row: int, error: KcliError) -> None:
-        """A row that was refused, or never sent."""
-        header = chunk.header if isinstance(chunk, RowChunk) else None
-        self.write(chunk.line(row), chunk.raw(row), str(error), code_of(error), chunk.name, header)
+    def _open(self) -> None:
+        try:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+            self._fd = os.open(self.path, flags, 0o600)
+        except OSError as error:
+            raise cannot_open(self.path, error) from None
 
-    def write(
+    def drop_from(self, place: Place, names: Sequence[str]) -> None:
+        """Removes the entries of units from ``place`` on (``names``: the inputs), which are about to be read again.
+
+        The run before was ended after it had written them, and before the checkpoint came as far. So was, perhaps, a
+        line that is cut off.
+        """
+        try:
+            if not stat.S_ISREG(os.fstat(self._fd).st_mode):
+                return
+            with open(self.path, "rb") as file:
+                lines = file.readlines()
+            kept = [line for line in lines if _is_before(line, place, names)]
+            if len(kept) < len(lines):
+                replace_file(self.path, b"".join(kept))
+                self.close()
+                self._open()
+        except OSError as error:
+            raise cannot_write(self.path, error) from None
+
+    def add(self, chunk: Chunk, rows: Rows, error: KcliError) -> None:
+        """Rows that were refused, or never sent."""
+        header = chunk.header if isinstance(chunk, RowChunk) else None
+        reason, code = str(error), code_of(error)
+        self._write(
+            self._entry(chunk.line(row), chunk.unit(row), chunk.raw(row), reason, code, chunk.name, header)
+            for row in rows
+        )
+
+    def add_bad(self, chunk: Chunk, unit: int, bad: BadInput) -> None:
+        """A unit of the chunk that is no record."""
+        reason = f"column {bad.column}: {bad.reason}" if bad.column else bad.reason
+        code = BAD_INPUT if bad.raw is not None else "MESSAGE_TOO_LARGE"
+        header = chunk.header if isinstance(chunk, RowChunk) else None
+        self._write([self._entry(bad.line, unit, bad.raw, reason, code, chunk.name, header)])
+
+    def _entry(
         self,
         line: int,
+        unit: int,
         raw: bytes | None,
         reason: str,
         code: str,
-        name: str = "",
-        header: bytes | None = None,
-    ) -> None:
-        """One line; raises FileError when it cannot be written."""
+        name: str,
+        header: bytes | None,
+    ) -> bytes:
         entry: dict[str, Any] = {"line": line, "reason": reason, "code": code}
+        if unit + 1 != line:
+            entry["record"] = unit + 1  # what a checkpoint counts, where blank lines are passed over
         earlier = _entry(raw) if self._form == "failed" else None
         if (
             earlier is not None
@@ -76,13 +116,24 @@ class FailedFile:
                 entry["header"] = header.decode("utf-8", "replace")
         if self._several:
             entry["file"] = name
-        data = msgspec.json.encode(entry) + b"\n"
+        return msgspec.json.encode(entry) + b"\n"
+
+    def _write(self, entries: Iterable[bytes]) -> None:
+        for data in _joined(entries):
+            self._write_whole_lines(data)
+
+    def _write_whole_lines(self, data: bytes) -> None:
+        written = 0
         try:
-            while data:
-                data = data[os.write(self._fd, data) :]
+            while written < len(data):
+                written += os.write(self._fd, data[written:])
         except OSError as error:
+            whole = data.rfind(b"\n", 0, written) + 1
+            with suppress(OSError):  # of a pipe, where nothing can be taken back
+                os.ftruncate(self._fd, os.fstat(self._fd).st_size - (written - whole))
+            self.count += data.count(b"\n", 0, whole)
             raise cannot_write(self.path, error) from None
-        self.count += 1
+        self.count += data.count(b"\n")
 
     def sync(self) -> None:
         """What was written is on the disk."""
@@ -99,6 +150,13 @@ class FailedFile:
             self._fd = -1
 
 
+class _Position(msgspec.Struct):
+    line: int = 0
+    record: int = 0
+    file: str = ""
+
+
+_WRITE_BYTES = 1 << 16
 _KEPT = ("input", "input_encoding", "format", "header")
 _NO_SYNC = frozenset({22})  # EINVAL: a pipe or a terminal
 _CODES: tuple[tuple[type[KcliError], str], ...] = (
@@ -134,12 +192,60 @@ def check_writable(path: str) -> None:
     except FileNotFoundError:
         pass
     except OSError as error:
-        raise cannot_write(path, error) from None
+        raise cannot_open(path, error) from None
     try:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         os.unlink(path)
     except OSError as error:
-        raise cannot_write(path, error) from None
+        raise cannot_open(path, error) from None
+
+
+def cannot_open(path: str, error: OSError) -> FileError:
+    """The error for a file that cannot be opened for writing; where its folder is at fault, about that."""
+    reason = (error.strerror or str(error)).lower()
+    folder = os.path.dirname(path) or "."
+    if isinstance(error, FileNotFoundError) or not os.path.isdir(folder):
+        return FileError(
+            f"cannot write {path}",
+            why=f"there is no folder {folder}" if not os.path.exists(folder) else f"{folder} is not a folder",
+            do=f"create it (`mkdir -p {folder}`) or name another file; nothing was sent",
+        )
+    if isinstance(error, IsADirectoryError):
+        return FileError(f"cannot write {path}", why="it is a folder", do="name a file; nothing was sent")
+    if isinstance(error, PermissionError):
+        kind = "file" if os.path.exists(path) else f"folder {folder}"
+        return FileError(
+            f"cannot write {path}",
+            why=reason,
+            do=f"check the permissions of the {kind}, or name another file; nothing was sent",
+        )
+    return FileError(f"cannot write {path}", why=reason, do="name another file; nothing was sent")
+
+
+def _joined(entries: Iterable[bytes]) -> Iterator[bytes]:
+    """The entries in pieces that are worth a write."""
+    pieces: list[bytes] = []
+    size = 0
+    for entry in entries:
+        pieces.append(entry)
+        size += len(entry)
+        if size >= _WRITE_BYTES:
+            yield b"".join(pieces)
+            pieces, size = [], 0
+    if pieces:
+        yield b"".join(pieces)
+
+
+def _is_before(line: bytes, place: Place, names: Sequence[str]) -> bool:
+    """Whether an entry is of a unit before ``place``; what is no entry counts as one, a line that is cut off does not."""
+    if not line.endswith(b"\n"):
+        return False
+    try:
+        entry = msgspec.json.decode(line, type=_Position)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return True
+    source = names.index(entry.file) if entry.file in names else 0
+    return (source, (entry.record or entry.line) - 1) < (place.source, place.unit)
 
 
 def _text(raw: bytes | None) -> tuple[str | None, str]:

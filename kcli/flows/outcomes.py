@@ -1,6 +1,9 @@
 """What became of the input, line by line: counts, failures written down, how far all is settled.
 
-Deliveries are told in any thread and only kept; ``settle``, in the thread that reads, works them off.
+Each row is counted once: as ``confirmed``; as ``failed``, when it is certain that it is not stored; as ``unknown``,
+when it may be; or as ``unsent``, when a stop came before it was sent. Rows that failed and rows of unknown outcome are
+written to the ``--failed`` file. Deliveries are reported in any thread and only kept; ``settle``, in the thread that
+reads, works them off.
 """
 
 from __future__ import annotations
@@ -9,11 +12,12 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from kcli.core.errors import KcliError
+from kcli.core.errors import ClosedError, KcliError, OutcomeUnknownError
+from kcli.core.producer.origins import Rows
 from kcli.core.producer.report import Report
 from kcli.flows.ack_tracker import AckTracker
-from kcli.flows.inputs.chunk import Chunk, RowChunk
-from kcli.flows.inputs.item import BAD_INPUT, BadInput, InputError
+from kcli.flows.inputs.chunk import Chunk
+from kcli.flows.inputs.item import BadInput, InputError
 
 if TYPE_CHECKING:
     from kcli.flows.failed_file import FailedFile
@@ -22,35 +26,69 @@ _MOST_WARNINGS = 5
 
 
 class Outcomes:
-    """``warn`` is told of the first few bad lines. ``failed``: where failures are written, so that they are settled."""
+    """``warn`` is called with the first few bad lines; ``remedy`` says what to do about them.
+
+    ``failed``: where failures are written, so that they are settled. ``resumable``: a later run begins at what is not
+    settled, so what a stop leaves open is left to it.
+    """
 
     def __init__(
-        self, tracker: AckTracker, failed: FailedFile | None, warn: Callable[[str], object] = lambda _: None
+        self,
+        tracker: AckTracker,
+        failed: FailedFile | None,
+        warn: Callable[[str], object] = lambda _: None,
+        *,
+        resumable: bool = False,
+        remedy: str = "",
     ) -> None:
         self.bad = 0
-        self.failed = 0
+        self.confirmed = self.failed = self.unknown = self.unsent = 0
         self.first_error: KcliError | None = None
         self.first_line = 0
+        self.first_name = ""
+        self._first_place = (0, 0)
         self.first_bad: InputError | None = None
         self._reports: deque[Report] = deque()
         self._tracker = tracker
         self._file = failed
+        self._file_error: KcliError | None = None
         self._warn = warn
+        self._resumable = resumable
+        self._remedy = remedy
+        self._stopped = self._given_up = False
 
     def delivered(self, report: Report) -> None:
         """A batch is settled. Called in the sender's thread as well."""
         self._reports.append(report)
 
+    def stop(self) -> None:
+        """The run ends early: what the producer refuses from now on because of that was not read."""
+        self._stopped = True
+
+    def give_up(self) -> None:
+        """Nobody waits for confirmations any longer: the producer is about to fail what is left."""
+        self._given_up = True
+
     def settle(self) -> None:
-        """Works off what was told since; FileError when a failure cannot be written down."""
+        """Works off what was reported since; FileError, once, when a failure cannot be written down."""
         while self._reports:
             report = self._reports.popleft()
-            for _, chunk, rows in report.origins:
-                if report.error is not None:
-                    for row in rows:
-                        self.refused(chunk, row, report.error)
-                if report.error is None or self._file is not None:
+            error = report.error
+            if error is None:
+                self.confirmed += report.count
+                for _, chunk, rows in report.origins:
                     self._tracker.settled(chunk, rows)
+            else:
+                for _, chunk, rows in report.origins:
+                    self.not_stored(chunk, rows, error)
+        if self._file_error is not None:
+            self.raise_file_error()
+
+    def raise_file_error(self) -> None:
+        """Raises the error of the ``--failed`` file, if it was not raised before."""
+        error, self._file_error = self._file_error, None
+        if error is not None:
+            raise error
 
     def take(self) -> list[Report]:
         """The reports that were told since, for who judges them by himself."""
@@ -59,53 +97,79 @@ class Outcomes:
             found.append(self._reports.popleft())
         return found
 
-    def refused(self, chunk: Chunk, row: int, error: KcliError) -> None:
-        """A row that is not stored."""
-        self.failed += 1
-        line = chunk.line(row)
-        if self.first_error is None or line < self.first_line:
-            self.first_error, self.first_line = error, line
-        if self._file is None:
-            self._tracker.hold(chunk, chunk.unit(row))
+    def not_stored(self, chunk: Chunk, rows: Rows, error: KcliError) -> None:
+        """Rows that failed, whose outcome is unknown, or that were never sent."""
+        if not len(rows):
+            return
+        unknown = isinstance(error, OutcomeUnknownError)
+        if self._left_to_a_later_run(error):
+            if unknown:
+                self.unknown += len(rows)
+            else:
+                self.unsent += len(rows)
+            return
+        if unknown:
+            self.unknown += len(rows)
         else:
-            self._write(lambda file: file.add(chunk, row, error))
+            self.failed += len(rows)
+        self._note_first(chunk, rows[0], error)
+        written = self._written(lambda file: file.add(chunk, rows, error), len(rows))
+        if written:
+            self._tracker.settled(chunk, rows[:written])
+        if written < len(rows):
+            self._tracker.hold(chunk, chunk.unit(rows[written]))
 
-    def _write(self, write: Callable[[FailedFile], object]) -> None:
-        """A file that took no line takes no other one either: from then on failures hold the place instead."""
-        assert self._file is not None
+    def _left_to_a_later_run(self, error: KcliError) -> bool:
+        """Whether the stop is all that is wrong with them: a later run finds them in the input."""
+        if not self._stopped:
+            return False
+        if not self._given_up:
+            return isinstance(error, ClosedError)
+        return self._resumable and isinstance(error, (ClosedError, OutcomeUnknownError))
+
+    def _note_first(self, chunk: Chunk, row: int, error: KcliError) -> None:
+        place = chunk.start.source, chunk.unit(row)
+        if self.first_error is None or place < self._first_place:
+            self.first_error, self._first_place = error, place
+            self.first_line, self.first_name = chunk.line(row), chunk.name
+
+    def _written(self, write: Callable[[FailedFile], object], count: int) -> int:
+        """How many of ``count`` lines the file took. One that failed takes no other: failures hold the place instead."""
+        file = self._file
+        if file is None:
+            return 0
+        before = file.count
         try:
-            write(self._file)
-        except KcliError:
-            self._file = None
-            raise
+            write(file)
+        except KcliError as error:
+            self._file, self._file_error = None, error
+            return file.count - before
+        return count
 
     def bad_input(self, chunk: Chunk, unit: int, bad: BadInput) -> None:
         """A unit of the chunk that is no record."""
         self.bad += 1
-        error = bad_input_error(chunk.name, bad)
+        error = bad_input_error(chunk.name, bad, self._remedy)
         self.first_bad = self.first_bad or error
         if self.bad <= _MOST_WARNINGS:
             more = "; further ones are only counted" if self.bad == _MOST_WARNINGS else ""
             self._warn(f"{error}{more}")
-        if self._file is None:
+        if not self._written(lambda file: file.add_bad(chunk, unit, bad), 1):
             self._tracker.hold(chunk, unit)
-            return
-        reason = f"column {bad.column}: {bad.reason}" if bad.column else bad.reason
-        code = BAD_INPUT if bad.raw is not None else "MESSAGE_TOO_LARGE"
-        header = chunk.header if isinstance(chunk, RowChunk) else None
-        self._write(lambda file: file.write(bad.line, bad.raw, reason, code, chunk.name, header))
 
     def sync(self) -> None:
-        """What failed is on the disk: the input may be called settled."""
+        """What failed is on the disk: the input may be called settled. FileError when that cannot be had."""
         if self._file is not None and self._file.count:
-            self._write(lambda file: file.sync())
+            self._written(lambda file: file.sync(), 0)
+            self.raise_file_error()
 
 
-def bad_input_error(name: str, bad: BadInput) -> InputError:
-    """``line 7 of stdin, column 3, is no record: …``"""
+def bad_input_error(name: str, bad: BadInput, remedy: str = "") -> InputError:
+    """``line 7 of stdin, column 3, is not a valid record: …``"""
     column = f", column {bad.column:,}," if bad.column else ""
     return InputError(
-        f"line {bad.line:,} of {name}{column} is no record",
+        f"line {bad.line:,} of {name}{column} is not a valid record",
         why=bad.reason,
-        do="mend it, or collect such lines with --failed FILE; --on-bad-input fail stops at the first",
+        do=remedy
+        or "correct it, or collect such lines with --failed FILE; --on-bad-input fail stops at the first",
     )

@@ -1,6 +1,7 @@
 """From input to confirmed records: read, send, settle, and say in the end what became of each line.
 
-Nothing is lost silently: every line that was read is confirmed, failed with a reason, or counted as unknown.
+Nothing is lost silently: every line that was read is confirmed, failed with a reason, or counted as unknown. Lines that
+a stop left unsent were not read.
 """
 
 from __future__ import annotations
@@ -12,9 +13,12 @@ from typing import TYPE_CHECKING
 from kcli.core.clock import wall_ms
 from kcli.core.dataclass import dataclass
 from kcli.core.errors import ClosedError, KcliError
+from kcli.core.producer.partitioner import ANYWHERE
 from kcli.core.producer.producer import Producer
+from kcli.core.records.text_cut import line_count
 from kcli.flows.ack_tracker import AckTracker
-from kcli.flows.inputs.chunk import Place, RowChunk, TextChunk
+from kcli.flows.atomic_file import FileError
+from kcli.flows.inputs.chunk import Chunk, Place, RowChunk, TextChunk
 from kcli.flows.inputs.feed import Portion
 from kcli.flows.inputs.item import BadInput, InputError, InputRow
 from kcli.flows.inputs.lines import LineFormat
@@ -24,6 +28,7 @@ from kcli.flows.stop import Stop
 
 if TYPE_CHECKING:
     from kcli.flows.checkpoint import Checkpoint
+    from kcli.flows.produce_dry_run import DryProducer
 
 STOP_PATIENCE = 4.5
 """Seconds that a stopped produce waits for confirmations that are under way."""
@@ -51,12 +56,11 @@ class Sending:
 
 @dataclass(frozen=True, slots=True)
 class ProduceResult:
-    """``lines`` were read, ``bad`` of them were no records. ``failed`` records were refused or never sent; of
-    ``unknown`` ones the brokers had not said anything when the run ended.
+    """``lines`` were read: the sum of those ``confirmed``, ``failed`` and ``unknown``. ``bad`` of the failed ones were
+    no records, the others were refused or never sent; those of unknown outcome may be stored.
 
-    ``transactions`` were committed. ``error`` is the first failure of a record (of line ``error_line``),
-    ``input_error`` what ended the reading,
-    ``output_error`` an output that took no more.
+    ``transactions`` were committed. ``error`` is the first failure of a record (of line ``error_line`` of
+    ``error_input``), ``input_error`` what ended the reading, ``output_error`` an output that took no more.
     """
 
     lines: int
@@ -69,6 +73,7 @@ class ProduceResult:
     input_error: KcliError | None = None
     bad: int = 0
     error_line: int = 0
+    error_input: str = ""
     first_bad: InputError | None = None
     output_error: OSError | None = None
     transactions: int = 0
@@ -83,7 +88,7 @@ class ProduceRun:
 
     def __init__(
         self,
-        producer: Producer,
+        producer: Producer | DryProducer,
         sending: Sending,
         *,
         stop: Stop,
@@ -99,7 +104,7 @@ class ProduceRun:
         self._tracker = tracker
         self._outcomes = outcomes
         self._checkpoint = checkpoint
-        self._lines = self._read = self.transactions = 0
+        self._lines = self._read = self._handed = self.transactions = 0
         self._save_at = time.monotonic() + CHECKPOINT_INTERVAL
         self._input_error: KcliError | None = None
         self._output_error: OSError | None = None
@@ -112,6 +117,7 @@ class ProduceRun:
         Errors of the input end the reading too: what was read before is confirmed first, then they are reported.
         """
         started = time.monotonic()
+        self._stop.wake(self._outcomes.stop)
         self._stop.wake(self._producer.interrupt)
         self._reading(portions)
         finished = not (self._stop or self._input_error or self._output_error)
@@ -121,21 +127,25 @@ class ProduceRun:
                 break
             except KcliError as error:
                 self._input_error = self._input_error or error
+        if self._stop and self._producer.outstanding:
+            self._outcomes.give_up()
+            self._producer.close(timeout=0.0)
         self._last_look(finished)
-        confirmed = self._sure()
-        unknown, first_error = self._unsure()
-        outcomes = self._outcomes
+        outcomes, confirmed = self._outcomes, self._sure()
+        lines = self._lines - outcomes.unsent
+        failed = outcomes.failed + outcomes.bad
         return ProduceResult(
-            self._lines,
+            lines,
             confirmed,
-            self._lines - confirmed - unknown,
-            unknown,
+            failed,
+            lines - confirmed - failed,  # also what a producer that would not end has not reported
             self._producer.totals.bytes,
             time.monotonic() - started,
-            first_error,
+            outcomes.first_error,
             self._input_error,
             outcomes.bad,
             outcomes.first_line,
+            outcomes.first_name,
             outcomes.first_bad,
             self._output_error,
             self.transactions,
@@ -143,12 +153,7 @@ class ProduceRun:
 
     def _sure(self) -> int:
         """Records that are confirmed so far."""
-        return self._producer.totals.confirmed
-
-    def _unsure(self) -> tuple[int, KcliError | None]:
-        """Records of which nothing is known, and what the first failed of."""
-        error = self._outcomes.first_error or self._producer.totals.first_error
-        return self._producer.outstanding, error
+        return self._outcomes.confirmed
 
     def _reading(self, portions: Iterable[Portion]) -> None:
         try:
@@ -196,9 +201,9 @@ class ProduceRun:
                 longest=sending.longest,
                 origin=chunk,
             )
-        except KcliError:
-            left = bytes(memoryview(region.text)[region.start : region.end])
-            chunk.units = left.count(how.delimiter) + (not left.endswith(how.delimiter))
+        except KcliError as error:
+            chunk.units = line_count(region.text, region.start, region.end, how.delimiter)
+            self._not_handed(chunk, 0, error)
             raise
         finally:
             self._lines += chunk.units
@@ -209,25 +214,34 @@ class ProduceRun:
         for unit, bad in portion.bad:
             if self._sending.stop_at_bad:
                 stop_at = bad
-                chunk.records = [row for row in chunk.records if row.line < bad.line]
-                chunk.units, chunk.numbers = unit - chunk.start.unit, None
+                _cut(chunk, unit, bad)
                 break
-            try:
-                self._outcomes.bad_input(chunk, unit, bad)
-            except KcliError:  # it cannot be written down: what was read here is not sent
-                self._lines += chunk.units
-                raise
-        self._lines += chunk.units
+            self._outcomes.bad_input(chunk, unit, bad)
+            self._lines += 1
+        self._lines += chunk.rows
+        self._handed = 0
         try:
-            self._send_rows(chunk)
+            for start, stop in self._paced(chunk.records):
+                self._hand_over(chunk, start, stop)
+        except KcliError as error:
+            self._not_handed(chunk, self._handed, error)
+            raise
         finally:
             self._tracker.sent(chunk)
         if stop_at is not None:
             raise bad_input_error(chunk.name, stop_at)
 
-    def _send_rows(self, chunk: RowChunk) -> None:
-        for start, stop in self._paced(chunk.records):
-            self._send_span(chunk, start, stop)
+    def _not_handed(self, chunk: Chunk, first: int, error: KcliError) -> None:
+        """The rows from ``first`` on were not taken by the producer: they failed, or were not read before the stop."""
+        if isinstance(error, FileError):  # nothing can be written down any more: a later run reads them again
+            self._lines -= chunk.rows - first
+        else:
+            self._outcomes.not_stored(chunk, range(first, chunk.rows), error)
+
+    def _hand_over(self, chunk: RowChunk, start: int, stop: int) -> None:
+        """Gives rows to the producer; ``_handed`` is behind the last one that it took."""
+        self._send_span(chunk, start, stop)
+        self._handed = stop
 
     def _send_span(self, chunk: RowChunk, start: int, stop: int) -> None:
         some = chunk.records[start:stop]
@@ -239,7 +253,9 @@ class ProduceRun:
             self._sending.topic,
             rows,
             partition=self._sending.partition,
-            partitions=[row.partition or 0 for row in some] if self._sending.by_hand else None,
+            partitions=[ANYWHERE if row.partition is None else row.partition for row in some]
+            if self._sending.by_hand
+            else None,
             origin=chunk,
             first_row=start,
         )
@@ -263,7 +279,6 @@ class ProduceRun:
                 self._producer.push()
                 self._wait(delay)
             if self._stop:
-                self._lines -= len(rows) - start  # nobody tried to send them
                 raise ClosedError("stopped")
             yield start, stop
             start = stop
@@ -304,7 +319,14 @@ class ProduceRun:
             self._input_error = self._input_error or error
 
 
-def settle(producer: Producer, stop: Stop, tick: Callable[[], None]) -> None:
+def _cut(chunk: RowChunk, unit: int, bad: BadInput) -> None:
+    """Leaves in the chunk what precedes a bad unit. That will be corrected: no checksum is of bytes behind its start."""
+    chunk.records = [row for row in chunk.records if row.line < bad.line]
+    chunk.units, chunk.numbers = unit - chunk.start.unit, None
+    chunk.read = chunk.start.offset, chunk.start.crc
+
+
+def settle(producer: Producer | DryProducer, stop: Stop, tick: Callable[[], None]) -> None:
     """Waits until everything is confirmed or has failed; after a stop only for a few seconds."""
     patience: float | None = None
     while not producer.flush(_TICK):

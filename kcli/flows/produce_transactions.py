@@ -1,14 +1,14 @@
 """Producing in transactions: every N records are stored together or not at all, with the place in the input.
 
 A transaction ends after N records, a time, or so many bytes that all of it can be kept: when brokers refuse some of
-its records it is aborted, these are told of as failed, and the others go again in a new one. A stop aborts what is open.
+its records it is aborted, these are reported as failed, and the others go again in a new one. A stop aborts what is
+open; its records have failed, unless a checkpoint lets a later run read them again.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from contextlib import suppress
 from itertools import groupby
 from typing import Any
 
@@ -22,8 +22,10 @@ from kcli.core.errors import (
     TimedOutError,
     TransactionAbortableError,
     TransactionUnknownError,
+    UnknownPartitionError,
 )
 from kcli.core.producer.origins import listed_rows
+from kcli.core.producer.producer import Producer
 from kcli.core.producer.serialization import RecordTooLargeError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.checkpoint import Checkpoint
@@ -72,6 +74,8 @@ class Transactions:
 class TransactionalRun(ProduceRun):
     """The input must come as rows; the producer's transactions are initialized."""
 
+    _producer: Producer
+
     def __init__(self, *args: Any, transactions: Transactions, **settings: Any) -> None:
         super().__init__(*args, **settings)
         self._limits = transactions
@@ -80,7 +84,7 @@ class TransactionalRun(ProduceRun):
         self._rows: list[Sent] = []
         self._bytes = 0
         self._begun = 0.0
-        self._confirmed = self._unknown = 0
+        self._confirmed = 0
         self._cause: KcliError | None = None
         self._behind: Place | None = None
         self._committed = self._tracker.place()
@@ -88,35 +92,44 @@ class TransactionalRun(ProduceRun):
     def _reading(self, portions: Iterable[Portion]) -> None:
         super()._reading(portions)
         try:
-            if self._open and self._stop:
-                self._abort()
-            elif self._open:
+            if self._open and not self._stop:
                 self._commit()
         except KcliError as error:
             self._input_error = self._input_error or error
-            if self._open:
-                with suppress(KcliError):
-                    self._abort()
+        if self._open:
+            try:
+                self._abort()
+            except KcliError as error:
+                self._input_error = self._input_error or error
+        self._leave_rows()
+
+    def _leave_rows(self) -> None:
+        """What was in a transaction that is not committed has failed; after a stop a checkpoint leads back to it."""
+        if self._stop and self._limits.group is not None:
+            self._lines -= len(self._rows)
+        elif self._rows:
+            cause = self._input_error or KcliError("the run was stopped")
+            self._not_stored(KcliError("its transaction was aborted", why=str(cause), do=cause.do))
+        self._rows, self._bytes = [], 0
+
+    def _not_stored(self, error: KcliError) -> None:
+        for chunk, own in groupby(self._rows, key=lambda sent: sent[0]):
+            self._outcomes.not_stored(chunk, listed_rows([row for _, row in own]), error)
 
     def _sure(self) -> int:
         return self._confirmed
 
-    def _unsure(self) -> tuple[int, KcliError | None]:
-        return self._unknown, self._outcomes.first_error
-
-    def _send_rows(self, chunk: RowChunk) -> None:
-        for first, last in self._paced(chunk.records):
-            start = first
-            while start < last:
-                if not self._open:
-                    self._begin()
-                stop = self._fitting(chunk, start, last)
-                self._rows += [(chunk, row) for row in range(start, stop)]
-                self._hand_over(chunk, start, stop)
-                self._behind = chunk.place(chunk.unit(stop - 1) + 1 if stop < chunk.rows else _end(chunk))
-                start = stop
-                if len(self._rows) >= self._limits.every or self._bytes >= self._limits.most_bytes:
-                    self._commit()
+    def _hand_over(self, chunk: RowChunk, start: int, stop: int) -> None:
+        while start < stop:
+            if not self._open:
+                self._begin()
+            behind = self._fitting(chunk, start, stop)
+            self._add(chunk, start, behind)
+            self._rows += [(chunk, row) for row in range(start, behind)]
+            self._handed = start = behind
+            self._behind = chunk.place(chunk.unit(start - 1) + 1 if start < chunk.rows else _end(chunk))
+            if len(self._rows) >= self._limits.every or self._bytes >= self._limits.most_bytes:
+                self._commit()
 
     def _tick(self) -> None:
         super()._tick()
@@ -128,6 +141,7 @@ class TransactionalRun(ProduceRun):
 
     def _work_off(self) -> None:
         """Deliveries settle nothing before their transaction does: see ``_refused``."""
+        self._outcomes.raise_file_error()
 
     # --- one transaction ----------------------------------------------------------------------------------------------
 
@@ -146,12 +160,15 @@ class TransactionalRun(ProduceRun):
                 return row + 1
         return stop
 
-    def _hand_over(self, chunk: RowChunk, start: int, stop: int) -> None:
+    def _add(self, chunk: RowChunk, start: int, stop: int) -> None:
         if self._broken is None:
             try:
                 self._send_span(chunk, start, stop)
             except TransactionAbortableError as error:  # a record before it failed: all of it goes again
                 self._broken = error
+            except KcliError as error:  # what the producer did not take must not be committed as if it had
+                self._broken = error
+                raise
 
     def _commit(self) -> None:
         """Stores the transaction, without the records that brokers refuse; raises when it cannot be."""
@@ -166,7 +183,7 @@ class TransactionalRun(ProduceRun):
             if self._rows:
                 self._begin()
                 for chunk, first, last in _spans(self._rows):
-                    self._hand_over(chunk, first, last)
+                    self._add(chunk, first, last)
         if self._open and not self._rows:
             self._abort()
         self._confirm()
@@ -181,8 +198,9 @@ class TransactionalRun(ProduceRun):
         except (TransactionAbortableError, TimedOutError) as error:
             self._abort(keep=True)
             return error
-        except TransactionUnknownError:
-            self._unknown += len(self._rows)
+        except TransactionUnknownError as error:
+            if self._limits.group is None:  # else a later run learns from the group whether it was committed
+                self._not_stored(error)
             self._open, self._rows = False, []
             raise
         self._open = False
@@ -213,7 +231,6 @@ class TransactionalRun(ProduceRun):
         self._open = False
         if not keep:
             self._outcomes.take()
-            self._rows, self._bytes = [], 0
 
     def _refused(self) -> set[Sent]:
         """Writes down the records that brokers refused for what they are, and names them."""
@@ -227,8 +244,7 @@ class TransactionalRun(ProduceRun):
                     for row in rows:
                         if (chunk, row) not in found:
                             found.add((chunk, row))
-                            self._outcomes.refused(chunk, row, report.error)
-                    self._tracker.settled(chunk, rows)
+                            self._outcomes.not_stored(chunk, range(row, row + 1), report.error)
         return found
 
     def _confirm(self) -> None:
@@ -293,6 +309,6 @@ def _spans(rows: list[Sent]) -> list[tuple[RowChunk, int, int]]:
 
 
 def _is_of_the_record(error: KcliError) -> bool:
-    return isinstance(error, RecordTooLargeError) or (
+    return isinstance(error, (RecordTooLargeError, UnknownPartitionError)) or (
         isinstance(error, BrokerError) and error.code in _OF_THE_RECORD
     )

@@ -52,7 +52,7 @@ class Talk:
             self.write(text, DIM)
 
     def plain(self, text: str) -> None:
-        """A plan or a question's context: said even with ``-q``."""
+        """A question's context, or a list that was asked for: printed even with ``-q``."""
         self.write(text)
 
     def debug(self, text: str) -> None:

@@ -95,8 +95,8 @@ SPELLING = [
         "letters, digits, dots",
         "write orders.eu or orders-eu",
     ),
-    Row("produce", 2, "no TOPIC given", "it is needed", "`kcli produce --help`"),
-    Row("consume", 2, "no topic given", "it is needed", "kcli consume TOPIC"),
+    Row("produce", 2, "missing argument TOPIC", "it is required", "kcli produce TOPIC"),
+    Row("consume", 2, "missing argument TOPIC", "it is required", "kcli consume TOPIC"),
 ]
 
 HABITS = [

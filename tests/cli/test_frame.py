@@ -134,7 +134,7 @@ def lines_of(done: subprocess.CompletedProcess[str]) -> tuple[str, str, str]:
         ),
         (["topics", "list", "--matc", "x"], "there is no option --matc", "did you mean --match?"),
         (["produce", "t", "--checkpoint"], "produce: option '--checkpoint' requires", "kcli produce --help"),
-        (["topics", "create"], "no TOPIC… given", "kcli topics create --help"),
+        (["topics", "create"], "missing argument TOPIC", "kcli topics create --help"),
         (["topics", "create", "a", "--partitions", "x"], "--partitions is not valid", "--help"),
         (["topics", "list", "--timeout", "soon"], "--timeout is not valid", "--help"),
         (["help", "topcis"], "there is no command 'topcis'", "did you mean `kcli topics`?"),

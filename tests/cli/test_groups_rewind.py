@@ -223,7 +223,7 @@ def test_topics_must_be_named_where_there_are_several(cluster: FakeCluster, rewi
     [
         (("g",), "it is not said where to"),
         (("g", "--to", "earliest", "--undo"), "several targets"),
-        (("--to", "earliest"), "no GROUP given"),
+        (("--to", "earliest"), "missing argument GROUP"),
         (("g", "--to", "sometime"), "is no target"),
         (("g", "--to", "2023-11-14T22:18"), "names no time zone"),
         (("g", "--to", "10:30", "--dry-run"), "names no time zone"),

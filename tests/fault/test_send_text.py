@@ -6,10 +6,11 @@ from collections.abc import Iterator
 import pytest
 
 from kcli.core import Producer
-from kcli.core.errors import ConfigError
+from kcli.core.errors import BufferFullError, ConfigError, UnknownPartitionError
 from kcli.core.producer.origins import each_row
 from kcli.core.producer.report import Report
 from kcli.core.producer.serialization import RecordTooLargeError
+from kcli.core.protocol.messages.produce import ProduceRequest
 from kcli.core.records.kernels import encode_headers
 from kcli.core.types import TopicPartition
 from tests.fake.cluster import FakeCluster
@@ -144,3 +145,56 @@ def test_calls_that_make_no_sense_are_refused(cluster: FakeCluster) -> None:
             with pytest.raises(ConfigError):
                 producer.send_text("t", b"a\n", **wrong)  # type: ignore[arg-type]
         assert producer.send_text("t", b"") == 0
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["topic known", "parked"])
+def test_a_row_of_a_partition_that_does_not_exist_fails_alone(cluster: FakeCluster, *, known: bool) -> None:
+    reports: list[Report] = []
+    rows = [(None, b"%d" % i, b"\0", i) for i in range(10)]
+    partitions = [1, 9, 0, 1, 9, 2, -1, 1, 0, 2]
+    with Producer(bootstrap_servers=cluster.bootstrap, on_delivery=reports.append) as producer:
+        if known:
+            producer.connect(["t"], PATIENCE)
+        producer.send_rows("t", rows, partitions=partitions, origin="rows", first_row=100)
+        assert producer.flush(PATIENCE)
+        assert (producer.totals.confirmed, producer.totals.failed) == (7, 3)
+        if known:
+            with pytest.raises(UnknownPartitionError):
+                producer.send_rows("t", rows, partition=9)
+    failed = sorted((row, str(r.error)) for r in reports if r.error for _, row in each_row(r.origins))
+    assert [row for row, _ in failed] == [101, 104, 106]
+    assert "no partition 9" in failed[0][1]
+    assert "names no partition" in failed[2][1]
+    assert sorted(row for r in reports if not r.error for _, row in each_row(r.origins)) == [
+        100, 102, 103, 105, 107, 108, 109,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["rows", "text"])
+def test_what_has_no_room_after_a_first_piece_is_reported_and_the_next_call_raises(
+    cluster: FakeCluster, form: str
+) -> None:
+    """Rows that were queued are settled, the others have failed: none is in both, none in neither."""
+    reports: list[Report] = []
+    cluster.hold(ProduceRequest, "request")
+
+    def send() -> None:
+        if form == "rows":
+            producer.send_rows("one", [(None, b"x" * 100, b"\0", i) for i in range(2_000)], origin="o")
+        else:
+            producer.send_text("one", b"\n".join([b"x" * 100] * 2_000), origin="o")
+
+    with Producer(
+        bootstrap_servers=cluster.bootstrap,
+        on_delivery=reports.append,
+        batch_size=4_000,
+        buffer_memory=16_000,
+        max_block_ms=300,
+    ) as producer:
+        producer.connect(["one"], PATIENCE)
+        send()
+        with pytest.raises(BufferFullError):
+            send()
+        producer.close(timeout=0)
+    assert sorted(row for r in reports for _, row in each_row(r.origins)) == list(range(2_000))
+    assert any(isinstance(r.error, BufferFullError) for r in reports)

@@ -373,7 +373,7 @@ def test_it_is_told_without_a_name_where_none_is_near(alone: FakeCluster) -> Non
     with subscriber(alone, heard) as consumer:
         consumer.subscribe(["quite-another"])
         until(consumer, lambda: missing(heard))
-        assert "`kcli topics list` shows what there is" in missing(heard)[0]
+        assert "check the topic name" in missing(heard)[0]
 
 
 def test_it_is_told_without_a_name_where_no_broker_lists_them(alone: FakeCluster) -> None:

@@ -345,8 +345,8 @@ class Cluster:
             return None
         return NotFoundError(
             f"topic {topic} does not exist",
-            why=f"brokers have not known it for {patience:g} s: it was deleted, or never there",
-            do="`kcli topics list` shows what there is",
+            why=f"brokers have not known it for {patience:g} s: it was deleted, or never existed",
+            do="check the topic name; `kcli topics list` lists the topics",
         )
 
     def close(self) -> None:

@@ -5,7 +5,7 @@ from dataclasses import field, replace
 
 from kcli.core.dataclass import dataclass
 from kcli.core.error_codes import LEADER_NOT_AVAILABLE, NONE, UNKNOWN_TOPIC_OR_PARTITION
-from kcli.core.errors import BrokerError, KcliError, NotFoundError
+from kcli.core.errors import BrokerError, KcliError, NotFoundError, UnknownPartitionError
 from kcli.core.near_names import near_names
 from kcli.core.protocol.messages.metadata import MetadataResponse, MetadataResponseTopic
 from kcli.core.protocol.schema import NO_UUID
@@ -129,11 +129,14 @@ def topic_missing(topic: TopicView | None) -> bool:
     return topic is not None and topic.error == UNKNOWN_TOPIC_OR_PARTITION
 
 
-def no_partition(where: TopicPartition, count: int) -> NotFoundError:
+_CHECK_NAME = "check the topic name; `kcli topics list` lists the topics"
+
+
+def no_partition(where: TopicPartition, count: int) -> UnknownPartitionError:
     """The error for a partition that a topic of ``count`` partitions does not have."""
     what = f"topic {where.topic} has no partition {where.partition}"
     partitions = "1 partition" if count == 1 else f"{count} partitions"
-    return NotFoundError(
+    return UnknownPartitionError(
         what,
         why=f"the topic has {partitions}, numbered from 0",
         do=f"`kcli topics describe {where.topic}` shows its partitions",
@@ -144,12 +147,12 @@ def unknown_topic(name: str, known: Iterable[str]) -> NotFoundError:
     """The error for a topic that does not exist, with the names that come nearest."""
 
     near = near_names(name, known, 3)
-    hint = f"did you mean {', '.join(near)}?" if near else "`kcli topics list` shows what there is"
+    hint = f"did you mean {', '.join(near)}?" if near else _CHECK_NAME
     return NotFoundError(f"topic {name} does not exist", do=hint)
 
 
 def topic_error(topic: TopicView) -> KcliError:
     """Why a topic cannot be used that metadata reports with an error."""
     if topic.error == UNKNOWN_TOPIC_OR_PARTITION:
-        return NotFoundError(f"topic {topic.name} does not exist")
+        return NotFoundError(f"topic {topic.name} does not exist", do=_CHECK_NAME)
     return BrokerError(topic.error, f"topic {topic.name}")

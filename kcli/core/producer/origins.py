@@ -7,11 +7,17 @@ the caller's call from 0, as a range or as packed native int32.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
+
+from kcli.core.errors import KcliError
 
 Rows = range | memoryview
 """Which rows, in order: a range, or a view of native int32."""
+
+
+Refuse = Callable[[Rows, int, KcliError], object]
+"""Called for rows that are put into no batch, with their size in bytes and the reason."""
 
 
 class Origin(NamedTuple):

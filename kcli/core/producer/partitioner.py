@@ -10,7 +10,7 @@ import random
 import zlib
 from collections.abc import Callable, Sequence
 
-from kcli.core.errors import ConfigError
+from kcli.core.errors import UnknownPartitionError
 from kcli.core.records import kernels
 
 ByKey = Callable[[Sequence[bytes | None], int], list[int]]
@@ -82,7 +82,12 @@ class _RoundRobin:
 
 
 def _manual(_keys: Sequence[bytes | None], _partitions: int) -> list[int]:
-    raise ConfigError(
+    raise no_partition_named()
+
+
+def no_partition_named() -> UnknownPartitionError:
+    """The error for a record that has to name its partition and does not."""
+    return UnknownPartitionError(
         "a record names no partition",
         why="partitioner=manual leaves the choice to the record",
         do="name a partition with -p, or choose another partitioner",

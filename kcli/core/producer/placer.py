@@ -1,7 +1,9 @@
 """Puts records into the open batches of their partitions, whole runs at a time.
 
-Runs in the caller's thread, or in the sender's for records that were parked. Knows the partitions from the
-cluster's view; which partition a key belongs to is the partitioner's decision.
+A call for many records raises before it has queued any of them; what finds no batch after that is given to
+``refuse``, so that each record is either in a batch or refused. Runs in the caller's thread, or in the sender's for
+records that were parked. Knows the partitions from the cluster's view; which partition a key belongs to is the
+partitioner's decision.
 """
 
 import random
@@ -11,10 +13,17 @@ from operator import is_, is_not
 from typing import Any, cast
 
 from kcli.core.cluster.metadata import ClusterView, no_partition
+from kcli.core.errors import KcliError
 from kcli.core.producer.accumulator import Accumulator, Fill
 from kcli.core.producer.batch import ProducerBatch, RecordFuture
-from kcli.core.producer.origins import Origin, Rows, listed_rows, shifted
-from kcli.core.producer.partitioner import ANYWHERE, SPREADS_NULLS, OwnPartitioner, chooser
+from kcli.core.producer.origins import Origin, Refuse, Rows, listed_rows, shifted
+from kcli.core.producer.partitioner import (
+    ANYWHERE,
+    SPREADS_NULLS,
+    OwnPartitioner,
+    chooser,
+    no_partition_named,
+)
 from kcli.core.producer.serialization import bytes_of
 from kcli.core.records.builder import BatchBuilder
 from kcli.core.records.kernels import Row
@@ -68,25 +77,32 @@ class Placer:
         headers: bytes,
         partition: int | None,
         timestamp: int,
+        refuse: Refuse,
     ) -> None:
         """Values with one key; without key and partition they fill one partition's batch before the next's."""
         if partition is None and self.spreads_nulls:
+            keys = [key] * len(values)
             self.keyed(
-                topic, [key] * len(values), values, headers=headers, partition=None, timestamp=timestamp
+                topic, keys, values, headers=headers, partition=None, timestamp=timestamp, refuse=refuse
             )
             return
         if partition is None and key is not None:
             partition = self.partitions(topic, [key], 0)[0]
+        elif partition is not None:
+            self.check(TopicPartition(topic, partition))
         start = 0
 
         def fill(batch: ProducerBatch) -> int:
             return batch.builder.append_lines(values, start, timestamp, key=key, headers=headers)
 
-        while start < len(values):
-            to = self.sticky_partition(topic, 0) if partition is None else partition
-            start += self.append(TopicPartition(topic, to), fill)
-            if partition is None and start < len(values):
-                self.unstick(topic)  # its batch is full: on to another partition (KIP-794)
+        try:
+            while start < len(values):
+                to = self.sticky_partition(topic, 0) if partition is None else partition
+                start += self.append(TopicPartition(topic, to), fill)
+                if partition is None and start < len(values):
+                    self.unstick(topic)  # its batch is full: on to another partition (KIP-794)
+        except KcliError as error:
+            refuse(range(start, len(values)), bytes_of(values[start:]), error)
 
     def keyed(
         self,
@@ -97,11 +113,20 @@ class Placer:
         headers: bytes,
         partition: int | None,
         timestamp: int,
+        refuse: Refuse,
     ) -> None:
         """Parallel keys and values, partitioned in one go, in order within each partition."""
         if not (self.spreads_nulls or any(map(_PRESENT, keys)) or any(map(_ABSENT, values))):
             lines = cast("Sequence[bytes]", values)
-            self.lines(topic, lines, key=None, headers=headers, partition=partition, timestamp=timestamp)
+            self.lines(
+                topic,
+                lines,
+                key=None,
+                headers=headers,
+                partition=partition,
+                timestamp=timestamp,
+                refuse=refuse,
+            )
             return
         groups: dict[int, list[int]] = {}
         if partition is None:
@@ -109,10 +134,12 @@ class Placer:
             for index, number in enumerate(self.partitions(topic, keys, size)):
                 groups.setdefault(number, []).append(index)
         else:
+            self.check(TopicPartition(topic, partition))
             groups[partition] = list(range(len(values)))
         for number, rows in groups.items():
             own_keys, own_values = [keys[i] for i in rows], [values[i] for i in rows]
-            self._group(TopicPartition(topic, number), own_keys, own_values, headers, timestamp)
+            where = TopicPartition(topic, number)
+            self._group(where, own_keys, own_values, headers, timestamp, rows, refuse)
 
     def rows(
         self,
@@ -123,19 +150,35 @@ class Placer:
         partitions: Sequence[int] | None = None,
         token: Any = None,
         first_row: int = 0,
+        refuse: Refuse,
     ) -> None:
         """Rows with key, value, header block and time of their own, in order within each partition.
 
-        ``partitions`` are those of the rows where they are chosen already. ``token``: see ``origins.py``;
-        ``first_row`` is the number of the first row there.
+        ``partitions`` are those of the rows where they are chosen already; a row of which it is −1 is refused.
+        ``token``: see ``origins.py``; ``first_row`` is the number of the first row there, and those given to
+        ``refuse`` are counted from it, too.
         """
         keys, values, blocks, times = zip(*rows, strict=True)
-        if token is None and partitions is None and len(set(times)) == 1 and len(set(blocks)) == 1:
-            # then a faster kernel will do
-            self.keyed(topic, keys, values, headers=blocks[0], partition=partition, timestamp=times[0])
+        if (
+            token is None
+            and not first_row
+            and partitions is None
+            and len(set(times)) == 1
+            and len(set(blocks)) == 1
+        ):  # then a faster kernel will do
+            self.keyed(
+                topic,
+                keys,
+                values,
+                headers=blocks[0],
+                partition=partition,
+                timestamp=times[0],
+                refuse=refuse,
+            )
             return
         groups: dict[int, list[int]] = {}
         if partition is not None:
+            self.check(TopicPartition(topic, partition))
             groups[partition] = list(range(len(rows)))
         else:
             size = bytes_of(values)
@@ -143,25 +186,34 @@ class Placer:
                 groups.setdefault(number, []).append(index)
         for number, places in groups.items():
             own = rows if len(places) == len(rows) else [rows[place] for place in places]
-            origin = None if token is None else (token, shifted(listed_rows(places), first_row))
-            self._rows(TopicPartition(topic, number), own, origin)
+            numbers = shifted(listed_rows(places), first_row)
+            if number == ANYWHERE:
+                refuse(numbers, bytes_of(row[1] for row in own), no_partition_named())
+                continue
+            self._rows(TopicPartition(topic, number), own, token, numbers, refuse)
 
-    def _rows(self, where: TopicPartition, rows: Sequence[Row], origin: tuple[Any, Rows] | None) -> None:
+    def _rows(
+        self, where: TopicPartition, rows: Sequence[Row], token: Any, numbers: Rows, refuse: Refuse
+    ) -> None:
         start = 0
 
         def fill(batch: ProducerBatch) -> int:
             first = batch.count
             taken = batch.builder.append_rows(rows, start)
-            if origin is not None and taken:
-                batch.origins.append(Origin(first, origin[0], origin[1][start : start + taken]))
+            if token is not None and taken:
+                batch.origins.append(Origin(first, token, numbers[start : start + taken]))
             return taken
 
-        while start < len(rows):
-            start += self.append(where, fill)
+        try:
+            while start < len(rows):
+                start += self.append(where, fill)
+        except KcliError as error:
+            size = bytes_of(row[0] for row in rows[start:]) + bytes_of(row[1] for row in rows[start:])
+            refuse(numbers[start:], size, error)
 
     def batch(self, where: TopicPartition, builder: BatchBuilder, future: RecordFuture) -> None:
         """A batch that is complete as it is; ``future`` is of its first record."""
-        self._check(where)
+        self.check(where)
 
         def place(batch: ProducerBatch) -> None:
             future.bind(where, batch.delivery, 0, builder.base_timestamp)
@@ -169,22 +221,33 @@ class Placer:
         self._accumulator.append_sealed(where, builder, place)
 
     def _group(
-        self, where: TopicPartition, keys: Nullable, values: Nullable, headers: bytes, timestamp: int
+        self,
+        where: TopicPartition,
+        keys: Nullable,
+        values: Nullable,
+        headers: bytes,
+        timestamp: int,
+        rows: Sequence[int],
+        refuse: Refuse,
     ) -> None:
         start = 0
 
         def fill(batch: ProducerBatch) -> int:
             return batch.builder.append_keyed(keys, values, start, timestamp, headers=headers)
 
-        while start < len(values):
-            start += self.append(where, fill)
+        try:
+            while start < len(values):
+                start += self.append(where, fill)
+        except KcliError as error:
+            refuse(listed_rows(rows[start:]), bytes_of(keys[start:]) + bytes_of(values[start:]), error)
 
     def append(self, where: TopicPartition, fill: Fill) -> int:
-        """Lets ``fill`` put records into the partition's open batch; how many it took. NotFoundError: no such one."""
-        self._check(where)
+        """Lets ``fill`` put records into the partition's open batch; how many it took."""
+        self.check(where)
         return self._accumulator.append(where, fill)
 
-    def _check(self, where: TopicPartition) -> None:
+    def check(self, where: TopicPartition) -> None:
+        """Raises UnknownPartitionError when the topic does not have the partition."""
         topic = self._view().topics.get(where.topic)
         if topic is not None and topic.partition(where.partition) is None:
             raise no_partition(where, len(topic.partitions))

@@ -1,7 +1,9 @@
 """The producer: never blocks on the network, only on memory; a background thread sends (client proposal).
 
 Rows go straight into batches, so that there is no object per record on the bulk paths. ``send`` returns a
-future; ``on_delivery`` is told of each settled batch, in the sender's thread.
+future; ``on_delivery`` is called for each settled batch, in the sender's thread. A call for many records raises only
+before it has queued any of them; what cannot be queued after that is reported and counted as failed, at once and in
+the calling thread. So each record of a call that returned is reported exactly once.
 """
 
 from __future__ import annotations
@@ -18,9 +20,9 @@ from kcli.core.errors import (
     ClosedError,
     ConfigError,
     KcliError,
-    NotFoundError,
     TimedOutError,
     TransactionAbortableError,
+    UnknownPartitionError,
 )
 from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.options import ProducerOptions, given
@@ -28,7 +30,7 @@ from kcli.core.producer import forgotten
 from kcli.core.producer.accumulator import Accumulator, Parked
 from kcli.core.producer.batch import ProducerBatch, RecordFuture
 from kcli.core.producer.metrics import ProducerMetrics
-from kcli.core.producer.origins import Origin
+from kcli.core.producer.origins import Origin, Rows
 from kcli.core.producer.partitioner import OwnPartitioner
 from kcli.core.producer.placer import Placer
 from kcli.core.producer.report import Report, Totals
@@ -41,16 +43,16 @@ from kcli.core.producer.serialization import (
     check_size,
     check_timestamp,
     check_values,
-    line_too_long,
     record_size,
     serialized,
 )
 from kcli.core.producer.text_placer import Region, TextFormat, TextPlacer
+from kcli.core.records.batch import HEADER_SIZE
 from kcli.core.records.builder import BatchBuilder
 from kcli.core.records.codec import CODEC_NAMES, check_level
 from kcli.core.records.kernels import NO_HEADERS, Row, Text
 from kcli.core.records.passing import take_over
-from kcli.core.records.text_cut import last_line_end, line_length
+from kcli.core.records.text_cut import last_line_end, line_count, line_length
 from kcli.core.records.view import BatchView
 from kcli.core.topic_names import check_topic
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, ProducerRecord, TopicPartition
@@ -199,27 +201,29 @@ class Producer:
         """Queues many records, each ``(key, value, header block, timestamp in ms)``, partitioned in one go.
 
         A header block is what ``encode_headers`` makes, ``NO_HEADERS`` for none. ``partitions`` names one for each
-        row. What becomes of them is told per batch, to ``on_delivery``, and in ``totals``; with an ``origin`` the
-        reports say which rows of it they are about, counted from ``first_row``.
+        row; a row that names one which does not exist fails alone. What becomes of them is reported per batch, to
+        ``on_delivery``, and counted in ``totals``; with an ``origin`` the reports say which rows of it they are about,
+        counted from ``first_row``.
         """
         if not rows:
             return
         if partitions is not None and len(partitions) != len(rows):
             raise ConfigError(f"{len(partitions)} partitions for {len(rows)} rows", why="each row has one")
         size = check_rows(rows)
-        for part, share in self._parts(len(rows), size):
-            some = rows[part]
-            place = partial(
-                self._placer.rows,
+        refuse = partial(self._refuse, topic, origin)
+
+        def place(part: slice) -> None:
+            self._placer.rows(
                 topic,
-                some,
+                rows[part],
                 partition,
                 partitions=None if partitions is None else partitions[part],
                 token=origin,
                 first_row=first_row + part.start,
+                refuse=refuse,
             )
-            origins = _origins(origin, first_row + part.start, len(some))
-            self._submit(topic, len(some), share, place, origins=origins)
+
+        self._submit_parts(topic, len(rows), size, place, origin, first_row)
 
     def send_text(
         self,
@@ -266,34 +270,36 @@ class Producer:
                 cut = last_line_end(text, start, start + piece, delimiter)
                 if cut == start:
                     cut = min(stop, start + line_length(text, start, stop, delimiter) + len(delimiter))
-            row += self._send_region(topic, Region(text, start, cut, origin, row), how, partition, stamp)
+            region = Region(text, start, cut, origin, row)
+            try:
+                row += self._send_region(topic, region, how, partition, stamp)
+            except KcliError as error:
+                if not row:
+                    raise
+                left = line_count(text, start, stop, delimiter)
+                self._refuse(topic, origin, range(row, row + left), stop - start, error)
+                return row + left
             start = cut
         return row
 
     def _send_region(
         self, topic: str, region: Region, how: TextFormat, partition: int | None, timestamp: int
     ) -> int:
-        def refuse(row: int, size: int) -> None:
-            error = line_too_long(topic, size, how.longest)
-            if self._sender.transactions is not None:
-                self._sender.transactions.lost(error)
-            where = TopicPartition(topic, -1)
-            self._account(Report(where, 1, size, -1, error, _origins(region.token, row, 1)))
-
+        refuse = partial(self._refuse, topic, region.token)
         if not self._must_park(topic):
             return self._place(
                 lambda: self._text_placer.place(topic, region, how, partition, timestamp, refuse)
             )
         kept = bytes(memoryview(region.text)[region.start : region.end])
-        count = kept.count(how.delimiter) + (not kept.endswith(how.delimiter))
+        count = line_count(kept, 0, len(kept), how.delimiter)
         copy = Region(kept, 0, len(kept), region.token, region.first_row)
-        origins = _origins(region.token, region.first_row, count)
+        rows = range(region.first_row, region.first_row + count)
         self._park(
             topic,
             count,
             len(kept),
             lambda: self._text_placer.place(topic, copy, how, partition, timestamp, refuse),
-            origins=origins,
+            origins=_origins(region.token, rows),
         )
         return count
 
@@ -333,10 +339,16 @@ class Producer:
         check_values("value", values)
         check_timestamp(stamp)
         lines = partial(
-            self._placer.lines, topic, key=key, headers=headers, partition=partition, timestamp=stamp
+            self._placer.lines,
+            topic,
+            key=key,
+            headers=headers,
+            partition=partition,
+            timestamp=stamp,
+            refuse=partial(self._refuse, topic, None),
         )
-        for part, share in self._parts(len(values), sum(map(len, values)) + 8 * len(values)):
-            self._submit(topic, len(values[part]), share, partial(lines, values[part]))
+        size = sum(map(len, values)) + 8 * len(values)
+        self._submit_parts(topic, len(values), size, lambda part: lines(values[part]))
 
     def send_keyed(
         self,
@@ -358,9 +370,15 @@ class Producer:
         check_values("value", values)
         check_timestamp(stamp)
         size = bytes_of(keys) + bytes_of(values) + 8 * len(values)
-        keyed = partial(self._placer.keyed, topic, headers=headers, partition=partition, timestamp=stamp)
-        for part, share in self._parts(len(values), size):
-            self._submit(topic, len(values[part]), share, partial(keyed, keys[part], values[part]))
+        keyed = partial(
+            self._placer.keyed,
+            topic,
+            headers=headers,
+            partition=partition,
+            timestamp=stamp,
+            refuse=partial(self._refuse, topic, None),
+        )
+        self._submit_parts(topic, len(values), size, lambda part: keyed(keys[part], values[part]))
 
     def _parts(self, count: int, size: int) -> Iterator[tuple[slice, int]]:
         """Rows that fit into the memory, piece by piece: waiting for memory is done in between. About equal sizes."""
@@ -531,6 +549,35 @@ class Producer:
 
     # --- inside --------------------------------------------------------------------------------------
 
+    def _submit_parts(
+        self,
+        topic: str,
+        count: int,
+        size: int,
+        place: Callable[[slice], object],
+        token: Any = None,
+        first_row: int = 0,
+    ) -> None:
+        """Places rows piece by piece. Raises when the first piece cannot be queued; later ones are refused instead."""
+        for part, share in self._parts(count, size):
+            rows = range(first_row + part.start, first_row + min(part.stop, count))
+            try:
+                self._submit(topic, len(rows), share, partial(place, part), origins=_origins(token, rows))
+            except KcliError as error:
+                if not part.start:
+                    raise
+                left = range(rows.start, first_row + count)
+                self._refuse(topic, token, left, share * len(left) // len(rows), error)
+                return
+
+    def _refuse(self, topic: str, token: Any, rows: Rows, size: int, error: KcliError) -> None:
+        """Reports rows of a call that found no batch."""
+        if isinstance(error, UnknownPartitionError):  # it may be new
+            self._cluster.loop.call_threadsafe(self._cluster.request_refresh)
+        if self._sender.transactions is not None:
+            self._sender.transactions.lost(error)
+        self._account(Report(TopicPartition(topic, -1), len(rows), size, -1, error, _origins(token, rows)))
+
     def _submit(
         self,
         topic: str,
@@ -566,7 +613,7 @@ class Producer:
     def _place(self, place: Callable[[], T]) -> T:
         try:
             placed = place()
-        except NotFoundError:  # of the partition: it may be new
+        except UnknownPartitionError:  # it may be new
             self._cluster.loop.call_threadsafe(self._cluster.request_refresh)
             raise
         if self._accumulator.take_news():
@@ -615,7 +662,14 @@ class Producer:
     def _batch_settled(self, batch: ProducerBatch) -> None:
         delivery = batch.delivery
         self._account(
-            Report(batch.where, batch.count, batch.size, delivery.base_offset, delivery.error, batch.origins)
+            Report(
+                batch.where,
+                batch.count,
+                batch.size - HEADER_SIZE,
+                delivery.base_offset,
+                delivery.error,
+                batch.origins,
+            )
         )
         with self._lock:  # last: whoever flushes must find it counted and reported
             delivery.told = True
@@ -690,9 +744,9 @@ class Producer:
                 self._completed.notify_all()
 
 
-def _origins(token: Any, first_row: int, count: int) -> list[Origin]:
+def _origins(token: Any, rows: Rows) -> list[Origin]:
     """The origins of rows that are in no batch."""
-    return [] if token is None else [Origin(0, token, range(first_row, first_row + count))]
+    return [] if token is None else [Origin(0, token, rows)]
 
 
 def check_options(options: ProducerOptions) -> None:

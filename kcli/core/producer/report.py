@@ -10,7 +10,8 @@ from kcli.core.types import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A settled batch, or records that never found one (partition −1). ``base_offset`` −1: not known.
+    """A settled batch, or records that never found one (partition −1). ``base_offset`` −1: not known. ``size``: that of
+    its records before compression.
 
     ``origins`` are those that the calls were given, for as many of the records as had one.
     """

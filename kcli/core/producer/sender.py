@@ -24,7 +24,7 @@ from kcli.core.error_codes import (
     OUT_OF_ORDER_SEQUENCE_NUMBER,
     UNKNOWN_PRODUCER_ID,
 )
-from kcli.core.errors import BrokerError, KcliError, OutcomeUnknownError
+from kcli.core.errors import BrokerError, ClosedError, KcliError, OutcomeUnknownError
 from kcli.core.future import Future
 from kcli.core.options import ProducerOptions
 from kcli.core.producer.accumulator import Accumulator, Parked
@@ -481,7 +481,7 @@ class Sender:
     def _abandon(self) -> None:
         """Fails what is left, so that nobody waits for ever; answers that still come are not looked at."""
         self._abandoned = True
-        error = KcliError("the producer was closed before the record was sent")
+        error = ClosedError("the producer was closed before the record was sent")
         unknown = OutcomeUnknownError("the producer was closed before the broker answered")
         for flying in list(self._in_flight.values()):
             for batch in flying:

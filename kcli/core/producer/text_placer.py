@@ -4,13 +4,14 @@ Runs where the ``Placer`` runs. One pass where all lines go to one partition, or
 that choose, the lines are indexed first and then encoded partition by partition.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 from kcli.core.dataclass import dataclass
+from kcli.core.errors import KcliError
 from kcli.core.producer.batch import ProducerBatch
-from kcli.core.producer.origins import Origin, Rows, packed_rows, shifted
+from kcli.core.producer.origins import Origin, Refuse, Rows, packed_rows, shifted
 from kcli.core.producer.placer import Placer
+from kcli.core.producer.serialization import bytes_of, line_too_long
 from kcli.core.records.kernels import (
     NO_HEADERS,
     SLICE_BYTES,
@@ -20,11 +21,8 @@ from kcli.core.records.kernels import (
     index_text,
     slice_columns,
 )
-from kcli.core.records.text_cut import line_length
+from kcli.core.records.text_cut import line_count, line_length
 from kcli.core.types import TopicPartition
-
-Refuse = Callable[[int, int], None]
-"""Told of a line that is too long: its row and its size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +64,13 @@ class TextPlacer:
         timestamp: int,
         refuse: Refuse,
     ) -> int:
-        """Queues the lines of the region and returns how many lines it has, refused ones included."""
+        """Queues the lines of the region and returns how many lines it has, refused ones included.
+
+        Raises only before it has queued any: see ``placer.py``.
+        """
         placer, text, end = self._placer, region.text, region.end
+        if partition is not None:
+            placer.check(TopicPartition(topic, partition))
         if partition is None and how.key_delimiter is None and not placer.spreads_nulls:
             partition = None if how.key is None else placer.partitions(topic, [how.key], 0)[0]
             straight = True
@@ -79,13 +82,18 @@ class TextPlacer:
         while position < end:
             size = line_length(text, position, end, how.delimiter)
             if size > how.longest:
-                refuse(row, size)
+                refuse(range(row, row + 1), size, line_too_long(topic, size, how.longest))
                 position, row = min(end, position + size + len(how.delimiter)), row + 1
                 continue
             if straight:
-                taken, position = self._straight(topic, region, how, partition, timestamp, position, row)
+                try:
+                    taken, position = self._straight(topic, region, how, partition, timestamp, position, row)
+                except KcliError as error:
+                    left = line_count(text, position, end, how.delimiter)
+                    refuse(range(row, row + left), end - position, error)
+                    return row + left - region.first_row
             else:
-                taken, position = self._chosen(topic, region, how, timestamp, position, row)
+                taken, position = self._chosen(topic, region, how, timestamp, position, row, refuse)
             row += taken
         return row - region.first_row
 
@@ -128,7 +136,14 @@ class TextPlacer:
         return taken, position
 
     def _chosen(
-        self, topic: str, region: Region, how: TextFormat, timestamp: int, start: int, row: int
+        self,
+        topic: str,
+        region: Region,
+        how: TextFormat,
+        timestamp: int,
+        start: int,
+        row: int,
+        refuse: Refuse,
     ) -> tuple[int, int]:
         """Each line to the partition of its key."""
         slices, taken, position = index_text(
@@ -143,7 +158,7 @@ class TextPlacer:
         )
         for number, own, packed in self._groups(topic, region.text, slices, how):
             rows = shifted(packed_rows(packed), row)
-            self._group(TopicPartition(topic, number), region, own, rows, how, timestamp)
+            self._group(TopicPartition(topic, number), region, own, rows, how, timestamp, refuse)
         return taken, position
 
     def _groups(
@@ -157,7 +172,14 @@ class TextPlacer:
         return gather_slices(slices, placer.partitions(topic, keys, len(slices)))
 
     def _group(
-        self, where: TopicPartition, region: Region, own: bytes, rows: Rows, how: TextFormat, timestamp: int
+        self,
+        where: TopicPartition,
+        region: Region,
+        own: bytes,
+        rows: Rows,
+        how: TextFormat,
+        timestamp: int,
+        refuse: Refuse,
     ) -> None:
         start, text = 0, region.text
 
@@ -172,8 +194,12 @@ class TextPlacer:
             _note(batch, first, region.token, rows[start : start + taken])
             return taken
 
-        while start < len(rows):
-            start += self._placer.append(where, fill)
+        try:
+            while start < len(rows):
+                start += self._placer.append(where, fill)
+        except KcliError as error:
+            keys, values = slice_columns(text, own, start, len(rows) - start)
+            refuse(rows[start:], bytes_of(keys) + bytes_of(values), error)
 
 
 def _note(batch: ProducerBatch, first: int, token: Any, rows: Rows) -> None:

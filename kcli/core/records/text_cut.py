@@ -22,5 +22,10 @@ def line_length(text: bytes | bytearray, start: int, end: int, delimiter: bytes)
     return (end if at < 0 else at) - start
 
 
+def line_count(text: bytes | bytearray, start: int, end: int, delimiter: bytes) -> int:
+    """How many lines ``text[start:end]`` has; the last one needs no delimiter."""
+    return text.count(delimiter, start, end) + (last_line_end(text, start, end, delimiter) < end)
+
+
 def _overlaps(delimiter: bytes) -> bool:
     return any(delimiter.startswith(delimiter[at:]) for at in range(1, len(delimiter)))

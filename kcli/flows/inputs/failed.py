@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from kcli.flows.inputs.item import BadInput, BadLine, InputRow, Parser
+from kcli.flows.inputs.item import BadInput, BadLine, InputError, InputRow, Parser
 from kcli.flows.inputs.lines import ParseLine
 from kcli.flows.inputs.ndjson import NOT_JSON, bad_json, data_of
 
@@ -39,8 +39,11 @@ def failed_reader(parser: Callable[[str], Parser]) -> ParseLine:
         if data is None:
             raise BadLine("its input was too long to be kept")
         again = parser(entry.format)
-        items = again.feed(entry.header.encode() + b"\n") if entry.header is not None else []
-        items = [*items, *again.feed(data), *again.finish()]
+        try:
+            items = again.feed(entry.header.encode() + b"\n") if entry.header is not None else []
+            items = [*items, *again.feed(data), *again.finish()]
+        except InputError as error:  # this line's own input, not that of the run
+            raise BadLine(str(error)) from None
         if len(items) != 1:
             raise BadLine(f"its input is {len(items)} records, not one")
         if isinstance(items[0], BadInput):

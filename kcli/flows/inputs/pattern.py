@@ -123,6 +123,7 @@ class SizedParser:
         self._longest = longest
         self._rest = b""
         self._record = 0
+        self._broken: InputError | None = None
 
     def feed(self, data: bytes) -> list[Item]:
         """The records that ``data`` completes. InputError where the input does not fit the pattern."""
@@ -133,6 +134,8 @@ class SizedParser:
         return self._take(self._rest, complete=True)
 
     def _take(self, data: bytes, *, complete: bool) -> list[Item]:
+        if self._broken is not None:
+            raise self._broken
         items: list[Item] = []
         at = 0
         while at < len(data):
@@ -143,26 +146,30 @@ class SizedParser:
                 row = _row(found, self._record + 1, data[at:end], self._how, self._blocks)
             except _Short:
                 if len(data) - at > 2 * self._longest:
-                    raise self._lost(BadLine(f"it has more than {self._longest:,} bytes")) from None
+                    return self._end_at(items, BadLine(f"it has more than {self._longest:,} bytes"))
                 break
             except BadLine as bad:
                 if complete:
                     items.append(BadInput(self._record + 1, bad.column, bad.reason, data[at:]))
                     at = len(data)
                     break
-                raise self._lost(bad) from None
+                return self._end_at(items, bad)
             self._record += 1
             items.append(row)
             at = end
         self._rest = data[at:]
         return items
 
-    def _lost(self, bad: BadLine) -> InputError:
-        return InputError(
+    def _end_at(self, items: list[Item], bad: BadLine) -> list[Item]:
+        """Nothing can be read from here on: raised at once, or where records precede it, with the next call."""
+        self._broken = InputError(
             f"record {self._record + 1:,} of the input does not fit the pattern",
             why=bad.reason,
             do="check -f; where the next record begins cannot be known",
         )
+        if not items:
+            raise self._broken
+        return items
 
 
 def _row(found: _Found, number: int, raw: bytes, how: LineFormat, blocks: HeaderBlocks) -> InputRow:

@@ -24,9 +24,12 @@ class RawParser:
         self._needed = _LENGTH.size
         self._record = 0
         self._dropping = 0
+        self._broken: InputError | None = None
 
     def feed(self, data: bytes) -> list[Item]:
-        """The records that ``data`` completes."""
+        """The records that ``data`` completes. InputError behind the last one that can be read."""
+        if self._broken is not None:
+            raise self._broken
         items: list[Item] = []
         if self._dropping:
             dropped = min(self._dropping, len(data))
@@ -41,7 +44,10 @@ class RawParser:
             size = _LENGTH.unpack_from(data, at)[0]
             body = at + _LENGTH.size
             if size < -1:
-                raise self._lost(f"a value of {size} bytes")
+                self._broken = self._lost(f"a value of {size} bytes")
+                if not items:
+                    raise self._broken
+                return items  # what precedes it is sent first
             if size > self._longest:
                 self._record += 1
                 items.append(
@@ -66,6 +72,8 @@ class RawParser:
 
     def finish(self) -> list[Item]:
         """A record that is cut off is bad input."""
+        if self._broken is not None:
+            raise self._broken
         if not self._size and not self._dropping:
             return []
         if self._dropping:  # it was told of already

@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from kcli.core.errors import ConfigError
+from kcli.core.errors import ConfigError, KcliError
 from kcli.flows import checkpoint as module
+from kcli.flows.atomic_file import FileError
 from kcli.flows.checkpoint import Checkpoint, Identity, locked
-from kcli.flows.failed_file import FailedFile, FileError, FileExistsRefusedError, check_writable
+from kcli.flows.failed_file import FailedFile, FileExistsRefusedError, check_writable
 from kcli.flows.file_lock import LockedError
-from kcli.flows.inputs.chunk import Place
+from kcli.flows.inputs.chunk import Place, RowChunk, TextChunk
 from kcli.flows.inputs.fingerprint import Fingerprint, OtherInputError
+from kcli.flows.inputs.item import BadInput, InputRow
 
 IDENTITY = Identity("orders", ("a.txt",), "lines")
 
@@ -118,10 +120,14 @@ def test_the_input_must_begin_with_the_same_bytes() -> None:
         shorter(memoryview(b""))
 
 
+def chunk_of(name: str, line: int, units: int) -> RowChunk:
+    return RowChunk(Place(), units, name, records=[InputRow(line, None, b"x", b"", None, None, b"x")])
+
+
 def test_a_failed_file_that_holds_something_is_refused_unless_the_run_goes_on(tmp_path: Path) -> None:
     path = str(tmp_path / "failed")
     file = FailedFile(path, "lines", several=False)
-    file.write(3, b"x", "because", "CODE")
+    file.add_bad(chunk_of("a.txt", 3, 2), 2, BadInput(3, 0, "because", b"x"))
     file.sync()
     file.close()
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
@@ -129,16 +135,66 @@ def test_a_failed_file_that_holds_something_is_refused_unless_the_run_goes_on(tm
         FailedFile(path, "lines", several=False)
     assert caught.value.exit_code == 7
     again = FailedFile(path, "lines", several=True, again=True)
-    again.write(4, None, "too long", "MESSAGE_TOO_LARGE", "a.txt")
+    again.add_bad(chunk_of("a.txt", 4, 3), 1, BadInput(4, 0, "too long", None))
     lines = [json.loads(line) for line in Path(path).read_text().splitlines()]
     assert lines == [
-        {"line": 3, "reason": "because", "code": "CODE", "input": "x", "format": "lines"},
+        {"line": 3, "reason": "because", "code": "BAD_INPUT", "input": "x", "format": "lines"},
         {
-            "line": 4, "reason": "too long", "code": "MESSAGE_TOO_LARGE", "input": None, "format": "lines",
-            "file": "a.txt",
+            "line": 4, "record": 2, "reason": "too long", "code": "MESSAGE_TOO_LARGE", "input": None,
+            "format": "lines", "file": "a.txt",
         },
     ]  # fmt: skip
     again.close()
+
+
+def test_a_run_that_resumes_drops_the_entries_of_lines_that_it_reads_again(tmp_path: Path) -> None:
+    """Also a line that a kill has cut off. What is before the place stays, and what is no entry."""
+    path = tmp_path / "failed"
+    entries = [
+        b'{"line":3,"input":"x"}\n',
+        b'{"line":9,"record":2,"input":"x"}\n',
+        b'{"line":5,"input":"x"}\n',
+        b"a note\n",
+        b'{"line":1,"input":"x","file":"b"}\n',
+        b'{"line":1,"inp',
+    ]
+    path.write_bytes(b"".join(entries))
+    file = FailedFile(str(path), "lines", several=True, again=True)
+    file.drop_from(Place(0, 4), ["a", "b"])
+    assert path.read_bytes() == entries[0] + entries[1] + entries[3]
+    file.add_bad(chunk_of("a", 5, 5), 4, BadInput(5, 0, "because", b"x"))
+    assert path.read_bytes().startswith(entries[0] + entries[1] + entries[3] + b'{"line":5,')
+    file.close()
+
+
+def test_a_failed_file_of_another_run_is_not_taken_for_that_of_the_checkpoint(tmp_path: Path) -> None:
+    path, failed = str(tmp_path / "at"), str(tmp_path / "failed")
+    first = Checkpoint(path, IDENTITY, failed=failed)
+    first.save(Place(0, 4))
+    for name, same in ((failed, True), (str(tmp_path / "other"), False), (None, False)):
+        again = Checkpoint(path, IDENTITY, failed=name)
+        again.load()
+        assert (again.resumes, again.failed_again) == (True, same)
+
+
+def test_a_write_that_fails_leaves_whole_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = FailedFile(str(tmp_path / "failed"), "lines", several=False)
+    write = os.write
+
+    def full(fd: int, data: bytes) -> int:
+        if os.fstat(fd).st_size:
+            raise OSError(28, "No space left on device")
+        return write(fd, data[: len(data) // 2])
+
+    monkeypatch.setattr("kcli.flows.failed_file.os.write", full)
+    chunk = TextChunk(Place(), 9, "a", text=b"\n".join(b"%d" % i for i in range(9)))
+    with pytest.raises(FileError):
+        file.add(chunk, range(9), KcliError("because"))
+    monkeypatch.undo()
+    lines = (tmp_path / "failed").read_bytes().splitlines(keepends=True)
+    assert 0 < file.count == len(lines) < 9
+    assert [json.loads(line)["input"] for line in lines] == [str(i) for i in range(len(lines))]
+    file.close()
 
 
 def test_what_fails_twice_is_no_quotation_of_a_quotation(tmp_path: Path) -> None:
@@ -151,20 +207,21 @@ def test_what_fails_twice_is_no_quotation_of_a_quotation(tmp_path: Path) -> None
         "input_encoding": "base64",
         "format": "raw",
     }
-    file.write(1, json.dumps(entry).encode(), "new", "NEW")
+    file.add_bad(chunk_of("failed", 1, 1), 0, BadInput(1, 0, "new", json.dumps(entry).encode()))
     file.close()
     assert json.loads((tmp_path / "failed").read_text()) == {
         **entry,
         "line": 1,
         "reason": "new",
-        "code": "NEW",
+        "code": "BAD_INPUT",
     }
 
 
 def test_c14_a_full_disk_is_told() -> None:
     file = FailedFile("/dev/full", "lines", several=False)
     with pytest.raises(FileError, match="cannot write /dev/full"):
-        file.write(1, b"x", "because", "CODE")
+        file.add_bad(chunk_of("a.txt", 1, 1), 0, BadInput(1, 0, "because", b"x"))
+    assert file.count == 0
     file.close()
 
 

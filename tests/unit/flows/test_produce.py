@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kcli.core.errors import BrokerError, BufferFullError, ClosedError, KcliError
+from kcli.core.errors import BrokerError, BufferFullError, ClosedError, KcliError, OutcomeUnknownError
 from kcli.core.producer.origins import Origin
 from kcli.core.producer.report import Report, Totals
 from kcli.core.types import TopicPartition
@@ -36,21 +36,29 @@ class StandIn:
         self.full_after: int | None = None
         self.interrupted = False
         self.told: Any = None
+        self.at_close: KcliError = ClosedError("the producer was closed")
 
     def send_text(self, topic: str, text: bytes, *, start: int, end: int, origin: Any, **how: Any) -> int:
         lines = bytes(text[start:end]).split(how["delimiter"])
         lines = lines if lines[-1] else lines[:-1]
-        for row, line in enumerate(lines):
-            self._room()
-            self.sent.append((None, line))
-            self.origins.append((origin, row))
+        self._queue([(None, line) for line in lines], origin, 0)
         return len(lines)
 
     def send_rows(self, topic: str, rows: Any, *, origin: Any, first_row: int, **_how: Any) -> None:
-        for row, (key, value, _, _) in enumerate(rows):
-            self._room()
-            self.sent.append((key, value))
-            self.origins.append((origin, first_row + row))
+        self._queue([(key, value) for key, value, _, _ in rows], origin, first_row)
+
+    def _queue(self, records: Any, origin: Any, first_row: int) -> None:
+        for at, record in enumerate(records):
+            try:
+                self._room()
+            except KcliError as error:
+                if not at:
+                    raise
+                rows = range(first_row + at, first_row + len(records))
+                self.told(Report(TopicPartition("t", -1), len(rows), 0, -1, error, [Origin(0, origin, rows)]))
+                return
+            self.sent.append(record)
+            self.origins.append((origin, first_row + at))
 
     def _room(self) -> None:
         if self.full_after is not None and len(self.sent) >= self.full_after:
@@ -77,6 +85,13 @@ class StandIn:
 
     def interrupt(self) -> None:
         self.interrupted = True
+
+    def close(self, timeout: float) -> None:
+        """What is left is never sent."""
+        done = self.totals.confirmed + self.totals.failed
+        for chunk, row in self.origins[done:]:
+            origins = [Origin(0, chunk, range(row, row + 1))]
+            self.told(Report(TopicPartition("t", 0), 1, 1, -1, self.at_close, origins))
 
 
 class Trial:
@@ -237,7 +252,7 @@ def test_a_full_memory_ends_it_and_shows_what_was_not_sent(tmp_path: Path) -> No
     trial = Trial(tmp_path, producer)
     result = trial.run(trial.feed(b"a\nb\nc\n"))
     assert (result.lines, result.confirmed, result.failed, result.unknown) == (3, 1, 2, 0)
-    assert isinstance(result.input_error, BufferFullError)
+    assert isinstance(result.error, BufferFullError)
     assert trial.tracker.place().unit == 1
 
 
@@ -263,13 +278,17 @@ def test_a_stop_reaches_a_producer_that_waits_for_memory(tmp_path: Path, *, shor
     trial.stop.wake(lambda: None)
 
     def stopped() -> Iterator[Portion]:
-        trial.stop.signal = 2
-        producer.interrupted = True
+        trial.stop.request()
         yield from portions
 
     result = trial.run(stopped())
     assert result.input_error is None  # the user knows that it was stopped
-    assert (result.confirmed, result.failed, result.unknown) == (1, 1, 0)  # never sent
+    assert (result.lines, result.confirmed, result.failed, result.unknown) == (
+        1,
+        1,
+        0,
+        0,
+    )  # the other was not read
     assert trial.tracker.place().unit == 1
 
 
@@ -310,3 +329,84 @@ def test_chunks_say_what_their_rows_were(tmp_path: Path) -> None:
     [portion] = trial.feed(b'{"value":"a"}\n{\n\n{"value":"b"}\n', "ndjson", short=False)
     assert isinstance(portion.chunk, RowChunk)
     assert [(portion.chunk.line(row), portion.chunk.unit(row)) for row in range(2)] == [(1, 0), (4, 2)]
+
+
+def test_a_bad_line_that_was_corrected_does_not_make_a_checkpoint_refuse_the_input(tmp_path: Path) -> None:
+    """The checksum is of what precedes the bad line, which the user is asked to change."""
+    trial = Trial(tmp_path, StandIn())
+    data = b'{"value":"a"}\n{bad\n'
+    form = InputFormat("ndjson")
+    (tmp_path / "input").write_bytes(data)
+    opened = lambda name: os.open(name, os.O_RDONLY)  # noqa: E731
+    feed = Feed([str(tmp_path / "input")], opened, form, trial.stop, fingerprints=True)
+    trial.run(feed.portions(), stop_at_bad=True)
+    place = trial.tracker.place()
+    assert (place.unit, place.offset) == (1, 0)
+
+
+def test_rows_that_a_stop_left_in_the_producer_are_written_down(tmp_path: Path) -> None:
+    """Nobody reads the input again: whether they are stored is unknown, or they were never sent."""
+    for error, counts in (
+        (OutcomeUnknownError("no answer"), (0, 3)),
+        (ClosedError("the producer was closed"), (3, 0)),
+    ):
+        folder = tmp_path / type(error).__name__
+        folder.mkdir()
+        producer = StandIn(flushes=10_000)
+        producer.at_close = error
+        trial = Trial(folder, producer, failed=True)
+
+        def stopped(trial: Trial = trial) -> Iterator[Portion]:
+            yield from trial.feed(b"a\nb\nc\n")
+            trial.stop.request()
+
+        result = trial.run(stopped())
+        assert (result.lines, result.confirmed, result.failed, result.unknown) == (3, 0, *counts)
+        assert [entry["line"] for entry in trial.failed()] == [1, 2, 3]
+        assert trial.tracker.place().unit == 3
+
+
+def test_rows_that_a_stop_left_in_the_producer_are_left_to_the_run_that_resumes(tmp_path: Path) -> None:
+    for error, counts in (
+        (OutcomeUnknownError("no answer"), (3, 3)),
+        (ClosedError("the producer was closed"), (0, 0)),
+    ):
+        folder = tmp_path / type(error).__name__
+        folder.mkdir()
+        producer = StandIn(flushes=10_000)
+        producer.at_close = error
+        trial = Trial(folder, producer, failed=True)
+        trial.outcomes = Outcomes(trial.tracker, trial.file, resumable=True)
+        producer.told = trial.outcomes.delivered
+
+        def stopped(trial: Trial = trial) -> Iterator[Portion]:
+            yield from trial.feed(b"a\nb\nc\n")
+            trial.stop.request()
+
+        result = trial.run(stopped())
+        assert (result.lines, result.unknown) == counts
+        assert (result.confirmed, result.failed) == (0, 0)
+        assert trial.failed() == []
+        assert trial.tracker.place().unit == 0
+
+
+def test_what_the_producer_does_not_take_is_written_down_with_what_ended_the_run(tmp_path: Path) -> None:
+    producer = StandIn()
+    producer.full_after = 2
+    trial = Trial(tmp_path, producer, failed=True)
+    result = trial.run(
+        portion for data in (b"a\nb\n", b"c\nd\n") for portion in trial.feed(data, short=False)
+    )
+    assert (result.lines, result.confirmed, result.failed, result.unknown) == (4, 2, 2, 0)
+    assert isinstance(result.input_error, BufferFullError)
+    assert [entry["input"] for entry in trial.failed()] == ["c", "d"]
+
+
+def test_a_failed_file_that_is_full_ends_the_run_and_every_line_is_counted(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, StandIn(refuse=lambda v: v != b"a"))
+    trial.outcomes = Outcomes(trial.tracker, FailedFile("/dev/full", "lines", several=False))
+    trial.producer.told = trial.outcomes.delivered
+    result = trial.run(trial.feed(b"a\nb\nc\nd\n"))
+    assert (result.lines, result.confirmed, result.failed, result.unknown) == (4, 1, 3, 0)
+    assert "cannot write /dev/full" in str(result.input_error)
+    assert trial.tracker.place().unit == 1

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcli.core.errors import ConfigError
+from kcli.core.errors import UnknownPartitionError
 from kcli.core.options import ProducerOptions
 from kcli.core.producer.partitioner import ANYWHERE, SPREADS_NULLS, java_hash, partitioner
 
@@ -106,7 +106,7 @@ def test_two_round_robins_do_not_share_their_turn() -> None:
 
 
 def test_manual_refuses_what_names_no_partition() -> None:
-    with pytest.raises(ConfigError, match="names no partition"):
+    with pytest.raises(UnknownPartitionError, match="names no partition"):
         partitioner("manual")([b"k"], 3)
 
 

@@ -155,6 +155,20 @@ def test_raw() -> None:
         items_of(form("raw"), b"\0\0\0\1a\xff\xff\xff\xfe")
 
 
+@pytest.mark.parametrize(
+    ("kind", "pattern", "data"),
+    [("raw", "", b"\0\0\0\1a\xff\xff\xff\xfe"), ("pattern", r"%V %v\n", b"1 a\nx b\n1 c\n")],
+)
+def test_records_in_front_of_input_that_cannot_be_read_are_handed_out(
+    kind: str, pattern: str, data: bytes
+) -> None:
+    parser = parser_of(form(kind, pattern))
+    assert [item.line for item in parser.feed(data)] == [1]
+    for more in (lambda: parser.feed(b"\0\0\0\1b"), parser.finish):
+        with pytest.raises(InputError, match="record 2 of the input"):
+            more()
+
+
 def test_csv() -> None:
     data = (
         b"key,value,headers,timestamp,value_encoding,topic\n"

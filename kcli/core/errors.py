@@ -59,6 +59,10 @@ class TimedOutError(KcliError):
     exit_code = 3
 
 
+class NoLeaderError(TimedOutError):
+    """A partition has no leader: an election is going on, or none of its replicas can lead."""
+
+
 class AuthError(KcliError):
     """Authentication, authorisation or a certificate."""
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.cells import cell_len, chop_cells, set_cell_size
 
 from kcli.output.layout import GAP, heading_lines, layout
-from kcli.output.progress import duration_text
+from kcli.output.progress import duration_text, size_text
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column, Row, Rows, Screen, flat
 
@@ -151,4 +151,6 @@ def _cell(column: Column, value: Any) -> str:
         return f"{value:,}"
     if column.kind == "duration" and isinstance(value, int | float):
         return duration_text(value)
+    if column.kind == "size" and isinstance(value, int):
+        return size_text(value)
     return flat(column, value, _UNKNOWN)

@@ -1,0 +1,74 @@
+"""What a reader of committed records was not shown at the ends that were pinned: open transactions hide it.
+
+Asked once, after everything else was read; a broker that does not answer costs nothing but the explanation.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from kcli.core.admin.transactions import ProducerDescription, describe_producers
+from kcli.core.cluster.offsets import LATEST, OffsetInfo, list_offsets
+from kcli.core.consumer.consumer import Consumer
+from kcli.core.errors import KcliError
+from kcli.core.types import TopicPartition
+from kcli.output.tables import time_text
+
+_PATIENCE = 1.0
+
+
+class Hidden(NamedTuple):
+    """Offsets from ``first`` up to the high watermark ``end``, and the producer whose transaction is the first there."""
+
+    where: TopicPartition
+    first: int
+    end: int
+    producer: ProducerDescription | None
+
+    def __str__(self) -> str:
+        many = self.end - self.first
+        whose = ""
+        if self.producer is not None:
+            wrote = _time(self.producer.last_timestamp)
+            whose = (
+                f" of producer {self.producer.producer_id} (epoch {self.producer.producer_epoch}), open since offset "
+                f"{self.producer.open_since}{wrote},"
+            )
+        records = "1 record" if many == 1 else f"up to {many:,} records"
+        return (
+            f"{self.where}: a transaction{whose or ' that is open'} hides {records} from offset {self.first} on, to the "
+            f"high watermark {self.end}; --isolation-level read_uncommitted shows them"
+        )
+
+
+def hidden_at(consumer: Consumer, ends: Mapping[TopicPartition, int]) -> list[Hidden]:
+    """Of those partitions whose pinned end is still the last stable offset, and below the high watermark (KIP-98)."""
+    if not ends or consumer.options.isolation_level != "read_committed":
+        return []
+    cluster = consumer.cluster
+    deadline = cluster.deadline(_PATIENCE)
+    marks = list_offsets(cluster, dict.fromkeys(ends, LATEST), deadline, committed_only=False)
+    beyond = {
+        where: mark.offset
+        for where, mark in marks.items()
+        if isinstance(mark, OffsetInfo) and mark.offset > ends[where]
+    }
+    if not beyond:
+        return []
+    stable = list_offsets(cluster, dict.fromkeys(beyond, LATEST), deadline)
+    held = [where for where in beyond if _offset(stable[where]) == ends[where]]
+    producers = describe_producers(cluster, held, deadline) if held else {}
+    return [Hidden(where, ends[where], beyond[where], _first(producers[where])) for where in sorted(held)]
+
+
+def _offset(answer: OffsetInfo | KcliError) -> int | None:
+    return answer.offset if isinstance(answer, OffsetInfo) else None
+
+
+def _first(told: list[ProducerDescription] | KcliError) -> ProducerDescription | None:
+    """Whose transaction began first; None where brokers are too old to say (KIP-664), or may not."""
+    known = [] if isinstance(told, KcliError) else [one for one in told if one.open_since >= 0]
+    return min(known, key=lambda one: one.open_since, default=None)
+
+
+def _time(ms: int) -> str:
+    return f", that wrote last at {time_text(ms)}" if ms >= 0 else ""

@@ -105,6 +105,11 @@ class Invocation:
 
         return worst((*self._codes, *also), done=done)
 
+    def page(self) -> None:
+        """The results of this run are for reading, not a stream: on a terminal that is too small they are paged."""
+        if not self.values.no_pager:
+            self.out.hold()
+
     # progress and waiting
 
     def progress(self, title: str, *, total: int | None = None, unit: str = "records") -> Progress:

@@ -54,6 +54,7 @@ def list_topics(inv: Invocation, match: str | None, internal: bool, with_size: b
     """
     from kcli.commands import _topic_rows as view
 
+    inv.page()
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
         found = [topic for topic in admin.list_topics() if _wanted(topic, match, internal)]
@@ -104,6 +105,7 @@ def describe_topics(
     wanted = view.wanted_partitions(under_replicated=under_replicated, unavailable=unavailable)
     if not names and match is None and wanted is None:
         raise _nothing_named()
+    inv.page()
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
         found = _described(inv, admin, names, match, every=not names and match is None)
@@ -150,6 +152,7 @@ def topic_offsets(inv: Invocation, names: tuple[str, ...], when: OffsetSpec | No
     from kcli.flows.groups.offsets import ELECTION_PATIENCE
 
     query = _query(when)
+    inv.page()
     names = unique(names)
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)

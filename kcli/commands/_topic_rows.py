@@ -69,18 +69,18 @@ TIMES = (
 
 
 _PURPOSES = {
-    "__consumer_offsets": "what all groups have committed",
+    "__consumer_offsets": "the committed offsets of all groups",
     "__transaction_state": "the state of all transactions",
-    "__share_group_state": "what share groups have acknowledged",
+    "__share_group_state": "the state of all share groups",
     "__cluster_metadata": "the cluster's own metadata",
-    "__remote_log_metadata": "where tiered storage keeps the logs",
+    "__remote_log_metadata": "the metadata of tiered storage",
 }
 
 
 def purpose(topic: TopicInfo) -> str | None:
-    """What brokers keep in the topic, where it is one that they need themselves; else None."""
-    what = _PURPOSES.get(topic.name, "what brokers keep for themselves" if topic.internal else None)
-    return what and f"{topic.name} is a topic of the cluster's own: it holds {what}"
+    """What an internal topic is for; None for any other."""
+    what = _PURPOSES.get(topic.name, "state of the brokers" if topic.internal else None)
+    return what and f"{topic.name} is an internal topic: it holds {what}"
 
 
 def wanted_partitions(*, under_replicated: bool, unavailable: bool) -> Callable[[PartitionView], bool] | None:
@@ -129,7 +129,7 @@ def no_topics(match: str | None, *, internal: bool) -> str:
     """Said on stderr where a list is empty."""
     if match is not None:
         return f"no topic matches {match}"
-    return "there are no topics" if internal else "there are no topics but the cluster's own, if any"
+    return "there are no topics" if internal else "there are no topics, or internal ones only"
 
 
 def nothing_described(match: str | None, *, under_replicated: bool, unavailable: bool) -> str:

@@ -108,7 +108,7 @@ def up(
     began = time.monotonic()
     try:
         with orderly_end(), Download(inv) as download:
-            status = wanted.up(settings, on_progress=download.show)
+            status = wanted.up(settings, on_progress=download.show, on_step=inv.talk.note)
     except StartError as error:
         if inv.out.kind not in ("json", "ndjson"):
             for line in error.log_lines:

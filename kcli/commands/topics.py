@@ -97,7 +97,7 @@ def describe_topics(
 
     A line per partition; LOG-START and END are its first offset and the one that the next record gets. The
     configuration is what was set on the topic itself, where it differs from the brokers' defaults. --under-replicated
-    and --unavailable look at all topics, the cluster's own too, unless some are named; with both, a partition that is
+    and --unavailable look at all topics, internal ones too, unless some are named; with both, a partition that is
     either is shown. Exit code 6 where offsets cannot be shown: the partition has no leader, for one.
     """
     from kcli.commands import _topic_rows as view
@@ -149,7 +149,7 @@ def topic_offsets(inv: Invocation, names: tuple[str, ...], when: OffsetSpec | No
     from kcli.commands import _topic_rows as view
     from kcli.core.cluster.offsets import OffsetInfo
     from kcli.core.errors import KcliError, NoLeaderError
-    from kcli.flows.groups.offsets import ELECTION_PATIENCE
+    from kcli.flows.groups.offsets import offsets_at
 
     query = _query(when)
     inv.page()
@@ -167,8 +167,7 @@ def topic_offsets(inv: Invocation, names: tuple[str, ...], when: OffsetSpec | No
                 inv.failed(error, partly=done and isinstance(error.first, NoLeaderError))
             rows_to_add = view.end_rows(view.spans(ends))
         else:
-            wanted = dict.fromkeys(_places(found.values()), query)
-            answers = admin.list_offsets(wanted, leader_patience=ELECTION_PATIENCE) if wanted else {}
+            answers = offsets_at(admin, _places(found.values()), query)
             done = any(isinstance(answer, OffsetInfo) for answer in answers.values())
             for answer in answers.values():
                 if isinstance(answer, KcliError):
@@ -249,8 +248,8 @@ def create_topics(
 def delete_topics(inv: Invocation, names: tuple[str, ...]) -> int:
     """Delete topics with all their records.
 
-    There is no way back, so each name has to be typed, or --yes or --confirm NAME be given. A topic that brokers keep
-    for themselves, as __consumer_offsets, takes --confirm NAME: --yes is not enough. All questions come before the
+    There is no way back, so each name has to be typed, or --yes or --confirm NAME be given. An internal topic,
+    as __consumer_offsets, takes --confirm NAME: --yes is not enough. All questions come before the
     first topic is deleted.
     """
     names = unique(names)
@@ -273,7 +272,7 @@ def delete_topics(inv: Invocation, names: tuple[str, ...]) -> int:
 def _agreed(
     inv: Invocation, found: Mapping[str, TopicInfo], ends: Mapping[TopicPartition, LogEnds]
 ) -> list[str]:
-    """The topics that are to go, after all questions; those that brokers keep for themselves are asked about first."""
+    """The topics that are to go, after all questions; internal ones are asked about first."""
     from kcli.commands import _topic_rows as view
 
     agreed = []

@@ -147,7 +147,7 @@ class _FanOut(Generic[K, V, A]):
             self._collect()
             self._give_up()
             if refused := self._idle():
-                left = self._deadline - self._cluster.loop.now()
+                left = min(map(self._until, refused)) - self._cluster.loop.now()
                 self._cluster.sleep(min(self._backoff.next(), max(0.0, left)))
                 self._route.renew({key: self._errors[key] for key in refused}, self._deadline)
         return {key: self._results[key] for key in self._items}
@@ -233,14 +233,20 @@ class _FanOut(Generic[K, V, A]):
         now = self._cluster.loop.now()
         for key in self._idle():
             error = self._errors[key]
-            patience = self._patience(error)
-            until = self._deadline if self._placed is None or patience is None else self._placed + patience
-            if now < min(until, self._deadline):
+            if now < self._until(key):
                 continue
+            patience = self._patience(error)
             what = f"{self._what} {key}"
             self._results[key] = error if patience is not None else given_up(what, error, now - self._started)
 
     # --- inside ------------------------------------------------------------------------------------
+
+    def _until(self, key: K) -> float:
+        """When the last error of a key is its answer."""
+        patience = self._patience(self._errors[key])
+        if patience is None or self._placed is None:
+            return self._deadline
+        return min(self._placed + patience, self._deadline)
 
     def _patience(self, error: KcliError) -> float | None:
         """Seconds after which what is known is the answer; None: it is tried again to the deadline."""

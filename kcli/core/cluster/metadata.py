@@ -141,7 +141,7 @@ def no_partition(where: TopicPartition, count: int) -> NotFoundError:
 
 
 def no_leader(where: TopicPartition, down: Iterable[int] = ()) -> NoLeaderError:
-    """The error for a partition without a leader; ``down`` are its in-sync replicas where none of them is alive."""
+    """The error for a partition without a leader; ``down``: brokers with replicas, where none can lead."""
     brokers = ", ".join(map(str, down))
     return NoLeaderError(
         f"{where} has no leader",

@@ -93,14 +93,8 @@ def log_ends(
     admin: "Admin", places: Collection[TopicPartition], *, stable: bool = False
 ) -> dict[TopicPartition, LogEnds]:
     """Where each log starts and ends. A partition without a leader holds up the others for ELECTION_PATIENCE at most."""
-    topics = admin.describe_topics(sorted({where.topic for where in places})) if places else {}
-    known = _partitions(topics.values())
-    found: dict[TopicPartition, LogEnds] = {}
-    asked: list[TopicPartition] = []
-    for where in sorted(places):
-        found[where] = unreadable = _unreadable(where, topics[where.topic], known.get(where))
-        if unreadable is NOTHING:
-            asked.append(where)
+    found = _readable(admin, places)
+    asked = [where for where, unreadable in found.items() if unreadable is NOTHING]
     starts = _ask(admin, asked, EARLIEST)
     ends = _ask(admin, [where for where, start in starts.items() if isinstance(start, OffsetInfo)], LATEST)
     last = admin.list_offsets(dict.fromkeys(ends, LATEST), committed_only=True) if stable and ends else {}
@@ -115,6 +109,25 @@ def log_ends(
         else:
             found[where] = LogEnds(start.offset, note=None if end is None else _why(end), error=end)
     return found
+
+
+def offsets_at(
+    admin: "Admin", places: Collection[TopicPartition], time: int
+) -> dict[TopicPartition, OffsetInfo | KcliError]:
+    """The offset by time (ms, or a place) in each partition; nobody waits long for a leader, as in ``log_ends``."""
+    looked = _readable(admin, places)
+    answers = _ask(admin, [where for where, unreadable in looked.items() if unreadable is NOTHING], time)
+    return {
+        where: answers.get(where) or unreadable.error or no_leader(where)
+        for where, unreadable in looked.items()
+    }
+
+
+def _readable(admin: "Admin", places: Collection[TopicPartition]) -> dict[TopicPartition, LogEnds]:
+    """NOTHING for each partition that can be asked about, else why not; in order."""
+    topics = admin.describe_topics(sorted({where.topic for where in places})) if places else {}
+    known = _partitions(topics.values())
+    return {where: _unreadable(where, topics[where.topic], known.get(where)) for where in sorted(places)}
 
 
 def may_be_elected(part: "PartitionView") -> bool:
@@ -149,7 +162,7 @@ def _unreadable(
             return LogEnds(note=_why(topic.error), error=topic.error)
         return LogEnds(note=NO_PARTITION, error=no_partition(where, len(topic.partitions)))
     if part.leader < 0 and not may_be_elected(part):
-        return LogEnds(note=NO_LEADER, error=no_leader(where, part.isr))
+        return LogEnds(note=NO_LEADER, error=no_leader(where, part.offline))
     return NOTHING
 
 

@@ -283,7 +283,7 @@ def test_an_empty_list_says_so_and_stays_a_list(admin: StandIn) -> None:
     done = kcli("list")
     assert (done.stdout.split()[0], done.stderr) == (
         "NAME",
-        "there are no topics but the cluster's own, if any\n",
+        "there are no topics, or internal ones only\n",
     )
     assert items("list") == []
     assert kcli("list", "--match", "x*").stderr == "no topic matches x*\n"
@@ -345,7 +345,7 @@ def test_yes_does_not_delete_a_topic_of_the_clusters_own(admin: StandIn) -> None
     for names in (["__consumer_offsets"], ["orders", "__consumer_offsets"]):
         with pytest.raises(Refused, match="by name is due") as refused:
             kcli("delete", *names, "--yes")
-        assert "what all groups have committed" in refused.value.why
+        assert "the committed offsets of all groups" in refused.value.why
         assert "--confirm __consumer_offsets" in refused.value.do
     assert admin.deleted == []
 

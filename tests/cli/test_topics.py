@@ -55,6 +55,7 @@ def test_describe_answers_at_once_where_a_partition_has_no_leader(cluster: FakeC
         (["groups", "lag", "g"], 0),
         (["groups", "describe", "g"], 0),
         (["groups", "list", "--with-lag"], 0),
+        (["groups", "rewind", "g", "--to", "earliest", "--yes"], 6),
     ],
 )
 def test_no_command_waits_for_a_leader_that_cannot_come(

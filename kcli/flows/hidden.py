@@ -26,18 +26,18 @@ class Hidden(NamedTuple):
 
     def __str__(self) -> str:
         many = self.end - self.first
-        whose = ""
-        if self.producer is not None:
-            wrote = _time(self.producer.last_timestamp)
-            whose = (
-                f" of producer {self.producer.producer_id} (epoch {self.producer.producer_epoch}), open since offset "
-                f"{self.producer.open_since}{wrote},"
-            )
         records = "1 record" if many == 1 else f"up to {many:,} records"
         return (
-            f"{self.where}: a transaction{whose or ' that is open'} hides {records} from offset {self.first} on, to the "
-            f"high watermark {self.end}; --isolation-level read_uncommitted shows them"
+            f"{self.where}: an open transaction hides {records} from offset {self.first} to the high watermark {self.end}"
+            f"{self._whose()}; --isolation-level read_uncommitted shows them"
         )
+
+    def _whose(self) -> str:
+        one = self.producer
+        if one is None:
+            return ""
+        wrote = f", last write {time_text(one.last_timestamp)}" if one.last_timestamp >= 0 else ""
+        return f" (producer {one.producer_id}, epoch {one.producer_epoch}, open since offset {one.open_since}{wrote})"
 
 
 def hidden_at(consumer: Consumer, ends: Mapping[TopicPartition, int]) -> list[Hidden]:
@@ -68,7 +68,3 @@ def _first(told: list[ProducerDescription] | KcliError) -> ProducerDescription |
     """Whose transaction began first; None where brokers are too old to say (KIP-664), or may not."""
     known = [] if isinstance(told, KcliError) else [one for one in told if one.open_since >= 0]
     return min(known, key=lambda one: one.open_since, default=None)
-
-
-def _time(ms: int) -> str:
-    return f", that wrote last at {time_text(ms)}" if ms >= 0 else ""

@@ -191,9 +191,11 @@ def test_what_an_open_transaction_hides_at_the_pinned_end_is_said(cluster: FakeC
             done = kcli("consume", "txn", *ways, bootstrap=cluster.bootstrap)
             assert done.returncode == 0
             (said,) = [line for line in done.stderr.decode().splitlines() if "hides" in line]
-            assert "txn-0: a transaction of producer" in said
-            assert "open since offset 2" in said
-            assert "hides up to 3 records from offset 2 on, to the high watermark 5" in said
+            assert (
+                "txn-0: an open transaction hides up to 3 records from offset 2 to the high watermark 5"
+                in said
+            )
+            assert "(producer 1000, epoch 1, open since offset 2" in said
         for ways in (
             ["-e", "--isolation-level", "read_uncommitted"],
             ["-e", "-p", "0", "--offset", "0:1"],

@@ -80,7 +80,12 @@ class Command(WithGlobals):
                 do=f"choose one of them: -o {self.outputs[0]}",
                 ctx=ctx,
             )
-        return super().invoke(ctx)
+        try:
+            return super().invoke(ctx)
+        finally:
+            invocation = ctx.ensure_object(GlobalValues).invocation
+            if invocation is not None:
+                invocation.out.release()
 
 
 class Group(WithGlobals, click.Group):

@@ -1,4 +1,4 @@
-"""``kcli __complete``: the names of groups or topics for a shell that completes. Hidden; the scripts call it.
+"""``kcli __complete``: the names of groups, topics or sandboxes for a shell that completes. Hidden; the scripts call it.
 
     kcli __complete KIND bash LINE BREAKS        the line up to the cursor as it was typed, $COMP_WORDBREAKS
     kcli __complete KIND zsh PREFIX WORD…        the words before the cursor's as they were typed
@@ -32,7 +32,8 @@ _ANSWER_WITHIN = 0.27
 
 _TIMEOUTS = ("request_timeout_ms", "default_api_timeout_ms", "socket_connection_setup_timeout_ms")
 
-_KINDS = {"groups": "", "topics": "__"}
+_SANDBOXES = "sandboxes"
+_KINDS = {"groups": "", "topics": "__", _SANDBOXES: ""}
 """What is asked for, and how the names begin that belong to the cluster itself."""
 
 
@@ -93,6 +94,10 @@ class _Completion:
 
         signal.signal(signal.SIGALRM, self._time_is_up)
         signal.setitimer(signal.ITIMER_REAL, LIMIT)
+        if self._request.kind == _SANDBOXES:
+            from kcli.sandbox.discovery import all_states
+
+            self._finish([state.name for state in all_states()], answered=True)
         resolved = resolve(sources_of(self._request.said, _find_sandbox))
         options = resolved.options(ClientOptions, dict.fromkeys(_TIMEOUTS, round(LIMIT * 1000)))
         path = names_path(cache_home(), self._request.kind, options)

@@ -4,6 +4,7 @@
 """
 
 import sys
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from kcli.commands._exit import Declined, usage
@@ -31,35 +32,67 @@ class ExpiredError(KcliError):
 
 
 def decide(
-    *, name: str | None, dry_run: bool, yes: bool, confirmed: str | None, no_input: bool, terminal: bool
+    *,
+    name: str | None,
+    dry_run: bool,
+    yes: bool,
+    confirmed: str | None,
+    no_input: bool,
+    terminal: bool,
+    among: Collection[str] = (),
+    danger: bool = False,
 ) -> str:
-    """What follows from the flags: go on, stop (dry run), ask, or refuse."""
+    """What follows from the flags: go on, stop (dry run), ask, or refuse.
+
+    ``among``: names that ``--confirm`` may be about besides this one. ``danger``: ``--yes`` is no answer.
+    """
     if dry_run:
         return STOP
-    if confirmed is not None and name is not None and confirmed != name:
+    if confirmed is not None and name is not None and confirmed != name and confirmed not in among:
         return MISMATCH
-    if yes or (confirmed is not None and confirmed == name):
+    if (yes and not danger) or (confirmed is not None and confirmed == name):
         return GO
     return ASK if terminal and not no_input else NOBODY
 
 
 def confirm(
-    inv: "Invocation", plan: str, question: str, *, name: str | None = None, limit: TimeLimit | None = None
+    inv: "Invocation",
+    plan: str,
+    question: str,
+    *,
+    name: str | None = None,
+    limit: TimeLimit | None = None,
+    among: Collection[str] = (),
+    danger: str | None = None,
 ) -> bool:
     """See ``Invocation.confirm``."""
-    show_plan(inv, plan, asked=_verdict(inv, name) == ASK)
-    verdict = check_answerable(inv, question, name=name)
+    verdict = _verdict(inv, name, among, danger)
+    show_plan(inv, plan if danger is None else f"{plan}\n{danger}.", asked=verdict == ASK)
+    check_answerable(inv, question, name=name, among=among, danger=danger)
     return verdict != STOP and (verdict == GO or _asked(inv, question, name, limit))
 
 
-def check_answerable(inv: "Invocation", question: str, *, name: str | None = None) -> str:
+def check_answerable(
+    inv: "Invocation",
+    question: str,
+    *,
+    name: str | None = None,
+    among: Collection[str] = (),
+    danger: str | None = None,
+) -> str:
     """Who answers the question: GO, STOP (dry run) or ASK; an error where nobody can."""
-    verdict = _verdict(inv, name)
+    verdict = _verdict(inv, name, among, danger)
     if verdict == MISMATCH:
         raise usage(
             f"--confirm {inv.values.confirm} does not name what would be changed",
             why="nothing was done",
             do=f"--confirm {name}",
+        )
+    if verdict == NOBODY and danger is not None:
+        raise usage(
+            f"a confirmation by name is due: {question}",
+            why=f"{danger}; --yes is not enough for it, and nothing was done",
+            do=f"--confirm {name} answers it, --dry-run only shows the plan",
         )
     if verdict == NOBODY:
         raise usage(
@@ -72,7 +105,7 @@ def check_answerable(inv: "Invocation", question: str, *, name: str | None = Non
     return verdict
 
 
-def _verdict(inv: "Invocation", name: str | None) -> str:
+def _verdict(inv: "Invocation", name: str | None, among: Collection[str], danger: str | None) -> str:
     return decide(
         name=name,
         dry_run=inv.dry_run,
@@ -80,6 +113,8 @@ def _verdict(inv: "Invocation", name: str | None) -> str:
         confirmed=inv.values.confirm,
         no_input=inv.no_input,
         terminal=inv.talk.isatty and sys.stdin is not None and sys.stdin.isatty(),
+        among=among,
+        danger=danger is not None,
     )
 
 

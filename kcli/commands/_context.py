@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
@@ -31,6 +31,7 @@ O = TypeVar("O", bound="ClientOptions")  # noqa: E741
 
 TIMEOUT = 10.0
 FIRST_WAIT = 0.5
+PARTLY = 6
 
 
 class Invocation:
@@ -86,11 +87,15 @@ class Invocation:
 
     # what is done at the end
 
-    def failed(self, error: KcliError) -> None:
-        """Reports one failure of several and goes on; ``finish`` makes the exit status of it."""
+    def failed(self, error: KcliError, *, partly: bool = False) -> None:
+        """Reports one failure of several and goes on; ``finish`` makes the exit status of it.
+
+        ``partly``: whatever the error's own status is, the rest was done without it.
+        """
         from kcli.commands._exit import describe, print_error
 
         code, what, why, do = describe(error)
+        code = PARTLY if partly else code
         self._codes.append(code)
         print_error(code, what, why, do, self.values)
 
@@ -99,6 +104,11 @@ class Invocation:
         from kcli.commands._exit import worst
 
         return worst((*self._codes, *also), done=done)
+
+    def page(self) -> None:
+        """The results of this run are for reading, not a stream: on a terminal that is too small they are paged."""
+        if not self.values.no_pager:
+            self.out.hold()
 
     # progress and waiting
 
@@ -126,16 +136,24 @@ class Invocation:
     # questions
 
     def confirm(
-        self, plan: str, question: str, *, name: str | None = None, limit: TimeLimit | None = None
+        self,
+        plan: str,
+        question: str,
+        *,
+        name: str | None = None,
+        limit: TimeLimit | None = None,
+        among: Collection[str] = (),
+        danger: str | None = None,
     ) -> bool:
         """Shows the plan and asks; whether to go on. False with ``--dry-run``, an error on "no".
 
-        With ``name``, that name has to be typed, otherwise y. ``--yes`` answers; so does ``--confirm NAME``. ``limit``
-        is for answers that come too late.
+        With ``name``, that name has to be typed, otherwise y. ``--yes`` answers; so does ``--confirm NAME``, which may
+        also name another one of ``among``. ``limit`` is for answers that come too late. ``danger`` says why ``--yes``
+        is not enough.
         """
         from kcli.commands._confirm import confirm
 
-        return confirm(self, plan, question, name=name, limit=limit)
+        return confirm(self, plan, question, name=name, limit=limit, among=among, danger=danger)
 
     # internals
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from kcli.core.cluster.offsets import OffsetInfo
+from kcli.core.errors import PartlyFailedError
 from kcli.core.types import TopicPartition
 from kcli.output.tables import Column
 
@@ -12,6 +15,11 @@ if TYPE_CHECKING:
     from kcli.commands._context import Invocation
     from kcli.core.admin.configs import ConfigEntry
     from kcli.core.admin.topics import TopicInfo
+    from kcli.core.cluster.metadata import PartitionView
+    from kcli.core.errors import KcliError
+    from kcli.core.types import Node
+    from kcli.flows.groups.offsets import LogEnds
+    from kcli.flows.topic_sizes import TopicSize
 
 Ends = dict[TopicPartition, tuple[int | None, int | None]]
 Row = dict[str, Any]
@@ -24,6 +32,7 @@ LIST = (
     Column("internal", wide=True),
     Column("topic_id", wide=True),
 )
+SIZES = (Column("size_bytes", "size"), Column("disk_bytes", "size", wide=True))
 PARTITIONS = (
     Column("topic"),
     Column("partition", "id"),
@@ -59,6 +68,87 @@ TIMES = (
 )
 
 
+_PURPOSES = {
+    "__consumer_offsets": "the committed offsets of all groups",
+    "__transaction_state": "the state of all transactions",
+    "__share_group_state": "the state of all share groups",
+    "__cluster_metadata": "the cluster's own metadata",
+    "__remote_log_metadata": "the metadata of tiered storage",
+}
+
+
+def purpose(topic: TopicInfo) -> str | None:
+    """What an internal topic is for; None for any other."""
+    what = _PURPOSES.get(topic.name, "state of the brokers" if topic.internal else None)
+    return what and f"{topic.name} is an internal topic: it holds {what}"
+
+
+def wanted_partitions(*, under_replicated: bool, unavailable: bool) -> Callable[[PartitionView], bool] | None:
+    """Which partitions are to be shown; None: all."""
+    if not under_replicated and not unavailable:
+        return None
+    return lambda part: (
+        (unavailable and part.leader < 0) or (under_replicated and len(part.isr) < len(part.replicas))
+    )
+
+
+def with_partitions(
+    found: Mapping[str, TopicInfo], wanted: Callable[[PartitionView], bool]
+) -> dict[str, TopicInfo]:
+    """The topics that have such partitions, with these only."""
+    kept = {
+        name: replace(topic, partitions=tuple(filter(wanted, topic.partitions)))
+        for name, topic in found.items()
+    }
+    return {name: topic for name, topic in kept.items() if topic.partitions}
+
+
+def spans(ends: Mapping[TopicPartition, LogEnds]) -> Ends:
+    """Start and end of each log; both None where one of them is unknown."""
+    return {
+        where: (log.start, log.end) if log.end is not None else (None, None) for where, log in ends.items()
+    }
+
+
+def unknown_offsets(ends: Mapping[TopicPartition, LogEnds]) -> list[PartlyFailedError]:
+    """An error for each topic and reason: ``offsets of orders-0,4 are unknown``."""
+    missing: dict[tuple[str, str], list[int]] = {}
+    errors: dict[tuple[str, str], KcliError] = {}
+    for where, log in ends.items():
+        if log.error is not None:
+            key = where.topic, log.error.why or log.error.what
+            missing.setdefault(key, []).append(where.partition)
+            errors.setdefault(key, log.error)
+    return [
+        PartlyFailedError(f"offsets of {key[0]}-{','.join(map(str, numbers))} are unknown", errors[key])
+        for key, numbers in missing.items()
+    ]
+
+
+def no_topics(match: str | None, *, internal: bool) -> str:
+    """Said on stderr where a list is empty."""
+    if match is not None:
+        return f"no topic matches {match}"
+    return "there are no topics" if internal else "there are no topics, or internal ones only"
+
+
+def nothing_described(match: str | None, *, under_replicated: bool, unavailable: bool) -> str:
+    """Said on stderr where there is nothing to describe."""
+    kinds = [
+        word
+        for word, given in (("under-replicated", under_replicated), ("unavailable", unavailable))
+        if given
+    ]
+    if kinds:
+        return f"no {' or '.join(kinds)} partitions"
+    return no_topics(match, internal=True)
+
+
+def size_row(size: TopicSize) -> Row:
+    """What a topic takes of the disks."""
+    return {"size_bytes": size.leaders, "disk_bytes": size.replicas}
+
+
 def list_row(topic: TopicInfo) -> Row:
     """A topic in a list."""
     return {
@@ -80,20 +170,30 @@ def print_descriptions(
     inv: Invocation,
     cluster: str,
     found: Mapping[str, TopicInfo],
+    whole: Mapping[str, TopicInfo],
     ends: Ends,
     configs: Mapping[str, list[ConfigEntry]],
+    nodes: Mapping[int, Node],
+    *,
+    listed: bool,
 ) -> None:
-    """A line per partition for people, cut and csv; an item per topic in JSON and YAML."""
+    """A line per partition for people, cut and csv; an item per topic in JSON and YAML.
+
+    ``found`` may have only some of the partitions of ``whole``. Plain output has what a table has; without headers it is
+    rows only. ``listed``: nobody has named them, so an empty list is an answer.
+    """
     form = inv.out.list_kind()
     columns: tuple[Column, ...]
     if form in ("json", "ndjson", "yaml", "name"):
         columns, rows = DESCRIPTION, [description(t, ends, configs.get(t.name)) for t in found.values()]
     else:
         columns, rows = PARTITIONS, [row for topic in found.values() for row in partition_rows(topic, ends)]
-    if form in ("table", "wide"):
+    if form == "wide":
+        rows = [row | {"leader": broker(row["leader"], nodes)} for row in rows]
+    if form in ("table", "wide") or (form == "plain" and inv.out.headers):
         for topic in found.values():
-            inv.out.text(heading(topic, configs.get(topic.name)))
-    if found:
+            inv.out.text(heading(whole[topic.name], configs.get(topic.name)))
+    if found or listed:
         with inv.out.rows(
             "TopicDescriptionList",
             "TopicDescription",
@@ -103,6 +203,12 @@ def print_descriptions(
         ) as printed:
             for row in rows:
                 printed.add(row)
+
+
+def broker(number: int | None, nodes: Mapping[int, Node]) -> str | None:
+    """``1 (host:9092)``."""
+    node = nodes.get(number) if number is not None else None
+    return None if number is None else f"{number} ({node.host}:{node.port})" if node else str(number)
 
 
 def heading(topic: TopicInfo, entries: list[ConfigEntry] | None) -> str:
@@ -161,7 +267,7 @@ def partition_rows(topic: TopicInfo, ends: Ends) -> Iterator[Row]:
         }
 
 
-def end_rows(found: Mapping[str, TopicInfo], ends: Ends) -> list[Row]:
+def end_rows(ends: Ends) -> list[Row]:
     """First offset and end of each partition."""
     return [
         {
@@ -172,12 +278,11 @@ def end_rows(found: Mapping[str, TopicInfo], ends: Ends) -> list[Row]:
             "offsets": end - log_start if end is not None and log_start is not None else None,
         }
         for place, (log_start, end) in ends.items()
-        if place.topic in found
     ]
 
 
-def time_rows(answers: Mapping[TopicPartition, Any]) -> list[Row]:
-    """The offset found in each partition; null where no record is that new."""
+def time_rows(answers: Mapping[TopicPartition, OffsetInfo | KcliError]) -> list[Row]:
+    """The offset found in each partition; null where no record is that new. Without those that have no answer."""
     return [
         {
             "topic": place.topic,
@@ -187,6 +292,7 @@ def time_rows(answers: Mapping[TopicPartition, Any]) -> list[Row]:
             "leader_epoch": answer.leader_epoch if answer.leader_epoch >= 0 else None,
         }
         for place, answer in sorted(answers.items())
+        if isinstance(answer, OffsetInfo)
     ]
 
 

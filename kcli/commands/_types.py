@@ -53,12 +53,20 @@ class OutputType(ParamType):
         return word
 
 
-class NameType(ParamType):
-    """The name of a ``group`` or ``topic``; completion asks the cluster for those that there are."""
+class OfferedType(ParamType):
+    """Any text; ``words`` are those that completion offers."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, words: tuple[str, ...]) -> None:
         self.name = name
-        self.completes = name + "s"
+        self.words = words
+
+
+class NameType(ParamType):
+    """The name of a ``group``, ``topic`` or ``sandbox``; completion finds out which there are."""
+
+    def __init__(self, name: str, plural: str = "") -> None:
+        self.name = name
+        self.completes = plural or name + "s"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Any name but the empty one, which most often is a variable that is not set."""
@@ -95,3 +103,6 @@ OUTPUT = OutputType()
 DEBUG = DebugType()
 GROUP = NameType("group")
 TOPIC = NameType("topic")
+SANDBOX = NameType("sandbox", "sandboxes")
+START = OfferedType("start", ("earliest", "latest"))
+TARGET = OfferedType("target", ("earliest", "latest", "current"))

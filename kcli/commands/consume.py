@@ -15,6 +15,8 @@ from kcli.commands._serde_options import plaintext_secrets_option, serde_option
 from kcli.commands._types import GROUP, TOPIC
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kcli.commands._what_to_read import Topics
     from kcli.core.consumer.consumer import Consumer
     from kcli.core.options import ConsumerOptions
@@ -483,6 +485,8 @@ class _Run:
             self.result.records += 1
         sink.flush()
         self.result.scanned = self.selection.scanned
+        if not stop:
+            self._say_hidden(now.ends)
 
     def _consume(self, sink: "RecordSink", stop: "Stop") -> None:
         from kcli.flows.consume import consume
@@ -510,6 +514,19 @@ class _Run:
                 skip_corrupt=self.inv.talk.warn if self.flags["on_corrupt"] == "skip" else None,
                 progress=progress,
             )
+        limit = self.flags["max_messages"]
+        ended = self.reading.done and not stop and (limit is None or self.result.records < limit)
+        if self.flags["until_end"] and ended:
+            states = [self.consumer.state(where) for where in self.consumer.assignment]
+            open_ended = [one for one in states if one.stop is not None and one.high_watermark != one.stop]
+            self._say_hidden({one.where: one.stop for one in open_ended if one.stop is not None})
+
+    def _say_hidden(self, ends: "Mapping[TopicPartition, int]") -> None:
+        """What an open transaction keeps from a reader of committed records is not there, and not missing either."""
+        from kcli.flows.hidden import hidden_at
+
+        for one in hidden_at(self.consumer, ends):
+            self.inv.talk.warn(str(one))
 
     # --- what is said ----------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ from kcli.commands._command import Group, command
 from kcli.commands._exit import unknown_command
 from kcli.commands._help import show_help
 from kcli.commands._options import GlobalValues
+from kcli.commands._types import OfferedType
 from kcli.docgen.exit_codes import EXIT_CODES
 
 TOPICS = ("options", "exit-codes")
@@ -19,7 +20,7 @@ TOPICS = ("options", "exit-codes")
         ("kcli help exit-codes", "what the exit codes mean"),
     ),
 )
-@click.argument("words", nargs=-1, metavar="[COMMAND…]")
+@click.argument("words", nargs=-1, type=OfferedType("command", TOPICS), metavar="[COMMAND…]")
 @click.pass_context
 def help_command(ctx: click.Context, words: tuple[str, ...]) -> None:
     """Help on a command, on client options, on exit codes.

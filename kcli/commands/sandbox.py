@@ -15,6 +15,7 @@ import click
 from kcli.commands._command import group
 from kcli.commands._context import Invocation, pass_invocation
 from kcli.commands._orderly_end import orderly_end
+from kcli.commands._types import SANDBOX
 from kcli.output.tables import Column
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ COLUMNS = (
     Column("java_version", wide=True),
 )
 _POLL = 0.2
-_NAME = click.argument("name", required=False, metavar="[NAME]")
+_NAME = click.argument("name", required=False, type=SANDBOX, metavar="[NAME]")
 
 
 @group(
@@ -107,7 +108,7 @@ def up(
     began = time.monotonic()
     try:
         with orderly_end(), Download(inv) as download:
-            status = wanted.up(settings, on_progress=download.show)
+            status = wanted.up(settings, on_progress=download.show, on_step=inv.talk.note)
     except StartError as error:
         if inv.out.kind not in ("json", "ndjson"):
             for line in error.log_lines:
@@ -165,6 +166,7 @@ def status(inv: Invocation, name: str | None) -> int:
     from kcli.sandbox.discovery import all_states
     from kcli.sandbox.sandbox import Sandbox
 
+    inv.page()
     names = [name] if name else [state.name for state in all_states()]
     found = [status for status in (Sandbox(each).status() for each in names) if status is not None]
     if name and not found:

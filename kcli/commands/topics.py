@@ -8,23 +8,22 @@ import click
 
 from kcli.commands._cluster import connect, open_admin, unique, without_errors
 from kcli.commands._command import group
-from kcli.commands._context import Invocation, pass_invocation
+from kcli.commands._context import PARTLY, Invocation, pass_invocation
 from kcli.commands._params import OFFSET, check_topic_name
 from kcli.commands._types import TOPIC
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from kcli.commands import _topic_rows as view
+    from kcli.commands._exit import Refused
     from kcli.core.admin.admin import Admin
     from kcli.core.admin.topics import TopicInfo
-    from kcli.core.cluster.offsets import OffsetInfo
-    from kcli.core.errors import KcliError
     from kcli.core.positions import OffsetSpec
     from kcli.core.types import TopicPartition
+    from kcli.flows.groups.offsets import LogEnds
+    from kcli.flows.topic_sizes import TopicSize
 
 EARLIEST, LATEST = -2, -1
-TOPIC_ALREADY_EXISTS = 36
 
 
 @group(
@@ -40,25 +39,33 @@ def topics() -> None:
         ("kcli topics list --match 'orders*'", "by a shell pattern"),
         ("kcli topics list -o name", "one name a line, for scripts"),
         ("kcli topics list --internal -o wide", "the cluster's own topics too, with their ids"),
+        ("kcli topics list --with-size", "how much of the brokers' disks each takes"),
     ),
 )
 @click.option("--match", metavar="GLOB", help="only names that match this shell pattern")
 @click.option("--internal", is_flag=True, help="show the cluster's own topics too, as __consumer_offsets")
+@click.option("--with-size", is_flag=True, help="show the bytes on the brokers' disks")
 @pass_invocation
-def list_topics(inv: Invocation, match: str | None, internal: bool) -> int:
+def list_topics(inv: Invocation, match: str | None, internal: bool, with_size: bool) -> int:
     """List topics.
 
-    UNDER-REPLICATED counts partitions with fewer replicas in sync than they should have.
+    UNDER-REPLICATED counts partitions with fewer replicas in sync than they should have. SIZE-BYTES is the sum of the
+    leaders' logs, DISK-BYTES (-o wide) that of all replicas.
     """
     from kcli.commands import _topic_rows as view
 
+    inv.page()
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
         found = [topic for topic in admin.list_topics() if _wanted(topic, match, internal)]
+        sizes = _sizes(inv, admin, found) if with_size else None
     _tell_partial(inv, found)
-    with inv.out.rows("TopicList", "Topic", view.LIST, cluster=cluster, warnings=inv.talk.warnings) as rows:
+    columns = view.LIST if sizes is None else (*view.LIST, *view.SIZES)
+    with inv.out.rows("TopicList", "Topic", columns, cluster=cluster, warnings=inv.talk.warnings) as rows:
         for topic in found:
-            rows.add(view.list_row(topic))
+            rows.add(view.list_row(topic) | (view.size_row(sizes[topic.name]) if sizes else {}))
+    if not found:
+        inv.talk.note(view.no_topics(match, internal=internal))
     return inv.finish(done=True)
 
 
@@ -70,27 +77,52 @@ def list_topics(inv: Invocation, match: str | None, internal: bool) -> int:
             "kcli topics describe orders payments -o json",
             "for scripts: one item a topic, with its configuration",
         ),
+        ("kcli topics describe --unavailable", "of all topics the partitions without a leader"),
+        ("kcli topics describe --match 'orders*' --under-replicated", "where replicas are not in sync"),
     ),
 )
-@click.argument("names", nargs=-1, required=True, type=TOPIC, metavar="TOPIC…")
+@click.argument("names", nargs=-1, type=TOPIC, metavar="[TOPIC…]")
+@click.option("--match", metavar="GLOB", help="all topics whose names match this shell pattern")
+@click.option(
+    "--under-replicated",
+    is_flag=True,
+    help="only partitions with fewer replicas in sync than they should have",
+)
+@click.option("--unavailable", is_flag=True, help="only partitions without a leader")
 @pass_invocation
-def describe_topics(inv: Invocation, names: tuple[str, ...]) -> int:
+def describe_topics(
+    inv: Invocation, names: tuple[str, ...], match: str | None, under_replicated: bool, unavailable: bool
+) -> int:
     """Show the partitions, offsets and configuration of topics.
 
     A line per partition; LOG-START and END are its first offset and the one that the next record gets. The
-    configuration is what was set on the topic itself, where it differs from the brokers' defaults.
+    configuration is what was set on the topic itself, where it differs from the brokers' defaults. --under-replicated
+    and --unavailable look at all topics, internal ones too, unless some are named; with both, a partition that is
+    either is shown. Exit code 6 where offsets cannot be shown: the partition has no leader, for one.
     """
     from kcli.commands import _topic_rows as view
 
-    names = unique(names)
+    wanted = view.wanted_partitions(under_replicated=under_replicated, unavailable=unavailable)
+    if not names and match is None and wanted is None:
+        raise _nothing_named()
+    inv.page()
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
-        found = without_errors(inv, admin.describe_topics(names))
+        found = _described(inv, admin, names, match, every=not names and match is None)
+        whole = found
+        if wanted is not None:
+            found = view.with_partitions(whole, wanted)
         _tell_partial(inv, found.values())
-        ends = _ends(admin, found.values(), _warning(inv))
+        ends = _ends(admin, found.values())
+        unknown = _warn_of_unknown(inv, ends)
         configs = without_errors(inv, admin.describe_topic_configs(list(found)) if found else {})
-    view.print_descriptions(inv, cluster, found, ends, configs)
-    return inv.finish(done=bool(found))
+        nodes = admin.connect().nodes
+    view.print_descriptions(inv, cluster, found, whole, view.spans(ends), configs, nodes, listed=not names)
+    if not found and (whole or not names):
+        inv.talk.note(
+            view.nothing_described(match, under_replicated=under_replicated, unavailable=unavailable)
+        )
+    return inv.finish(done=bool(found) or not names, also=[PARTLY] if unknown else [])
 
 
 @topics.command(
@@ -115,8 +147,12 @@ def topic_offsets(inv: Invocation, names: tuple[str, ...], when: OffsetSpec | No
     Without a TOPIC: of all topics but the cluster's own.
     """
     from kcli.commands import _topic_rows as view
+    from kcli.core.cluster.offsets import OffsetInfo
+    from kcli.core.errors import KcliError, NoLeaderError
+    from kcli.flows.groups.offsets import offsets_at
 
     query = _query(when)
+    inv.page()
     names = unique(names)
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
@@ -125,19 +161,26 @@ def topic_offsets(inv: Invocation, names: tuple[str, ...], when: OffsetSpec | No
         else:
             found = {topic.name: topic for topic in admin.list_topics() if not topic.internal}
         if query is None:
-            ends = _ends(admin, found.values(), lambda _place, error: inv.failed(error))
-            rows_to_add = view.end_rows(found, ends)
-            done = any(end is not None for _start, end in ends.values())
+            ends = _ends(admin, found.values())
+            done = any(log.end is not None for log in ends.values())
+            for error in view.unknown_offsets(ends):
+                inv.failed(error, partly=done and isinstance(error.first, NoLeaderError))
+            rows_to_add = view.end_rows(view.spans(ends))
         else:
-            wanted = dict.fromkeys(_places(found.values()), query)
-            rows_to_add = view.time_rows(without_errors(inv, admin.list_offsets(wanted)))
-            done = bool(rows_to_add)
+            answers = offsets_at(admin, _places(found.values()), query)
+            done = any(isinstance(answer, OffsetInfo) for answer in answers.values())
+            for answer in answers.values():
+                if isinstance(answer, KcliError):
+                    inv.failed(answer, partly=done and isinstance(answer, NoLeaderError))
+            rows_to_add = view.time_rows(answers)
     columns = view.ENDS if query is None else view.TIMES
     with inv.out.rows(
         "TopicOffsetList", "TopicOffset", columns, cluster=cluster, warnings=inv.talk.warnings
     ) as rows:
         for row in rows_to_add:
             rows.add(row)
+    if not found and not names:
+        inv.talk.note(view.no_topics(None, internal=False))
     return inv.finish(done=done)
 
 
@@ -169,28 +212,27 @@ def create_topics(
 ) -> int:
     """Create topics.
 
-    All TOPICs get the same number of partitions and the same configuration. Exit code 7 where one exists.
+    All TOPICs get the same number of partitions and the same configuration. Exit code 7 where one exists; with
+    --if-not-exists only where it differs from what is asked for. With -o, shows what was made.
     """
-    from kcli.core.errors import BrokerError
+    from kcli.commands import _topic_creation as creation
     from kcli.core.types import TopicSpec
 
     for name in names:
         check_topic_name(name, "topics create")
     settings = _config_pairs(configs)
     specs = [TopicSpec(name, partitions or -1, replication_factor or -1, settings) for name in unique(names)]
-    done = False
     with open_admin(inv) as admin:
-        connect(inv, admin)
-        for name, error in admin.create_topics(specs, validate_only=inv.dry_run).items():
-            if error is None:
-                inv.talk.note(f"{'could create' if inv.dry_run else 'created'} topic {name}")
-            elif if_not_exists and isinstance(error, BrokerError) and error.code == TOPIC_ALREADY_EXISTS:
-                inv.talk.note(f"topic {name} exists already")
-            else:
-                inv.failed(_with_remedy(error))
-                continue
-            done = True
-    return inv.finish(done=done)
+        cluster = connect(inv, admin)
+        outcome = creation.create(admin, specs, may_exist=if_not_exists, dry_run=inv.dry_run)
+    for error in outcome.failed:
+        inv.failed(error)
+    for name in outcome.existing:
+        inv.talk.note(f"topic {name} exists already")
+    for name in outcome.created:
+        inv.talk.note(f"{'could create' if inv.dry_run else 'created'} topic {name}")
+    creation.print_topics(inv, cluster, outcome)
+    return inv.finish(done=bool(outcome.created or outcome.existing))
 
 
 @topics.command(
@@ -206,16 +248,18 @@ def create_topics(
 def delete_topics(inv: Invocation, names: tuple[str, ...]) -> int:
     """Delete topics with all their records.
 
-    There is no way back, so each name has to be typed, or --yes or --confirm NAME be given. All questions
-    come before the first topic is deleted.
+    There is no way back, so each name has to be typed, or --yes or --confirm NAME be given. An internal topic,
+    as __consumer_offsets, takes --confirm NAME: --yes is not enough. All questions come before the
+    first topic is deleted.
     """
     names = unique(names)
     done = False
     with open_admin(inv) as admin:
         connect(inv, admin)
         found = without_errors(inv, admin.describe_topics(names))
-        ends = _ends(admin, found.values(), _warning(inv))
-        agreed = [name for name, topic in found.items() if _agreed(inv, topic, ends)]
+        ends = _ends(admin, found.values())
+        _warn_of_unknown(inv, ends)
+        agreed = _agreed(inv, found, ends)
         for name, error in (admin.delete_topics(agreed) if agreed else {}).items():
             if error is None:
                 done = True
@@ -225,18 +269,52 @@ def delete_topics(inv: Invocation, names: tuple[str, ...]) -> int:
     return inv.finish(done=done)
 
 
-def _with_remedy(error: KcliError) -> KcliError:
-    from kcli.core.errors import BrokerError
-
-    if isinstance(error, BrokerError) and error.code == TOPIC_ALREADY_EXISTS and not error.do:
-        error.do = "with --if-not-exists that is fine; `kcli topics describe` shows the topic"
-    return error
-
-
-def _agreed(inv: Invocation, topic: TopicInfo, ends: view.Ends) -> bool:
+def _agreed(
+    inv: Invocation, found: Mapping[str, TopicInfo], ends: Mapping[TopicPartition, LogEnds]
+) -> list[str]:
+    """The topics that are to go, after all questions; internal ones are asked about first."""
     from kcli.commands import _topic_rows as view
 
-    return inv.confirm(view.deletion_plan(topic, ends), f"Delete topic {topic.name}?", name=topic.name)
+    agreed = []
+    own = [topic.name for topic in found.values() if view.purpose(topic) is not None]
+    for topic in sorted(found.values(), key=lambda topic: topic.name not in own):
+        purpose = view.purpose(topic)
+        plan = view.deletion_plan(topic, view.spans(ends))
+        question = f"Delete topic {topic.name}?"
+        if inv.confirm(plan, question, name=topic.name, among=own, danger=purpose):
+            agreed.append(topic.name)
+    return agreed
+
+
+def _nothing_named() -> Refused:
+    from kcli.commands._exit import usage
+
+    return usage(
+        "topics describe: no topic is named",
+        why="it shows the topics that it is given",
+        do="name some, or use --match GLOB, --under-replicated or --unavailable",
+    )
+
+
+def _described(
+    inv: Invocation, admin: Admin, names: Sequence[str], match: str | None, *, every: bool
+) -> dict[str, TopicInfo]:
+    """The topics that are named, then those that match; a name that does not exist is reported."""
+    found = without_errors(inv, admin.describe_topics(unique(names)) if names else {})
+    if every or match is not None:
+        listed = [topic for topic in admin.list_topics() if every or _wanted(topic, match, internal=True)]
+        found |= {topic.name: topic for topic in listed if topic.name not in found}
+    return found
+
+
+def _sizes(inv: Invocation, admin: Admin, found: Sequence[TopicInfo]) -> dict[str, TopicSize]:
+    """Of each topic; what a broker does not tell is a failure, and the sums that need it are unknown."""
+    from kcli.flows.topic_sizes import topic_sizes
+
+    sizes, errors = topic_sizes(admin, found)
+    for error in errors:
+        inv.failed(error)
+    return sizes
 
 
 def _wanted(topic: TopicInfo, match: str | None, internal: bool) -> bool:
@@ -258,33 +336,21 @@ def _places(found: Iterable[TopicInfo]) -> list[TopicPartition]:
     return [TopicPartition(topic.name, part.partition) for topic in found for part in topic.partitions]
 
 
-def _ends(
-    admin: Admin, found: Iterable[TopicInfo], unknown: Callable[[TopicPartition, KcliError], None]
-) -> view.Ends:
-    """(log start, end) of every partition; what a broker cannot tell is None, and told to ``unknown`` once."""
-    from kcli.core.errors import KcliError
+def _ends(admin: Admin, found: Iterable[TopicInfo]) -> dict[TopicPartition, LogEnds]:
+    """(log start, end) of every partition; nobody waits for one without a leader."""
+    from kcli.flows.groups.offsets import log_ends
 
-    ends: view.Ends = dict.fromkeys(_places(found), (None, None))
-    starts = admin.list_offsets(dict.fromkeys(ends, EARLIEST)) if ends else {}
-    answering = [place for place, start in starts.items() if not isinstance(start, KcliError)]
-    latest = admin.list_offsets(dict.fromkeys(answering, LATEST)) if answering else {}
-    for place, start in starts.items():
-        end = start if isinstance(start, KcliError) else latest[place]
-        ends[place] = (_offset(start), _offset(end))
-        if isinstance(end, KcliError):
-            unknown(place, end)
-    return ends
+    return log_ends(admin, _places(found))
 
 
-def _offset(answer: OffsetInfo | KcliError) -> int | None:
-    from kcli.core.cluster.offsets import OffsetInfo
+def _warn_of_unknown(inv: Invocation, ends: Mapping[TopicPartition, LogEnds]) -> bool:
+    """Whether offsets are unknown that are shown along with something else: it is not complete without them."""
+    from kcli.commands import _topic_rows as view
 
-    return answer.offset if isinstance(answer, OffsetInfo) else None
-
-
-def _warning(inv: Invocation) -> Callable[[TopicPartition, KcliError], None]:
-    """Offsets are shown along with something else: without them it is not complete, and still worth showing."""
-    return lambda place, error: inv.talk.warn(f"offsets of {place} are unknown: {error}")
+    unknown = view.unknown_offsets(ends)
+    for error in unknown:
+        inv.talk.warn(str(error))
+    return bool(unknown)
 
 
 def _query(when: OffsetSpec | None) -> int | None:

@@ -59,6 +59,10 @@ class TimedOutError(KcliError):
     exit_code = 3
 
 
+class NoLeaderError(TimedOutError):
+    """A partition has no leader: an election is going on, or none of its replicas can lead."""
+
+
 class AuthError(KcliError):
     """Authentication, authorisation or a certificate."""
 
@@ -72,7 +76,25 @@ class ProtocolError(KcliError):
 
 
 class CorruptRecordsError(ProtocolError):
-    """A record batch that fails its checksum, or whose content contradicts its header."""
+    """A record batch that fails its checksum, or whose content contradicts its header, or that is too large open.
+
+    ``where`` is its partition: bytes do not know it, so who reads a partition's batches adds it (``in_partition``).
+    """
+
+    def __init__(
+        self, what: str, *, why: str = "", do: str = "", where: TopicPartition | None = None
+    ) -> None:
+        super().__init__(what if where is None else f"{where}: {what}", why=why, do=do)
+        self.where = where
+
+    def in_partition(self, where: TopicPartition) -> "CorruptRecordsError":
+        """The same error with the partition in front, and what helps; itself if it names one already."""
+        if self.where is not None:
+            return self
+        return CorruptRecordsError(self.what, why=self.why, do=self.do or _DAMAGED, where=where)
+
+
+_DAMAGED = "the broker's copy of the log is damaged: restore it from a replica, or read behind it"
 
 
 class DataLossError(KcliError):

@@ -11,6 +11,7 @@ from kcli import __version__
 from kcli.cli import cli
 from kcli.core.options import ALL_OPTIONS, key_of
 from kcli.docgen import bash, fish, man, readme, zsh
+from kcli.docgen.completed import completed
 from kcli.docgen.describe import CommandDoc, walk
 from kcli.docgen.exit_codes import EXIT_CODES
 from kcli.serde import RegistryOptions
@@ -29,7 +30,7 @@ ENVIRONMENT = (
     ),
     ("KCLI_CACHE", "the folder of downloaded Kafka jars; ~/.cache/kcli by default"),
     ("KCLI_IMPL", "pure or native: forces one implementation of the record kernels"),
-    ("KCLI_PAGER, PAGER", "shows long help on a terminal; less by default"),
+    ("KCLI_PAGER, PAGER", "shows long lists and help on a terminal; less by default"),
     ("NO_COLOR, FORCE_COLOR, TERM", "whether there is colour"),
 )
 FILES = (
@@ -69,9 +70,11 @@ def render() -> dict[Path, str]:
     manual = man.Manual(__version__, EXIT_CODES, ENVIRONMENT, FILES, ["-".join(doc.path) for doc in docs])
     made = {ROOT / "man" / man.file_name(doc.path): man.command_page(doc, manual) for doc in docs}
     made[ROOT / "man" / "kcli-options.5"] = man.options_page("kcli-options", _option_terms(), manual)
-    made[ROOT / "completions" / "kcli.bash"] = bash.script(docs)
-    made[ROOT / "completions" / "_kcli"] = zsh.script(docs)
-    made[ROOT / "completions" / "kcli.fish"] = fish.script(docs)
+    keys = [key for _heading, terms in _option_terms() for key, _explanation in terms]
+    known = completed(docs, sorted(keys))
+    made[ROOT / "completions" / "kcli.bash"] = bash.script(known)
+    made[ROOT / "completions" / "_kcli"] = zsh.script(known)
+    made[ROOT / "completions" / "kcli.fish"] = fish.script(known)
     return made | _readme(docs)
 
 

@@ -5,7 +5,7 @@ click tree can be described. Named tuples and no dataclasses: ``--help`` loads t
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import click
@@ -23,7 +23,8 @@ class Example(NamedTuple):
 class OptionDoc(NamedTuple):
     """One option. ``names`` are the ones to show, ``off_names`` the ``--no-…`` half of a switch.
 
-    ``completes`` is ``groups`` or ``topics`` where the value is the name of one.
+    ``completes`` is ``groups``, ``topics`` or ``sandboxes`` where the value is the name of one. A choice that ends
+    with ``=`` is followed by a value.
     """
 
     names: tuple[str, ...]
@@ -63,7 +64,7 @@ class ArgumentDoc(NamedTuple):
 
 
 class CommandDoc(NamedTuple):
-    """One command. ``children`` are (name, summary) of visible subcommands; ``aliases`` other ways to call it."""
+    """One command. ``children`` are (name, summary) of visible subcommands, ``aliases`` (other word, name) for them."""
 
     path: tuple[str, ...]
     summary: str
@@ -73,6 +74,7 @@ class CommandDoc(NamedTuple):
     examples: tuple[Example, ...]
     children: tuple[tuple[str, str], ...]
     is_group: bool
+    aliases: tuple[tuple[str, str], ...] = ()
 
     @property
     def own_options(self) -> tuple[OptionDoc, ...]:
@@ -105,6 +107,7 @@ def describe(command: click.Command, path: tuple[str, ...], ctx: click.Context |
         examples=tuple(Example(*example) for example in getattr(command, "examples", ())),
         children=tuple(_children(command, ctx)),
         is_group=isinstance(command, click.Group),
+        aliases=tuple(getattr(command, "aliases", {}).items()),
     )
 
 
@@ -209,3 +212,13 @@ def _is_file(kind: object, metavar: str | None) -> bool:
         "DIR",
         "PATH",
     )
+
+
+def is_keys(choices: tuple[str, ...]) -> bool:
+    """Whether they are the first halves of ``key=value``: a value follows, and no blank."""
+    return bool(choices) and all(choice.endswith("=") for choice in choices)
+
+
+def keys_in(docs: Iterable[CommandDoc]) -> tuple[str, ...]:
+    """The keys that an option of these commands takes; the same ones wherever it is."""
+    return next((option.choices for doc in docs for option in doc.options if is_keys(option.choices)), ())

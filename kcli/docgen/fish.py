@@ -26,6 +26,8 @@ function __kcli_look
             set skip 1
         else if test $rest = 0; and contains -- "$__kcli_path $word" $__kcli_commands
             set __kcli_path "$__kcli_path $word"
+        else if test $rest = 0; and set -l index (contains -i -- "$__kcli_path $word" $__kcli_aliases)
+            set __kcli_path $__kcli_meant[$index]
         else if test $rest = 1; or not string match -q -- '-*' "$word"
             set __kcli_given (math $__kcli_given + 1)
         end
@@ -60,6 +62,13 @@ def script(docs: Sequence[CommandDoc]) -> str:
     lines = [HEADER, ""]
     lines.append(f"set -g __kcli_valued {' '.join(valued)}")
     lines.append(f"set -g __kcli_commands {' '.join(_quoted(' '.join(doc.path)) for doc in docs)}")
+    aliases = [(doc.path, alias, name) for doc in docs for alias, name in doc.aliases]
+    lines.append(
+        f"set -g __kcli_aliases {' '.join(_quoted(' '.join((*p, alias))) for p, alias, _name in aliases)}"
+    )
+    lines.append(
+        f"set -g __kcli_meant {' '.join(_quoted(' '.join((*p, name))) for p, _alias, name in aliases)}"
+    )
     lines += [_FUNCTIONS.rstrip("\n"), ""]
     for name in ("kcli", "kcli-kafka"):
         lines.append(f"complete -c {name} -f" if name == "kcli" else f"complete -c {name} -w kcli")

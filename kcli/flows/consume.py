@@ -178,8 +178,8 @@ class _Run:
             return self._write(fetched, selected)
         except CorruptRecordsError as error:
             if self._skip_corrupt is None:
-                raise
-            self._skip_corrupt(f"{fetched.where}: passed over: {error}")
+                raise error.in_partition(fetched.where) from error
+            self._skip_corrupt(f"passed over: {error.in_partition(fetched.where)}")
             self.result.unreadable += 1
             return -1
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.consumer.subscription import Span
+from kcli.core.errors import CorruptRecordsError
 from kcli.core.records.record_slice import cut_record
 from kcli.core.types import TopicPartition
 from kcli.flows.filters.selection import Selection
@@ -76,8 +77,11 @@ def _newest(
     consumer.assign({where: Span(starts[where], ends[where]) for where in starts})
     while not consumer.done and not stop:
         for fetched in consumer.poll(1.0):
-            selected = selection.select(fetched)
-            if selected is not None:
-                newest.add(fetched, selected)
+            try:
+                selected = selection.select(fetched)
+                if selected is not None:
+                    newest.add(fetched, selected)
+            except CorruptRecordsError as error:
+                raise error.in_partition(fetched.where) from error
             fetched.batch.forget_payload()
     return newest

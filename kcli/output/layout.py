@@ -1,7 +1,7 @@
 """Which columns of a table a terminal has room for, and how wide they are. Pure.
 
 A number is never cut. What does not fit gives way in this order: prose wraps, headings break at their hyphens, columns
-that are ``spare`` go (first those without a value in any row), names are shortened.
+that are ``spare`` go (first those without a value in any row, prose among them), names are shortened.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,9 @@ def layout(columns: Sequence[Column], widest: Sequence[int], width: int | None) 
     if width is None or _sum(natural) <= width:
         return natural
     least = {column: _least(column, cell) for column, cell in cells.items()}
-    while _sum(least) > width and (spare := [column for column in least if column.spare]):
+    while _sum(least) > width and (
+        spare := [c for c in least if c.spare or (c.kind == "prose" and not cells[c])]
+    ):
         del least[max(reversed(spare), key=lambda column: (not cells[column], column.spare))]
     if _sum(least) > width:
         return _shortened(least, width)

@@ -12,6 +12,8 @@ from typing import Any
 
 from kcli.output.talk import Talk
 
+_ROOM_FOR_BAR = 60
+"""Columns of a terminal that has room for it beside what is done and what is left."""
 INTERVALS = {"bar": 0.1, "line": 10.0, "json": 1.0}
 
 
@@ -91,22 +93,26 @@ class Progress:
     def line(self, seconds: float, *, bar: bool = False) -> str:
         """``produced 1,234,567 records, 1.2 GB, 310,000 records/s``"""
         rate = self.done / seconds
+        share = self._share()
+        ahead = [] if share is None else self._ahead(seconds, share)
         parts = [f"{self.title} {self.done:,} {self.unit}"]
         if self.total:
             parts[0] = f"{self.title} {self.done:,} of {self.total:,} {self.unit}"
         if self.bytes:
             parts.append(f"{size_text(self.bytes)} ({size_text(self.bytes / seconds)}/s)")
         parts.append(f"{rate:,.0f} {self.unit}/s")
-        share = self._share()
-        if share is not None:
-            parts.append(f"{100 * share:.0f} %")
-            if (left := seconds_left(seconds, share)) is not None:
-                parts.append(f"{duration_text(left)} left")
+        parts = [*ahead, *parts] if bar else [*parts, *ahead]  # a bar's line is cut at the terminal's edge
         parts += [
             f"{name.replace('_', ' ')} {_counted(value)}" for name, value in self.extra.items() if value
         ]
-        head = f"[{_bar(share)}] " if bar and share is not None else ""
+        roomy = bar and self._width() >= _ROOM_FOR_BAR
+        head = f"[{_bar(share)}] " if roomy and share is not None else ""
         return head + ", ".join(parts)
+
+    def _ahead(self, seconds: float, share: float) -> list[str]:
+        """How much is done, and how long the rest takes."""
+        left = seconds_left(seconds, share)
+        return [f"{100 * share:.0f} %", *([] if left is None else [f"{duration_text(left)} left"])]
 
     def _share(self) -> float | None:
         return self.done / self.total if self.total else self.share

@@ -37,6 +37,7 @@ class Output:
         self.colour = wants_colour(self._stream, environ or {}, color)
         self._width = width
         self._height = height
+        self._held: bytearray | None = None
 
     @property
     def binary(self) -> BinaryIO:
@@ -70,12 +71,30 @@ class Output:
         """The kind for a list: what ``-o`` says, else a table on a terminal and plain in a pipe."""
         return self.kind or ("table" if self.isatty else "plain")
 
+    def hold(self) -> None:
+        """What is written from now on is shown at ``release``: in a pager, where it is longer than the terminal."""
+        if self.isatty and self._held is None:
+            self._held = bytearray()
+
+    def release(self) -> None:
+        """Shows what was held."""
+        held, self._held = self._held, None
+        if held:
+            from kcli.output.pager import paged
+
+            if not paged(bytes(held)):
+                self.write(memoryview(held))
+            self.flush()
+
     def write(self, data: bytes | memoryview) -> None:
         """Writes bytes as they are, all of them.
 
         With PYTHONUNBUFFERED the stream is the bare descriptor, which may take less than it is given: when a signal
         comes while a pipe is full, for one.
         """
+        if self._held is not None:
+            self._held += data
+            return
         below, rest = self.binary, memoryview(data)
         while rest:
             taken = below.write(rest)

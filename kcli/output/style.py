@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.cells import cell_len, chop_cells, set_cell_size
 
 from kcli.output.layout import GAP, heading_lines, layout
-from kcli.output.progress import duration_text
+from kcli.output.progress import duration_text, size_text
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column, Row, Rows, Screen, flat
 
@@ -34,6 +34,7 @@ class TableRows(Rows):
         self._width = None if wide else out.width
         self._screen = screen
         self._widths: dict[Column, int] = {}
+        self._left_out: list[Column] = []  # for want of room; not prose that says nothing
         self._shown: list[tuple[int, Column, int]] = []
 
     def put(self, row: Row) -> None:
@@ -45,7 +46,10 @@ class TableRows(Rows):
             self._print()
 
     def close(self) -> None:
-        """Prints the table, or the rest of it."""
+        """Prints the table, or the rest of it. Of no rows nothing is shown: whoever has none says why."""
+        if not self.count and self._screen is None:
+            super().close()
+            return
         if self._cells or not self._widths:
             self._print()
         for line in self._note():
@@ -70,6 +74,8 @@ class TableRows(Rows):
         columns = zip(*self._cells, strict=True) if self._cells else [()] * len(self.columns)
         widest = [max((_wide(cell) for cell in cells if cell != _UNKNOWN), default=0) for cells in columns]
         self._widths = layout(self.columns, widest, self._width)
+        known = zip(self.columns, widest, strict=True)
+        self._left_out = [c for c, cell in known if c not in self._widths and (cell or c.kind != "prose")]
         if self._widths == layout(self.columns, widest, None):
             self._width = None  # all fits: there is nothing to fold or cut
         self._shown = [(n, c, self._widths[c]) for n, c in enumerate(self.columns) if c in self._widths]
@@ -113,7 +119,7 @@ class TableRows(Rows):
 
     def _note(self) -> list[str]:
         """Which columns there was no room for."""
-        names = ", ".join(column.heading for column in self.columns if column not in self._widths)
+        names = ", ".join(column.heading for column in self._left_out)
         text = f"… no room for {names}: -o wide, -o json or a wider terminal has them"
         return folded(text, self._width or cell_len(text)) if names else []
 
@@ -151,4 +157,6 @@ def _cell(column: Column, value: Any) -> str:
         return f"{value:,}"
     if column.kind == "duration" and isinstance(value, int | float):
         return duration_text(value)
+    if column.kind == "size" and isinstance(value, int):
+        return size_text(value)
     return flat(column, value, _UNKNOWN)

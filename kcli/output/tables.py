@@ -21,7 +21,7 @@ Row = Mapping[str, Any]
 class Column:
     """A column. ``kind``: ``text``, ``number`` (grouped in a table, right-aligned), ``id`` (right-aligned, never
     grouped), ``time`` (ms since the epoch, shown as RFC 3339), ``duration`` (seconds; in a table ``3 min 20 s``),
-    ``prose`` (in a table it wraps, so that the other columns keep their width).
+    ``size`` (bytes; in a table ``1.2 MB``), ``prose`` (in a table it wraps, so that the other columns keep their width).
     ``wide`` ones appear with ``-o wide`` and in the formats for programs, not in table and plain.
     ``spare``: a table that is too wide for the terminal goes without it, the highest first; 0 stays."""
 
@@ -38,7 +38,7 @@ class Column:
     @property
     def right(self) -> bool:
         """Whether cells stand at the right edge."""
-        return self.kind in ("number", "id", "duration")
+        return self.kind in ("number", "id", "duration", "size")
 
 
 class Screen(NamedTuple):

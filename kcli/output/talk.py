@@ -4,6 +4,8 @@ Everything passes the sanitiser, since it may hold text made by a broker. Each l
 two threads never mix.
 """
 
+import os
+import re
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -12,6 +14,7 @@ from typing import IO
 from kcli.output.colour import is_terminal, wants_colour
 from kcli.output.sanitise import visible
 
+_COMMAND = re.compile(r"(.*?\S: )(kcli \S.*)")
 YELLOW, DIM, RESET = "\x1b[33m", "\x1b[2m", "\x1b[0m"
 
 
@@ -61,11 +64,19 @@ class Talk:
         stamp = time.strftime("%H:%M:%S", time.localtime(now)) + f".{int(now * 1000) % 1000:03d}"
         self.write(f"{stamp} {text}", DIM)
 
+    def _width(self) -> int:
+        try:
+            return os.get_terminal_size(self.stream.fileno()).columns
+        except (OSError, ValueError, AttributeError):
+            return 80
+
     def write(self, text: str, colour: str = "") -> None:
         """Writes lines; a stderr that is closed or full is no reason to fail."""
         if self.before_line is not None:
             self.before_line()
         text = visible(text)
+        if self.isatty:
+            text = "\n".join(commands_whole(line, self._width()) for line in text.split("\n"))
         if colour and self.colour:
             text = f"{colour}{text}{RESET}"
         try:
@@ -73,3 +84,22 @@ class Talk:
             self.stream.flush()
         except (OSError, ValueError, AttributeError):
             pass
+
+
+def commands_whole(line: str, width: int) -> str:
+    """A line that ends with a command to be typed, for a terminal of this width: no word of the command is broken.
+
+    The command gets a line of its own where it does not fit behind what is said, and is continued as shells take it.
+    """
+    match = _COMMAND.fullmatch(line) if len(line) > width else None
+    if match is None:
+        return line
+    lines = [match[1].rstrip()]
+    at = "  "
+    for word in match[2].split(" "):
+        joined = f"{at} {word}" if at.strip() else at + word
+        if len(joined) + len(" \\") > width and at.strip():
+            lines.append(f"{at} \\")
+            joined = f"      {word}"
+        at = joined
+    return "\n".join([*lines, at])

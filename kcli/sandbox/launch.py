@@ -7,7 +7,7 @@ else.
 
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,13 +19,16 @@ from kcli.sandbox.identity import ProcessId
 from kcli.sandbox.jvm import Jvm
 from kcli.sandbox.logging_config import LOG4J1, LOG4J1_NAME, LOG4J2, LOG4J2_NAME
 from kcli.sandbox.ports import HOST
-from kcli.sandbox.ready import cluster_is_ready
+from kcli.sandbox.ready import ask, cluster_is_ready
 from kcli.sandbox.state import SandboxState, node_data, zookeeper_data
 from kcli.sandbox.status import node_log
 
 _POLL = 0.05
 _LOG_LINES = 15
 _PROPERTIES = "server.properties"
+
+OnStep = Callable[[str], object]
+"""Is given a line about what begins now."""
 
 Record = Callable[[SandboxState], None]
 """Writes the state down; called before what it tells of happens."""
@@ -53,7 +56,7 @@ def write_files(home: Path, state: SandboxState) -> None:
         log_file.rotate(folder / "server.log")
 
 
-def format_nodes(home: Path, state: SandboxState) -> None:
+def format_nodes(home: Path, state: SandboxState, on_step: OnStep) -> None:
     """Run Kafka's own format for every node without it, all at once. Its output goes to the node's
     log.
     """
@@ -61,6 +64,8 @@ def format_nodes(home: Path, state: SandboxState) -> None:
         return
     jvm = jvm_of(home, state)
     todo = [n.node_id for n in state.nodes if not is_formatted(node_data(state, n.node_id))]
+    if todo:
+        on_step(f"formatting the data folder{'' if len(todo) == 1 else 's'} in {state.data}")
     steps = []
     try:
         for node_id in todo:
@@ -79,11 +84,12 @@ def format_nodes(home: Path, state: SandboxState) -> None:
                 step.wait()
 
 
-def start_zookeeper(home: Path, state: SandboxState, record: Record) -> SandboxState:
+def start_zookeeper(home: Path, state: SandboxState, record: Record, on_step: OnStep) -> SandboxState:
     """Start ZooKeeper if the version needs it, and wait until it accepts connections."""
     if state.zookeeper is None:
         return state
     server = state.zookeeper
+    on_step(f"starting ZooKeeper at {HOST}:{server.port}")
 
     def register(started: ProcessId) -> None:
         nonlocal state
@@ -120,14 +126,18 @@ def start_node(home: Path, state: SandboxState, node_id: int, record: Record) ->
     return state
 
 
-def wait_ready(home: Path, state: SandboxState, timeout: float) -> None:
+def wait_ready(home: Path, state: SandboxState, timeout: float, on_step: OnStep) -> None:
     """Until every broker answers and sees all the others; StartError when one ends or time is up."""
+    told = 0
     deadline = time.monotonic() + timeout
     addresses = [(HOST, node.port) for node in state.nodes]
     while not cluster_is_ready(addresses):
         for node in state.nodes:
             if node.process is None or not process.alive(node.process):
                 raise _failed(home, node.node_id, "ended while it was starting")
+        if len(addresses) > 1 and (up := _answering(addresses)) > told:
+            told = up
+            on_step(f"{up} of {len(addresses)} brokers answer")
         if time.monotonic() > deadline:
             raise _failed(home, _silent(state), f"is not ready after {timeout:.0f} s")
         time.sleep(_POLL)
@@ -141,6 +151,10 @@ def jvm_of(home: Path, state: SandboxState) -> Jvm:
         heap_mb=state.heap_mb,
         options=state.jvm_options,
     )
+
+
+def _answering(addresses: Sequence[tuple[str, int]]) -> int:
+    return sum(ask(host, port) is not None for host, port in addresses)
 
 
 def _silent(state: SandboxState) -> int:

@@ -19,6 +19,7 @@ from kcli.sandbox.data_folder import cluster_id, delete_data, formatted_nodes, r
 from kcli.sandbox.discovery import DEFAULT_NAME, is_running
 from kcli.sandbox.errors import RefusedError, SandboxError, UsageError
 from kcli.sandbox.java import find_java
+from kcli.sandbox.launch import OnStep
 from kcli.sandbox.node import Node
 from kcli.sandbox.paths import home_of
 from kcli.sandbox.plan import lock_path, plan_start, ports_lock
@@ -34,6 +35,10 @@ def _ignore(_progress: Progress) -> None:
     """The default listener."""
 
 
+def _ignore_step(_text: str) -> None:
+    """Nobody looks."""
+
+
 class Sandbox:
     """The sandbox called ``name``, whether it exists yet or not."""
 
@@ -42,9 +47,15 @@ class Sandbox:
         self.home = home_of(name)
         self._watchdog: Watchdog | None = None
 
-    def up(self, settings: Settings | None = None, *, on_progress: OnProgress = _ignore) -> SandboxStatus:
+    def up(
+        self,
+        settings: Settings | None = None,
+        *,
+        on_progress: OnProgress = _ignore,
+        on_step: OnStep = _ignore_step,
+    ) -> SandboxStatus:
         """Start it and return when every broker answers. Already up with what ``settings`` ask for:
-        nothing is done.
+        nothing is done. ``on_step`` is given a line about each step of the start, as it begins.
 
         Raises ``RefusedError`` when it is up, or keeps data, with other settings, or a port is
         taken; ``StartError``, ``DownloadError``, ``JavaMissingError``. A start that fails or is
@@ -55,7 +66,7 @@ class Sandbox:
             state = self._recovered()
             if state and state.phase is Phase.UP and any(map(process.alive, state.processes)):
                 return self._join(state, settings)
-            return self._start(state, settings, on_progress)
+            return self._start(state, settings, on_progress, on_step)
 
     def check(self, settings: Settings | None = None) -> SandboxStatus:
         """What ``up`` would make, as a status; raises what it would raise. Changes and downloads nothing."""
@@ -125,7 +136,7 @@ class Sandbox:
         with self._locked("starting or stopping"):
             state = launch.start_node(self.home, self._state(), node_id, self._record)
             if timeout is not None:
-                launch.wait_ready(self.home, state, timeout)
+                launch.wait_ready(self.home, state, timeout, _ignore_step)
 
     # The parts of up.
 
@@ -136,7 +147,7 @@ class Sandbox:
         for node_id in gone:
             state = launch.start_node(self.home, state, node_id, self._record)
         if gone:
-            launch.wait_ready(self.home, state, settings.timeout)
+            launch.wait_ready(self.home, state, settings.timeout, _ignore_step)
         return status_of(state, self.home)
 
     def _refuse_differing(self, state: SandboxState, settings: Settings) -> None:
@@ -148,11 +159,18 @@ class Sandbox:
                 do=f"stop it first (kcli sandbox down {self.name}), or give this one another name",
             )
 
-    def _start(self, kept: SandboxState | None, settings: Settings, on_progress: OnProgress) -> SandboxStatus:
+    def _start(
+        self,
+        kept: SandboxState | None,
+        settings: Settings,
+        on_progress: OnProgress,
+        on_step: OnStep,
+    ) -> SandboxStatus:
         resolved = resolve(settings, kept, default_data=str(self.home / "data"))
         had_data = bool(formatted_nodes(resolved.data))
         refuse_unusable(resolved, kept, self.name, self.home)
         java = find_java()
+        on_step(f"Kafka {resolved.version} on Java {java.version}, {java.path}")
         classpath(resolved.version, on_progress=on_progress)
         if settings.die_with_parent:
             self._watchdog = Watchdog()
@@ -164,11 +182,12 @@ class Sandbox:
                 state = plan_start(self.name, resolved, kept, settings.port, java)
                 self._record(state)
             self._write_files(state)
-            launch.format_nodes(self.home, state)
-            state = launch.start_zookeeper(self.home, state, self._record)
+            launch.format_nodes(self.home, state, on_step)
+            state = launch.start_zookeeper(self.home, state, self._record, on_step)
+            on_step(f"starting {_brokers(state)} at {state.plan().bootstrap}")
             for node in state.nodes:
                 state = launch.start_node(self.home, state, node.node_id, self._record)
-            launch.wait_ready(self.home, state, settings.timeout)
+            launch.wait_ready(self.home, state, settings.timeout, on_step)
             # With ZooKeeper the cluster chose its id itself.
             chosen = cluster_id(state.data)
             state = replace(state, phase=Phase.UP, cluster_id=chosen, started_at=_now())
@@ -260,6 +279,10 @@ def _without_processes(state: SandboxState) -> SandboxState:
         nodes=tuple(replace(node, process=None) for node in state.nodes),
         zookeeper=state.zookeeper and replace(state.zookeeper, process=None),
     )
+
+
+def _brokers(state: SandboxState) -> str:
+    return "1 broker" if len(state.nodes) == 1 else f"{len(state.nodes)} brokers"
 
 
 def _now() -> str:

@@ -81,6 +81,15 @@ def test_groups_of_all_brokers_and_topics_are_offered(home: Home, cluster: FakeC
     assert home.ask("topics", "_", "-b", cluster.bootstrap) == ["__own"]
 
 
+def test_sandboxes_are_offered_without_asking_a_cluster(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", home.environ["XDG_STATE_HOME"])
+    assert home.ask("sandboxes", "") == []
+    for name in ("one", "other"):
+        remember(make_state(name))
+    assert home.ask("sandboxes", "o") == ["one", "other"]
+    assert home.ask("sandboxes", "ot") == ["other"]
+
+
 def test_the_environment_names_the_cluster_as_for_any_command(home: Home, cluster: FakeCluster) -> None:
     for name in ("KCLI_BOOTSTRAP_SERVER", "KAFKA_BOOTSTRAP_SERVERS"):
         home.environ[name] = cluster.bootstrap

@@ -24,6 +24,12 @@ CASES = [
     ("kcli topics list --color ", {"auto", "always", "never"}, {"list"}),
     ("kcli topics list --bootstrap-server x -o js", {"json"}, {"table"}),
     ("kcli sandbox u", {"up"}, {"down"}),
+    ("kcli topic ", {"list", "describe"}, {"produce"}),
+    ("kcli group rewind g --to ", {"earliest", "latest", "current"}, {"rewind"}),
+    ("kcli groups list --state ", {"stable", "empty"}, {"list"}),
+    ("kcli consume t -X max.poll.rec", {"max.poll.records="}, {"linger.ms="}),
+    ("kcli help ", {"topics", "options", "exit-codes"}, {"help"}),
+    ("kcli help group ", {"rewind", "lag"}, {"topics"}),
 ]
 IDS = [case[0] for case in CASES]
 

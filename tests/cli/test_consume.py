@@ -10,15 +10,17 @@ from pathlib import Path
 
 import pytest
 
+from kcli.core import Consumer, Producer
 from kcli.core.error_codes import (
     FENCED_INSTANCE_ID,
     INCONSISTENT_GROUP_PROTOCOL,
     TOPIC_AUTHORIZATION_FAILED,
 )
+from kcli.core.errors import CorruptRecordsError
 from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.protocol.messages.join_group import JoinGroupRequest
 from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
-from kcli.core.types import Record
+from kcli.core.types import ProducerRecord, Record, TopicPartition
 from tests.batches import batch_of
 from tests.command import MEASURE, environment, kcli, ok, shell, start
 from tests.fake.cluster import FakeCluster
@@ -175,6 +177,34 @@ def test_ends_are_behind_markers_and_records_that_are_gone(cluster: FakeCluster)
     assert "COMMIT" in lines(cluster, "txn", "-e", "--print-control", "-o", "table")[3]
     assert lines(cluster, "txn", "-g", "g", "-e", "-n", "9") == ["a", "b"]
     assert committed(cluster) == {0: 5}
+
+
+def test_what_an_open_transaction_hides_at_the_pinned_end_is_said(cluster: FakeCluster) -> None:
+    cluster.create_topic("txn", 2)
+    with RawClient(cluster.address(1)) as client:
+        transaction = RawTransaction(client, topic="txn")
+        assert transaction.init() == 0
+        assert transaction.produce(0, b"a") == 0
+        assert transaction.end(commit=True) == 0
+        assert transaction.produce(0, b"b", b"c", b"d") == 0
+        for ways in (["-e"], ["-e", "-p", "0", "--offset", "2"], ["--tail", "5"], ["-g", "g", "-e"]):
+            done = kcli("consume", "txn", *ways, bootstrap=cluster.bootstrap)
+            assert done.returncode == 0
+            (said,) = [line for line in done.stderr.decode().splitlines() if "hides" in line]
+            assert (
+                "txn-0: an open transaction hides up to 3 records from offset 2 to the high watermark 5"
+                in said
+            )
+            assert "(producer 1000, epoch 1, open since offset 2" in said
+        for ways in (
+            ["-e", "--isolation-level", "read_uncommitted"],
+            ["-e", "-p", "0", "--offset", "0:1"],
+            ["-e", "-n", "1"],
+        ):
+            done = kcli("consume", "txn", *ways, bootstrap=cluster.bootstrap)
+            assert b"hides" not in done.stderr
+        assert transaction.end(commit=True) == 0
+    assert b"hides" not in kcli("consume", "txn", "-e", bootstrap=cluster.bootstrap).stderr
 
 
 # --- filters -------------------------------------------------------------------------------------------
@@ -550,6 +580,38 @@ def test_f2_a_damaged_batch_is_5_unless_skipped_and_then_counted(cluster: FakeCl
     assert ok(done).split() == [b"1:%d" % n for n in (*range(5), *range(10, 20))]
     assert b"5 damaged records at offsets 5 to 9" in done.stderr
     assert b"1 damaged batch passed over" in done.stderr
+
+
+BOMB = ["-X", "max.decompressed.batch.bytes=2000"]
+
+
+@pytest.mark.parametrize("ways", [["-e"], ["--tail", "1"], ["-e", "--grep", "v:x"], ["-e", "-o", "table"]])
+def test_a_batch_that_is_too_large_open_is_named_with_its_partition(
+    cluster: FakeCluster, ways: list[str]
+) -> None:
+    cluster.create_topic("packed", 2)
+    with Producer(bootstrap_servers=cluster.bootstrap, compression_type="gzip") as producer:
+        producer.send(ProducerRecord("packed", b"x", partition=1))
+        producer.flush()
+        producer.send(ProducerRecord("packed", b"y" * 5000, partition=1))
+    done = kcli("consume", "packed", *ways, *BOMB, bootstrap=cluster.bootstrap)
+    assert done.returncode == 5
+    assert b"packed-1: record batch at offset" in done.stderr
+    assert b"1 to 1" in done.stderr
+    assert b"max.decompressed.batch.bytes" in done.stderr
+
+
+def test_the_record_api_names_the_partition_of_a_batch_that_cannot_be_read(cluster: FakeCluster) -> None:
+    cluster.create_topic("packed", 2)
+    with Producer(bootstrap_servers=cluster.bootstrap, compression_type="gzip") as producer:
+        producer.send(ProducerRecord("packed", b"y" * 5000, partition=1))
+    with Consumer(
+        bootstrap_servers=cluster.bootstrap, max_decompressed_batch_bytes=2000, auto_offset_reset="earliest"
+    ) as consumer:
+        consumer.assign([TopicPartition("packed", 1)])
+        with pytest.raises(CorruptRecordsError, match="packed-1: record batch at offset") as caught:
+            list(consumer.records(5))
+    assert caught.value.where == TopicPartition("packed", 1)
 
 
 def test_a_topic_created_anew_is_5_unless_restarted(cluster: FakeCluster) -> None:

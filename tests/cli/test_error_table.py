@@ -255,7 +255,7 @@ UNREACHABLE = [
     Row(f"groups describe billing {QUICK}", 3, "describing", UNTIL, "--timeout", silent(DescribeGroupsRequest)),
     Row(f"groups lag billing {QUICK}", 3, "gave up", UNTIL, "--timeout", silent(OffsetFetchRequest)),
     Row(f"groups lag mixed {QUICK}", 3, "gave up", UNTIL, "--timeout", silent(FindCoordinatorRequest)),
-    Row(f"topics offsets orders {QUICK}", 3, "asking for offsets", UNTIL, "--timeout", silent(ListOffsetsRequest)),
+    Row(f"topics offsets orders {QUICK}", 3, "offsets of orders-0,1,2", UNTIL, "--timeout", silent(ListOffsetsRequest)),
     Row(f"topics list {QUICK}", 3, "listing topics", UNTIL, "--timeout", silent(MetadataRequest, after=1)),
     Row(
         f"groups rewind billing --to 9 --yes {QUICK}", 3, "partitions of group billing are not confirmed", UNTIL,
@@ -274,7 +274,7 @@ UNREACHABLE = [
         fails(OffsetFetchRequest, Code.COORDINATOR_LOAD_IN_PROGRESS),
     ),
     Row(
-        f"topics offsets orders {QUICK}", 3, "offsets of orders-0", "has no leader", "`kcli topics describe orders`",
+        f"topics offsets orders {QUICK}", 6, "offsets of orders-0", "has no leader", "`kcli topics describe orders`",
         lambda here: here.without_leader("orders"),
     ),
     Row(

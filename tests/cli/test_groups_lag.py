@@ -475,3 +475,44 @@ def test_nothing_that_lag_does_changes_a_group(cluster: FakeCluster) -> None:
     lag(cluster)
     assert {where.partition: at for where, at in cluster.committed_offsets("g").items()} == {0: 4, 1: 1, 2: 0}
     assert not cluster.seen(JoinGroupRequest)
+
+
+# --- names that match, and nothing to show -----------------------------------------------------------
+
+
+def test_match_takes_the_groups_whose_names_match(cluster: FakeCluster) -> None:
+    assert [row["group"] for row in lag(cluster, "--match", "o*")] == ["other"]
+    assert {row["group"] for row in lag(cluster, "--match", "*")} == {"g", "other"}
+    done = kcli("groups", "lag", "--match", "x*", bootstrap=cluster.bootstrap)
+    assert (done.returncode, done.stderr) == (0, b"no group matches x*\n")
+    refused = kcli("groups", "lag", "g", "--match", "x*", bootstrap=cluster.bootstrap)
+    assert refused.returncode == 2
+
+
+def test_deleting_by_match_names_each_group(cluster: FakeCluster) -> None:
+    dry = kcli("groups", "delete", "--match", "o*", "--dry-run", bootstrap=cluster.bootstrap)
+    assert b"group other" in ok(dry)
+    assert b"group g" not in dry.stdout
+    done = kcli("groups", "delete", "--match", "o*", "--yes", bootstrap=cluster.bootstrap)
+    assert b"deleted group other" in done.stderr
+    assert [row["group"] for row in items(cluster, "list")] == ["g"]
+    nothing = kcli("groups", "delete", "--match", "o*", "--yes", bootstrap=cluster.bootstrap)
+    assert (nothing.returncode, nothing.stderr) == (0, b"no group matches o*\n")
+    assert kcli("groups", "delete", bootstrap=cluster.bootstrap).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["describe", "g", "--members"], "group g has no active members"),
+        (["describe", "--match", "x*"], "no group is like that"),
+        (["list", "--match", "x*"], "no group is like that"),
+        (["lag", "--only-lagging", "--match", "g"], ""),
+    ],
+)
+def test_an_empty_table_says_why(cluster: FakeCluster, arguments: list[str], said: str) -> None:
+    done = kcli("groups", *arguments, bootstrap=cluster.bootstrap)
+    assert done.returncode == 0
+    assert done.stderr.decode().strip() == said
+    document = kcli("groups", *arguments, "-o", "json", bootstrap=cluster.bootstrap)
+    assert json.loads(ok(document))["kind"]

@@ -578,3 +578,45 @@ def test_a_person_is_asked_below_the_plan(cluster: FakeCluster, rewind: Kcli) ->
         process.communicate(timeout=30)
         assert process.returncode == code
         assert offsets(cluster) == expected
+
+
+# --- lines of Kafka's own script ---------------------------------------------------------------------
+
+
+def test_a_line_of_kafkas_script_works(cluster: FakeCluster, rewind: Kcli) -> None:
+    done = rewind("--group", "g", "--reset-offsets", "--to-earliest", "--topic", "t", "--execute")
+    assert done.returncode == 0
+    assert offsets(cluster) == [0, 0, 0]
+
+
+def test_group_may_be_repeated_and_is_the_same_as_a_name(cluster: FakeCluster, rewind: Kcli) -> None:
+    commit(cluster, "h", OLD)
+    done = rewind(
+        "g", "--group", "h", "--group", "g", "--to-earliest", "--topic", "t", "--execute", "-o", "json"
+    )
+    assert {item["group"] for item in json.loads(done.stdout)["items"]} == {"g", "h"}
+
+
+def test_all_groups_are_those_that_have_committed_something_there(cluster: FakeCluster, rewind: Kcli) -> None:
+    commit(cluster, "h", OLD)
+    commit(cluster, "elsewhere", {TopicPartition("u", 0): OffsetAndMetadata(3)})
+    done = rewind(
+        "--all-groups", "--reset-offsets", "--to-earliest", "--topic", "t", "--execute", "-o", "json"
+    )
+    assert {item["group"] for item in json.loads(done.stdout)["items"]} == {"g", "h"}
+    assert committed(cluster, "elsewhere")[TopicPartition("u", 0)].offset == 3
+    none = rewind("--all-groups", "--to-earliest", "--topic", "unread", "--execute")
+    assert (none.returncode, none.stdout) == (0, "")
+    assert "nothing to rewind" in none.stderr
+
+
+@pytest.mark.parametrize("more", [("g",), ("--undo",), ("--live",), ("--wait",)])
+def test_all_groups_is_refused_beside_what_is_about_single_ones(more: tuple[str, ...], rewind: Kcli) -> None:
+    target = () if more == ("--undo",) else ("--to", "earliest")
+    done = rewind("--all-groups", *target, *more, "--yes", code=2)
+    assert "--all-groups with" in done.stderr
+
+
+def test_an_empty_journal_says_so(rewind: Kcli) -> None:
+    done = rewind("--journal")
+    assert "no rewind of this cluster was made from here" in done.stderr

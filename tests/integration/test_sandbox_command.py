@@ -50,6 +50,8 @@ def test_the_life_of_a_sandbox(name: str) -> None:
     (status,) = items(up)
     assert (status["name"], status["state"], status["brokers"]) == (name, "up", 1)
     assert "Kafka 4.3.1 at 127.0.0.1:" in up.stderr
+    steps = [line.split()[0] for line in up.stderr.splitlines()]
+    assert steps == ["Kafka", "formatting", "starting", "sandbox"], up.stderr
 
     assert items(kcli("sandbox", "up", name, "-o", "json"))[0]["bootstrap"] == status["bootstrap"]
     refused = kcli("sandbox", "up", name, "--brokers", "3", code=7)

@@ -40,6 +40,11 @@ class LagOutput:
     ) -> None:
         self._stack.__exit__(kind, error, trace)
 
+    @property
+    def empty(self) -> bool:
+        """Whether a list was shown that has no rows."""
+        return self._open is not None and not self._open.count
+
     def show(self, at_ms: int, groups: Iterable[Iterable[Mapping[str, Any]]]) -> None:
         """Prints a sample: the rows of each group."""
         form = self._out.list_kind()

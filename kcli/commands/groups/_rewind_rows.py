@@ -36,11 +36,11 @@ REPORT = (
     Column("note", "prose"),
 )
 JOURNALS = (
-    Column("id"),
+    Column("id", "id"),
     Column("group"),
-    Column("at", "time"),
+    Column("at", "time", spare=1),
     Column("partitions", "number", spare=2),
-    Column("to", spare=1),
+    Column("to"),
     Column("undoes", wide=True),
 )
 

@@ -10,7 +10,7 @@ from kcli.commands._cluster import connect, open_admin
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
 from kcli.commands._exit import usage
-from kcli.commands._types import GROUP
+from kcli.commands._types import GROUP, START
 from kcli.commands.groups._topics_option import topics_option
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ EXAMPLES = "--from earliest, --from latest, --from @-1h, --from 2026-11-21T10:00
     "--from",
     "start",
     required=True,
+    type=START,
     metavar="SPEC",
     help="earliest, latest, an offset, a time (@-1h, 2026-11-21T10:00Z)",
 )

@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcli.commands._cluster import connect, described_groups, open_admin, unique
+from kcli.commands._cluster import connect, described_groups, listed_groups, open_admin, unique
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
 from kcli.commands._exit import usage
 from kcli.commands._types import GROUP
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kcli.core.admin.committed import Committed
     from kcli.core.admin.group_description import GroupDescription
     from kcli.core.errors import KcliError
@@ -24,26 +26,35 @@ if TYPE_CHECKING:
         ("kcli groups delete billing", "asks for the name to be typed"),
         ("kcli groups delete billing --yes", "in a script"),
         ("kcli groups delete billing --dry-run", "only show what would be lost"),
+        ("kcli groups delete --match 'console-consumer-*' --dry-run", "of all that match"),
     ),
 )
-@click.argument("names", nargs=-1, required=True, type=GROUP, metavar="GROUP…")
+@click.argument("names", nargs=-1, type=GROUP, metavar="[GROUP…]")
+@click.option("--match", metavar="GLOB", help="all groups whose names match this shell pattern")
 @pass_invocation
-def delete_groups(inv: Invocation, names: tuple[str, ...]) -> int:
+def delete_groups(inv: Invocation, names: tuple[str, ...], match: str | None) -> int:
     """Delete groups with all that they have committed.
 
     There is no way back but a file of `kcli groups export`, so each name has to be typed, or --yes or --confirm NAME be
     given. All questions come before the first group is deleted. A group with members is refused: exit code 7.
     """
     names = unique(names)
-    if inv.values.confirm is not None and len(names) > 1:
+    if not names and match is None:
         raise usage(
-            f"groups delete: --confirm names one group, {len(names)} would be deleted",
-            why="nothing was done",
-            do="--yes for all of them, or one after the other",
+            "groups delete: no GROUP given",
+            why="it deletes the groups that it is given",
+            do="name some, or use --match GLOB: `kcli groups list --match GLOB` shows which these are",
         )
+    _check_confirm(inv, names)
     done = False
     with open_admin(inv) as admin:
         connect(inv, admin)
+        if match is not None:
+            matching = [row.group_id for row in listed_groups(inv, admin, match)]
+            if not matching:
+                inv.talk.note(f"no group matches {match}")
+            names = unique((*names, *matching))
+            _check_confirm(inv, names)
         found = described_groups(inv, admin, names)
         committed = admin.fetch_offsets(dict.fromkeys(found)) if found else {}
         agreed = [name for name, group in found.items() if _agreed(inv, group, committed[name])]
@@ -54,6 +65,15 @@ def delete_groups(inv: Invocation, names: tuple[str, ...]) -> int:
             else:
                 inv.failed(_with_remedy(error))
     return inv.finish(done=done)
+
+
+def _check_confirm(inv: Invocation, names: Sequence[str]) -> None:
+    if inv.values.confirm is not None and len(names) > 1:
+        raise usage(
+            f"groups delete: --confirm names one group, {len(names)} would be deleted",
+            why="nothing was done",
+            do="--yes for all of them, or one after the other",
+        )
 
 
 def _agreed(inv: Invocation, group: GroupDescription, committed: Committed | KcliError) -> bool:

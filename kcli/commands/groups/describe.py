@@ -70,6 +70,7 @@ def describe_groups(
 
     section = _section(members=members, offsets=offsets, state=state)
     _check(inv, names, section, match, every=every, peek=peek)
+    inv.page()
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
         listed = _listed(inv, admin, match, every=every) if every or match is not None else []
@@ -81,6 +82,7 @@ def describe_groups(
         nodes = admin.connect().nodes
     peeked = _peeked(inv, groups, peek)
     _print(inv, cluster, groups, section, times, peeked, nodes)
+    _say_empty(inv, groups, section, listed_only=not names)
     return inv.finish(done=bool(groups) or not names)
 
 
@@ -281,6 +283,23 @@ def _print(
         rows = [row for group in groups for row in view.offset_rows(group, times)]
         _print_rows(inv, cluster, view.OFFSETS, rows)
         _print_peek(inv, cluster, groups, peeked)
+
+
+def _say_empty(
+    inv: Invocation, groups: Sequence[Described], section: str | None, *, listed_only: bool
+) -> None:
+    """What a table without rows leaves open; documents have empty lists, and Kafka's columns its messages."""
+    if inv.out.list_kind() in (*DOCUMENTS, "kafka", "name"):
+        return
+    if not groups and listed_only:
+        inv.talk.note("no group is like that")
+    for group in groups:
+        if group.description is None or group.error is not None:
+            continue
+        if section == "members" and not group.description.members:
+            inv.talk.note(f"group {group.group_id} has no active members")
+        elif section == "offsets" and not group.positions:
+            inv.talk.note(f"group {group.group_id} has committed nothing")
 
 
 def _item(group: Described, section: str | None, times: view.Times, peeked: view.Peeked | None) -> view.Row:

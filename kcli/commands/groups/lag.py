@@ -35,6 +35,7 @@ SHORTEST = 0.1
         ("kcli groups lag billing", "by partition, with the age of the first unread record"),
         ("kcli groups lag billing --watch", "again every two seconds, with rates and the time to drain"),
         ("kcli groups lag billing --max-lag-time 5m -q", "for monitoring: exit code 8 when it is more"),
+        ("kcli groups lag --match 'bill*' --only-lagging", "those of some groups that are behind"),
         ("kcli groups lag --by partition -o tsv", "everything, for cut and awk"),
     ),
 )
@@ -42,6 +43,7 @@ SHORTEST = 0.1
 @click.option(
     "--topic", "topics", type=TOPIC, multiple=True, metavar="TOPIC", help="only this topic; repeatable"
 )
+@click.option("--match", metavar="GLOB", help="all groups whose names match this shell pattern")
 @click.option("--only-lagging", is_flag=True, help="leave out what has nothing to read")
 @click.option(
     "--by",
@@ -80,12 +82,15 @@ def lag(inv: Invocation, /, **flags: Any) -> int:
     """
     names = unique(flags["names"])
     _check(flags)
+    if flags["watch"] is None:
+        inv.page()
     by = flags["by"] or ("partition" if names else "group")
     time = flags["time"] or ("exact" if names or flags["max_lag_time"] is not None else "off")
     with uncollected(wanted=time == "off" and flags["watch"] is None), open_admin(inv) as admin:
         from kcli.flows.lag.sample import Wanted
 
-        wanted = Wanted(names, frozenset(flags["topics"]), members=by in ("partition", "member"))
+        members = by in ("partition", "member")
+        wanted = Wanted(names, frozenset(flags["topics"]), members=members, match=flags["match"])
         run = _Run(inv, admin, wanted, by, time, flags)
         cluster = connect(inv, admin)
         return run.once(cluster) if flags["watch"] is None else run.watch(cluster, flags["watch"])
@@ -94,6 +99,12 @@ def lag(inv: Invocation, /, **flags: Any) -> int:
 def _check(flags: dict[str, Any]) -> None:
     from kcli.commands._exit import usage
 
+    if flags["names"] and flags["match"] is not None:
+        raise usage(
+            "groups lag: --match with names of groups",
+            why="it means all groups whose names match",
+            do="leave out the names, or --match",
+        )
     if flags["time"] == "off" and flags["max_lag_time"] is not None:
         raise usage(
             "groups lag: --time off with --max-lag-time",
@@ -131,6 +142,8 @@ class _Run:
         seen = self._look(cluster)
         with self._output(cluster, watched=False) as output:
             output.show(seen.sample.at_ms, self._rows(seen, watched=False))
+        if output.empty and not (self.wanted.topics or seen.sample.failed):
+            self.inv.talk.note(self._empty(seen))
         name_nearest(self.admin, seen.sample.failed)
         notes, unread = self._unread(seen)
         for note in notes:
@@ -167,6 +180,14 @@ class _Run:
         for why in breaches or self._left_out(seen):
             self.inv.failed(why)
         return self.inv.finish(done=bool(breaches))
+
+    def _empty(self, seen: LagLook) -> str:
+        """Why there is no row."""
+        if seen.sample.groups:
+            nothing = any(one.committed for one in seen.sample.groups)
+            return "nothing lags" if nothing else "nothing is committed, and no member reads anything"
+        match = self.wanted.match
+        return "there are no groups" if match is None else f"no group matches {match}"
 
     def _tell(self, errors: Sequence[KcliError], told: list[str]) -> list[str]:
         said = [str(error) for error in errors]

@@ -9,7 +9,7 @@ import click
 from kcli.commands._cluster import connect, listed_groups, open_admin
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
-from kcli.commands._types import TOPIC
+from kcli.commands._types import TOPIC, OfferedType
 from kcli.output.tables import Column
 
 if TYPE_CHECKING:
@@ -25,6 +25,13 @@ COLUMNS = (
     Column("protocol_type", spare=3),
     Column("coordinator", "id", spare=2),
 )
+STATES = OfferedType(
+    "states",
+    (
+        "stable", "empty", "dead", "preparingrebalance", "completingrebalance", "assigning", "reconciling", "notready",
+    ),
+)  # fmt: skip
+TYPES = OfferedType("types", ("classic", "consumer", "share", "streams"))
 LAG = Column("lag_records", "number")
 SORTS = ("group", "type", "state", "coordinator", "lag")
 
@@ -38,8 +45,12 @@ SORTS = ("group", "type", "state", "coordinator", "lag")
         ("kcli groups list --sort lag", "the one that is furthest behind comes first"),
     ),
 )
-@click.option("--state", "states", metavar="STATE[,…]", help="only groups in these states, as stable,empty")
-@click.option("--type", "types", metavar="TYPE[,…]", help="only classic, consumer, share or streams groups")
+@click.option(
+    "--state", "states", type=STATES, metavar="STATE[,…]", help="only groups in these states, as stable,empty"
+)
+@click.option(
+    "--type", "types", type=TYPES, metavar="TYPE[,…]", help="only classic, consumer, share or streams groups"
+)
 @click.option("--match", metavar="GLOB", help="only names that match this shell pattern")
 @click.option(
     "--topic",
@@ -69,6 +80,7 @@ def list_groups(
     All kinds: classic, consumer (KIP-848), share and streams groups. A group that has only committed offsets has no
     protocol type. LAG-RECORDS is the sum over the partitions of which the group has committed an offset.
     """
+    inv.page()
     nowhere = False
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
@@ -82,6 +94,9 @@ def list_groups(
     with inv.out.rows("GroupList", "Group", columns, cluster=cluster, warnings=inv.talk.warnings) as printed:
         for row in sorted(rows, key=lambda row: _order(row, sort)):
             printed.add(row)
+    if not rows and topic is None:
+        chosen = states or types or match
+        inv.talk.note("no group is like that" if chosen else "there are no groups")
     return inv.finish(done=not nowhere)
 
 

@@ -12,7 +12,7 @@ from kcli.commands._context import Invocation, pass_invocation
 from kcli.commands._exit import usage
 from kcli.commands._options import AttachedOption
 from kcli.commands._params import DURATION, Word
-from kcli.commands._types import GROUP, TOPIC
+from kcli.commands._types import GROUP, TARGET, TOPIC
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,6 +65,7 @@ DATETIME = Word("time", _datetime)
 @click.argument("names", nargs=-1, type=GROUP, metavar="GROUP…")
 @click.option(
     "--to",
+    type=TARGET,
     metavar="SPEC",
     help="earliest, latest, current, an offset, +N or -N from the commit, a time (@-1h, 2026-11-21T10:00Z)",
 )
@@ -122,6 +123,17 @@ DATETIME = Word("time", _datetime)
 )
 @click.option("--by-duration", type=DURATION, metavar="DUR", help="Kafka's spelling of --to @-DUR")
 @click.option("--shift-by", type=int, metavar="N", help="Kafka's spelling of --to +N or -N")
+@click.option(
+    "--group",
+    "more_names",
+    type=GROUP,
+    multiple=True,
+    metavar="GROUP",
+    help="Kafka's spelling of GROUP; repeatable",
+)
+@click.option(
+    "--all-groups", is_flag=True, help="all consumer groups that have committed offsets of what is named"
+)
 @click.option("--reset-offsets", is_flag=True, hidden=True)
 @click.option("--execute", is_flag=True, help="Kafka's spelling of --yes")
 @pass_invocation
@@ -140,8 +152,10 @@ def rewind(inv: Invocation, /, names: tuple[str, ...], **flags: Any) -> int:
         return _list_journals(inv, names, flags)
     if flags["execute"]:
         inv.yes = True
-    names = unique(names)
-    if not names:
+    names = unique((*names, *flags.pop("more_names")))
+    if flags["all_groups"]:
+        _check_all_groups(names, flags)
+    elif not names:
         raise usage(
             "groups rewind: no GROUP given",
             why="a rewind is of a group",
@@ -161,7 +175,7 @@ class _Run:
         self.scope = _scope(flags)
         self.patience = _patience(flags["wait"])
         self.hold = _hold(flags)
-        self._asked = self._before_contact()
+        self._asked = None if flags["all_groups"] else self._before_contact()
 
     def run(self) -> int:
         """The exit status."""
@@ -181,6 +195,11 @@ class _Run:
         with orderly_end(), open_admin(self.inv) as admin, Guards(self.inv, admin) as guards:
             cluster = connect(self.inv, admin)
             journals = Journals(cluster)
+            if self.flags["all_groups"]:
+                self.names = _all_groups(self.inv, admin, self.scope)
+                if not self.names:
+                    return self.inv.finish(done=True)
+                self._asked = self._before_contact()
             asked = self._asked or self._with_cluster(admin, journals)
             if self.flags["wait"] is not None and not self.inv.dry_run:
                 _wait_until_empty(self.inv, admin, list(asked.targets), self.patience)
@@ -261,6 +280,42 @@ def _scope(flags: dict[str, Any]) -> Any:
     return Scope(
         topics, frozenset(flags["excluded"]), flags["all_topics"] or bool(flags["excluded"] and not topics)
     )
+
+
+def _check_all_groups(names: Sequence[str], flags: dict[str, Any]) -> None:
+    """Each group by name where a mistake would be dear: an undo, and members that are sent out."""
+    clash = [
+        *(["a GROUP"] if names else []),
+        *(f"--{name}" for name in ("undo", "live", "hold", "wait") if flags[name] not in (None, False)),
+    ]
+    if clash:
+        raise usage(
+            f"groups rewind: --all-groups with {clash[0]}",
+            why="it means every consumer group of the cluster; nothing was done",
+            do="name the groups instead" if clash[0] != "a GROUP" else "leave out the names, or --all-groups",
+        )
+
+
+def _all_groups(inv: Invocation, admin: Admin, scope: Any) -> list[str]:
+    """As Kafka's script, groups of consumers; but only those that have committed something of the topics named."""
+    from kcli.commands._cluster import listed_groups
+    from kcli.core.errors import KcliError
+
+    listed = listed_groups(inv, admin, None)
+    names = [
+        row.group_id
+        for row in listed
+        if row.type in ("", "classic", "consumer") and row.protocol_type in ("", "consumer")
+    ]
+    found = []
+    for name, committed in (admin.fetch_offsets(dict.fromkeys(names)) if names else {}).items():
+        if isinstance(committed, KcliError):
+            inv.failed(committed)
+        elif scope.touches(committed):
+            found.append(name)
+    if not found:
+        inv.talk.note("no group has committed offsets of that: nothing to rewind")
+    return found
 
 
 def _patience(wait: str | None) -> float | None:
@@ -370,6 +425,7 @@ def _list_journals(inv: Invocation, names: Sequence[str], flags: dict[str, Any])
     from kcli.commands.groups import _rewind_rows as rows
     from kcli.flows.rewind.journal import Journals
 
+    inv.page()
     _check_only_lists(flags)
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
@@ -382,4 +438,6 @@ def _list_journals(inv: Invocation, names: Sequence[str], flags: dict[str, Any])
         for journal in found:
             if not names or journal.group in names:
                 printed.add(rows.journal_row(journal))
+    if not printed.count:
+        inv.talk.note(f"no rewind of {', '.join(names) or 'this cluster'} was made from here")
     return inv.finish(done=True)

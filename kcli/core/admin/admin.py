@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kcli.core.admin.group_description import GroupDescription
     from kcli.core.admin.groups import GroupListing
     from kcli.core.admin.members import GroupMember
-    from kcli.core.admin.topics import Outcome, TopicInfo
+    from kcli.core.admin.topics import CreatedTopic, Outcome, TopicInfo
     from kcli.core.admin.transactions import ProducerDescription, TransactionDescription, TransactionListing
     from kcli.core.cluster.coordinators import Coordinators
     from kcli.core.cluster.metadata import ClusterView
@@ -111,11 +111,19 @@ class Admin:
 
         return topics.describe_topics(self.cluster, names, self._start())
 
-    def create_topics(self, specs: Sequence[TopicSpec], *, validate_only: bool = False) -> Outcome:
-        """Creates topics, or has the broker check that it could."""
+    def create_topics(
+        self,
+        specs: Sequence[TopicSpec],
+        *,
+        validate_only: bool = False,
+        made: dict[str, CreatedTopic] | None = None,
+    ) -> Outcome:
+        """Creates topics, or has the broker check that it could. ``made`` collects what it reports of each."""
         from kcli.core.admin import topics
 
-        return topics.create_topics(self.cluster, specs, self._start(), validate_only=validate_only)
+        return topics.create_topics(
+            self.cluster, specs, self._start(), validate_only=validate_only, made=made
+        )
 
     def delete_topics(self, names: Sequence[str]) -> Outcome:
         """Deletes topics with all their records."""
@@ -144,16 +152,27 @@ class Admin:
         return records.delete_records(self.cluster, before, self._start())
 
     def list_offsets(
-        self, wanted: Mapping[TopicPartition, int], *, committed_only: bool = False
+        self,
+        wanted: Mapping[TopicPartition, int],
+        *,
+        committed_only: bool = False,
+        leader_patience: float | None = None,
     ) -> dict[TopicPartition, OffsetInfo | KcliError]:
         """Offsets by time (ms since the epoch), or by place: −1 the end, −2 the start, to −6 (``cluster/offsets.py``).
 
-        An offset of −1 says that there is no such record. UnsupportedError where a leader is too old for a place.
+        An offset of −1 says that there is no such record. UnsupportedError where a leader is too old for a place,
+        NoLeaderError where there is none for ``leader_patience`` seconds (None: for as long as the call may take).
         """
         check_numbers(wanted, "time or place")
         from kcli.core.cluster.offsets import list_offsets
 
-        return list_offsets(self.cluster, wanted, self._start(), committed_only=committed_only)
+        return list_offsets(
+            self.cluster,
+            wanted,
+            self._start(),
+            committed_only=committed_only,
+            leader_patience=leader_patience,
+        )
 
     def first_records(
         self,

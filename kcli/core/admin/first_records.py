@@ -142,7 +142,7 @@ def _look(
                 try:
                     yield place, 0, _first(data, at, committed_only=committed_only)
                 except CorruptRecordsError as error:
-                    yield place, error, _Seen(None, at, end=False)
+                    yield place, error.in_partition(place.where), _Seen(None, at, end=False)
 
     return fan_out(cluster, wanted, _ToLeader(cluster), ask, read, deadline, "reading the first record of")
 

@@ -19,6 +19,7 @@ from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfig,
+    CreatableTopicResult,
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
@@ -29,6 +30,8 @@ from kcli.core.protocol.messages.delete_topics import (
 )
 from kcli.core.protocol.schema import NO_UUID
 from kcli.core.types import TopicSpec
+
+_SET_ON_TOPIC = 1  # DYNAMIC_TOPIC_CONFIG
 
 Codes = dict[str, tuple[int, str]]
 """Name → the broker's code and message."""
@@ -49,6 +52,21 @@ class TopicInfo:
     internal: bool
     partitions: tuple[PartitionView, ...]
     error: KcliError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CreatedTopic:
+    """What a broker says it has made, or would make. ``topic_id`` is empty after a check, and before v7 (KIP-516).
+
+    The counts and the configuration that was set on the topic itself are None before v5 (KIP-525), or where the
+    broker may not tell them.
+    """
+
+    name: str
+    topic_id: str
+    partitions: int | None
+    replication_factor: int | None
+    configs: dict[str, str | None] | None
 
 
 def id_text(topic_id: bytes) -> str:
@@ -84,15 +102,25 @@ def _described(view: ClusterView, name: str) -> TopicInfo | KcliError:
 
 
 def create_topics(
-    cluster: Cluster, specs: Sequence[TopicSpec], deadline: float, *, validate_only: bool
+    cluster: Cluster,
+    specs: Sequence[TopicSpec],
+    deadline: float,
+    *,
+    validate_only: bool,
+    made: dict[str, CreatedTopic] | None = None,
 ) -> Outcome:
-    """Creates topics, or with ``validate_only`` has the broker check that it could."""
+    """Creates topics, or with ``validate_only`` has the broker check that it could.
+
+    ``made`` collects what the broker reports of those that it made: all but those whose first answer was lost.
+    """
 
     def request(left: Sequence[str], timeout_ms: int) -> CreateTopicsRequest:
         topics = [_creatable(spec) for spec in specs if spec.name in left]
         return CreateTopicsRequest(topics=topics, timeout_ms=timeout_ms, validate_only=validate_only)
 
     def codes(answer: CreateTopicsResponse) -> Codes:
+        if made is not None:
+            made.update({t.name: _created(t) for t in answer.topics if t.error_code == NONE})
         return {t.name: (t.error_code, t.error_message or "") for t in answer.topics}
 
     names = [spec.name for spec in specs]
@@ -107,6 +135,18 @@ def _creatable(spec: TopicSpec) -> CreatableTopic:
         replication_factor=spec.replication_factor,
         assignments=[],
         configs=[CreatableTopicConfig(name=k, value=v) for k, v in spec.configs.items()],
+    )
+
+
+def _created(row: CreatableTopicResult) -> CreatedTopic:
+    known = row.configs is not None and row.topic_config_error_code == NONE and row.num_partitions >= 0
+    own = {c.name: c.value for c in row.configs or () if c.config_source == _SET_ON_TOPIC}
+    return CreatedTopic(
+        row.name,
+        id_text(row.topic_id),
+        row.num_partitions if row.num_partitions >= 0 else None,
+        row.replication_factor if row.replication_factor >= 0 else None,
+        own if known else None,
     )
 
 

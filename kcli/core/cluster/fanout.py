@@ -13,7 +13,14 @@ from kcli.core.cluster.routes import Route, ToLeader
 from kcli.core.connection.plan import Broker, Plan
 from kcli.core.dataclass import dataclass
 from kcli.core.error_codes import NONE
-from kcli.core.errors import BrokerError, KcliError, NotFoundError, ProtocolError, TimedOutError
+from kcli.core.errors import (
+    BrokerError,
+    KcliError,
+    NoLeaderError,
+    NotFoundError,
+    ProtocolError,
+    TimedOutError,
+)
 from kcli.core.future import Future
 from kcli.core.protocol.api import Request
 from kcli.core.types import TopicPartition
@@ -73,16 +80,19 @@ def fan_out(
     final: Collection[int] = (),
     unknown: Collection[int] = (),
     unsure: set[K] | None = None,
+    leader_patience: float | None = None,
 ) -> dict[K, A | KcliError]:
     """The answer or the error of every key in ``items``, in their order. Never raises for a single key.
 
     ``what`` stands before the key in errors. ``final`` are codes that no retry helps here, whatever the table says;
     ``unknown`` are codes by which a broker says that there is no such thing, which may be news of a moment.
     ``unsure`` collects the keys with a try whose outcome is unknown: what was ordered may be done already.
+    ``leader_patience``: seconds for which a partition may be without a leader; None: to the deadline.
     """
     run = _FanOut(cluster, items, route, ask, read, deadline, what)
     run.final, run.unknown = final, unknown
     run.unsure = set() if unsure is None else unsure
+    run.leader_patience = leader_patience
     return run.run()
 
 
@@ -121,12 +131,13 @@ class _FanOut(Generic[K, V, A]):
         self.final: Collection[int] = ()
         self.unknown: Collection[int] = ()
         self.unsure: set[K] = set()
+        self.leader_patience: float | None = None
         self._results: dict[K, A | KcliError] = {}
         self._errors: dict[K, KcliError] = {}
         self._in_flight: list[_Question[K]] = []
         self._backoff = Backoff.of_requests(cluster.options)
         self._started = cluster.loop.now()
-        self._patience: float | None = None
+        self._placed: float | None = None  # when the first keys had been looked up
 
     def run(self) -> dict[K, A | KcliError]:
         """Rounds until every key has its result."""
@@ -136,7 +147,7 @@ class _FanOut(Generic[K, V, A]):
             self._collect()
             self._give_up()
             if refused := self._idle():
-                left = self._deadline - self._cluster.loop.now()
+                left = min(map(self._until, refused)) - self._cluster.loop.now()
                 self._cluster.sleep(min(self._backoff.next(), max(0.0, left)))
                 self._route.renew({key: self._errors[key] for key in refused}, self._deadline)
         return {key: self._results[key] for key in self._items}
@@ -152,8 +163,8 @@ class _FanOut(Generic[K, V, A]):
                 self._note(key, place, passing=isinstance(place, (NotFoundError, TimedOutError)))
             else:
                 by_node.setdefault(place, []).append(key)
-        if self._patience is None:
-            self._patience = self._cluster.loop.now() + UNKNOWN_TOPIC_PATIENCE
+        if self._placed is None:
+            self._placed = self._cluster.loop.now()
         for node_id, group in by_node.items():
             self._in_flight.append(self._question(node_id, group))
 
@@ -222,14 +233,26 @@ class _FanOut(Generic[K, V, A]):
         now = self._cluster.loop.now()
         for key in self._idle():
             error = self._errors[key]
-            unknown = isinstance(error, NotFoundError) or _code(error) in self.unknown
-            patience = self._deadline if self._patience is None or not unknown else self._patience
-            if now < min(patience, self._deadline):
+            if now < self._until(key):
                 continue
+            patience = self._patience(error)
             what = f"{self._what} {key}"
-            self._results[key] = error if unknown else given_up(what, error, now - self._started)
+            self._results[key] = error if patience is not None else given_up(what, error, now - self._started)
 
     # --- inside ------------------------------------------------------------------------------------
+
+    def _until(self, key: K) -> float:
+        """When the last error of a key is its answer."""
+        patience = self._patience(self._errors[key])
+        if patience is None or self._placed is None:
+            return self._deadline
+        return min(self._placed + patience, self._deadline)
+
+    def _patience(self, error: KcliError) -> float | None:
+        """Seconds after which what is known is the answer; None: it is tried again to the deadline."""
+        if isinstance(error, NotFoundError) or _code(error) in self.unknown:
+            return UNKNOWN_TOPIC_PATIENCE
+        return self.leader_patience if isinstance(error, NoLeaderError) else None
 
     def _open(self) -> list[K]:
         return [key for key in self._items if key not in self._results]

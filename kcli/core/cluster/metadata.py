@@ -5,7 +5,7 @@ from dataclasses import field, replace
 
 from kcli.core.dataclass import dataclass
 from kcli.core.error_codes import LEADER_NOT_AVAILABLE, NONE, UNKNOWN_TOPIC_OR_PARTITION
-from kcli.core.errors import BrokerError, KcliError, NotFoundError, UnknownPartitionError
+from kcli.core.errors import BrokerError, KcliError, NoLeaderError, NotFoundError, UnknownPartitionError
 from kcli.core.near_names import near_names
 from kcli.core.protocol.messages.metadata import MetadataResponse, MetadataResponseTopic
 from kcli.core.protocol.schema import NO_UUID
@@ -140,6 +140,18 @@ def no_partition(where: TopicPartition, count: int) -> UnknownPartitionError:
         what,
         why=f"the topic has {partitions}, numbered from 0",
         do=f"`kcli topics describe {where.topic}` shows its partitions",
+    )
+
+
+def no_leader(where: TopicPartition, down: Iterable[int] = ()) -> NoLeaderError:
+    """The error for a partition without a leader; ``down``: brokers with replicas, where none can lead."""
+    brokers = ", ".join(map(str, down))
+    return NoLeaderError(
+        f"{where} has no leader",
+        why=f"no in-sync replica is alive: broker {brokers} is down"
+        if brokers
+        else "an election is going on, or its replicas are down",
+        do=f"see which brokers are down: `kcli topics describe {where.topic}` shows its replicas",
     )
 
 

@@ -62,11 +62,13 @@ def list_offsets(
     deadline: float,
     *,
     committed_only: bool = True,
+    leader_patience: float | None = None,
 ) -> dict[TopicPartition, OffsetInfo | KcliError]:
     """For each partition the first offset whose timestamp is at least the wanted one (ms), or a place (LATEST, …).
 
     LATEST is the last stable offset with ``committed_only``, else the high watermark. UnsupportedError for a
-    partition whose leader is too old for the place, ProtocolError for an answer that is no offset.
+    partition whose leader is too old for the place, ProtocolError for an answer that is no offset. NoLeaderError
+    for one that has no leader for ``leader_patience`` seconds; None: that is waited for to the deadline.
     ConfigError for a place that does not exist: nothing was sent.
     """
     for where, timestamp in wanted.items():
@@ -96,7 +98,10 @@ def list_offsets(
                 )
                 yield where, p.error_code or _checked(where, wanted.get(where, 0), info), info
 
-    found = fan_out(cluster, wanted, ToLeader(cluster), ask, read, deadline, "asking for offsets of")
+    what = "asking for offsets of"
+    found = fan_out(
+        cluster, wanted, ToLeader(cluster), ask, read, deadline, what, leader_patience=leader_patience
+    )
     newest = [w for w, info in found.items() if wanted[w] == MAX_TIMESTAMP and isinstance(info, OffsetInfo)]
     if newest:
         found.update(_still_there(cluster, {w: found[w] for w in newest}, deadline))

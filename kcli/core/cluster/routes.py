@@ -9,10 +9,10 @@ from typing import Generic, Protocol, TypeVar
 
 from kcli.core.cluster.cluster import ANY, Cluster
 from kcli.core.cluster.coordinators import Coordinators, KeyType
-from kcli.core.cluster.metadata import no_partition, topic_missing
+from kcli.core.cluster.metadata import no_leader, no_partition, topic_missing
 from kcli.core.cluster.retry import judge, no_answer
 from kcli.core.error_codes import NONE
-from kcli.core.errors import BrokerError, ConnectError, KcliError, NotFoundError, TimedOutError
+from kcli.core.errors import BrokerError, ConnectError, KcliError, NotFoundError
 from kcli.core.types import TopicPartition
 
 K = TypeVar("K")
@@ -130,8 +130,4 @@ def _no_leader(cluster: Cluster, where: TopicPartition) -> KcliError:
         return BrokerError(topic.error, f"topic {where.topic}")
     if topic is not None and topic.partitions and topic.partition(where.partition) is None:
         return no_partition(where, len(topic.partitions))
-    return TimedOutError(
-        f"{where} has no leader",
-        why="an election is going on, or its replicas are down",
-        do=f"see which brokers are down: `kcli topics describe {where.topic}` shows its replicas",
-    )
+    return no_leader(where)

@@ -97,18 +97,23 @@ def cut(state: PartitionState, data: PartitionData, options: ConsumerOptions, *,
     split = split_batches(records)
     whole = _whole(state.where, split, records, options, found, joins=joins and not aborted)
     position, stop = state.fetch_from, state.stop
-    for batch, visible in visible_batches(whole, aborted, committed_only=committed_only):
-        if stop is not None and position >= stop:
-            break
-        if batch.next_offset <= position:
-            continue
-        end = batch.next_offset if stop is None else min(stop, batch.next_offset)
-        shown = visible or (batch.is_control and options.show_control_batches)
-        if shown and batch.base_offset < end:
-            first = max(position, batch.base_offset)
-            found.batches.append(FetchedBatch(state.where, batch, first, end, end))
-        position = batch.next_offset
-        found.epoch = batch.leader_epoch
+    try:
+        for batch, visible in visible_batches(whole, aborted, committed_only=committed_only):
+            if stop is not None and position >= stop:
+                break
+            if batch.next_offset <= position:
+                continue
+            end = batch.next_offset if stop is None else min(stop, batch.next_offset)
+            shown = visible or (batch.is_control and options.show_control_batches)
+            if shown and batch.base_offset < end:
+                first = max(position, batch.base_offset)
+                found.batches.append(FetchedBatch(state.where, batch, first, end, end))
+            position = batch.next_offset
+            found.epoch = batch.leader_epoch
+    except (
+        CorruptRecordsError
+    ) as error:  # a marker that says nothing, or a batch of which not even the offsets are known
+        found.damage = error.in_partition(state.where)
     if found.skipped is not None:
         position = max(position, found.skipped[0].next_offset)
         found.epoch = found.skipped[0].leader_epoch
@@ -145,11 +150,7 @@ def _whole(
                 return
             yield batch
     except CorruptRecordsError as error:
-        found.damage = CorruptRecordsError(
-            f"{where}: {error.what}",
-            why=error.why,
-            do="the broker's copy of the log is damaged: restore it from a replica, or read behind it",
-        )
+        found.damage = error.in_partition(where)
 
 
 def _sound(batch: BatchView, found: Cut, *, skip: bool) -> bool:

@@ -17,7 +17,7 @@ from dataclasses import replace
 from kcli.core.consumer.fetched import Arrived, FetchedBatch
 from kcli.core.consumer.subscription import PartitionState, Phase, Subscription
 from kcli.core.dataclass import dataclass
-from kcli.core.errors import KcliError
+from kcli.core.errors import CorruptRecordsError, KcliError
 from kcli.core.types import Record, TopicPartition
 
 _Place = tuple[PartitionState, int, int]
@@ -176,6 +176,8 @@ class Handout:
                     self._cursor = None
                     fetched.batch.forget_payload()
                 batches.pop(0)
+        except CorruptRecordsError as error:
+            raise error.in_partition(batches[0].where) from error
         except (GeneratorExit, KcliError):
             raise
         except BaseException:  # Ctrl-C before the record was given, or right behind: then it comes once more

@@ -1,41 +1,52 @@
 """Where groups stand: what they have committed, then where the logs start and end, for many groups at once.
 
 Commits are read before ends: a log only grows, so what is committed meanwhile never makes a lag negative. A topic or
-partition that has vanished or has no leader costs nobody else an answer: it has a note.
+partition that has vanished or has no leader costs nobody else an answer: it has a note. Where a replica that could
+lead is alive, an election may be going on, and is waited for shortly; where none is, metadata has said all there is.
 """
 
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcli.core.cluster.metadata import no_leader, no_partition
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
-from kcli.core.errors import KcliError, NotFoundError
+from kcli.core.errors import KcliError, NoLeaderError, NotFoundError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 
 if TYPE_CHECKING:
     from kcli.core.admin.admin import Admin
     from kcli.core.admin.topics import TopicInfo
+    from kcli.core.cluster.metadata import PartitionView
 
 NO_TOPIC = "topic does not exist"
 NO_PARTITION = "partition does not exist"
 NO_LEADER = "no leader"
+ELECTION_PATIENCE = 1.0
+"""Seconds for which a leader may be missing while a replica that is in sync and alive could become it."""
 
 
 class LogEnds(NamedTuple):
     """First offset and high watermark of a log; None with the reason in ``note`` where nobody can tell.
 
-    ``stable`` is the last stable offset, where it was asked for: what read_committed readers reach (KIP-98).
+    ``stable`` is the last stable offset, where it was asked for: what read_committed readers reach (KIP-98). ``error``
+    is what the note is about.
     """
 
     start: int | None = None
     end: int | None = None
     stable: int | None = None
     note: str | None = None
+    error: KcliError | None = None
 
     @property
     def held_at(self) -> int | None:
         """The last stable offset, where an open transaction keeps it from being the end."""
         held = self.stable is not None and self.end is not None and self.stable < self.end
         return self.stable if held else None
+
+
+NOTHING = LogEnds()
+"""Nothing is known yet, and nothing is in the way."""
 
 
 class Position(NamedTuple):
@@ -81,53 +92,83 @@ def positions(
 def log_ends(
     admin: "Admin", places: Collection[TopicPartition], *, stable: bool = False
 ) -> dict[TopicPartition, LogEnds]:
-    """Where each log starts and ends. Only leaders that metadata names are asked: nobody waits for an election."""
-    topics = admin.describe_topics(sorted({where.topic for where in places})) if places else {}
-    leaders = _leaders(topics.values())
-    found: dict[TopicPartition, LogEnds] = {}
-    asked: list[TopicPartition] = []
-    for where in sorted(places):
-        why = _unreadable(topics[where.topic], leaders.get(where))
-        found[where] = LogEnds(note=why)
-        if why is None:
-            asked.append(where)
-    starts = admin.list_offsets(dict.fromkeys(asked, EARLIEST)) if asked else {}
-    answering = [where for where, start in starts.items() if isinstance(start, OffsetInfo)]
-    ends = admin.list_offsets(dict.fromkeys(answering, LATEST)) if answering else {}
+    """Where each log starts and ends. A partition without a leader holds up the others for ELECTION_PATIENCE at most."""
+    found = _readable(admin, places)
+    asked = [where for where, unreadable in found.items() if unreadable is NOTHING]
+    starts = _ask(admin, asked, EARLIEST)
+    ends = _ask(admin, [where for where, start in starts.items() if isinstance(start, OffsetInfo)], LATEST)
     last = admin.list_offsets(dict.fromkeys(ends, LATEST), committed_only=True) if stable and ends else {}
     for where, start in starts.items():
         end = ends.get(where)
         if isinstance(start, KcliError):
-            found[where] = LogEnds(note=_why(start))
+            found[where] = LogEnds(note=_why(start), error=start)
         elif isinstance(end, OffsetInfo):
             told = last.get(where)
             reached = min(told.offset, end.offset) if isinstance(told, OffsetInfo) else None
             found[where] = LogEnds(start.offset, end.offset, reached)
         else:
-            found[where] = LogEnds(start.offset, note=None if end is None else _why(end))
+            found[where] = LogEnds(start.offset, note=None if end is None else _why(end), error=end)
     return found
 
 
-def _leaders(topics: Iterable["TopicInfo | KcliError"]) -> dict[TopicPartition, int]:
-    """Node ids, −1 for a partition without a leader."""
+def offsets_at(
+    admin: "Admin", places: Collection[TopicPartition], time: int
+) -> dict[TopicPartition, OffsetInfo | KcliError]:
+    """The offset by time (ms, or a place) in each partition; nobody waits long for a leader, as in ``log_ends``."""
+    looked = _readable(admin, places)
+    answers = _ask(admin, [where for where, unreadable in looked.items() if unreadable is NOTHING], time)
     return {
-        TopicPartition(topic.name, part.partition): part.leader
+        where: answers.get(where) or unreadable.error or no_leader(where)
+        for where, unreadable in looked.items()
+    }
+
+
+def _readable(admin: "Admin", places: Collection[TopicPartition]) -> dict[TopicPartition, LogEnds]:
+    """NOTHING for each partition that can be asked about, else why not; in order."""
+    topics = admin.describe_topics(sorted({where.topic for where in places})) if places else {}
+    known = _partitions(topics.values())
+    return {where: _unreadable(where, topics[where.topic], known.get(where)) for where in sorted(places)}
+
+
+def may_be_elected(part: "PartitionView") -> bool:
+    """Whether a leader may come by itself: an in-sync replica is alive. Others lead after an unclean election only."""
+    return any(replica not in part.offline for replica in part.isr)
+
+
+def _ask(
+    admin: "Admin", places: Collection[TopicPartition], place: int
+) -> dict[TopicPartition, OffsetInfo | KcliError]:
+    wanted = dict.fromkeys(places, place)
+    return admin.list_offsets(wanted, leader_patience=ELECTION_PATIENCE) if wanted else {}
+
+
+def _partitions(topics: Iterable["TopicInfo | KcliError"]) -> dict[TopicPartition, "PartitionView"]:
+    return {
+        TopicPartition(topic.name, part.partition): part
         for topic in topics
         if not isinstance(topic, KcliError)
         for part in topic.partitions
     }
 
 
-def _unreadable(topic: "TopicInfo | KcliError", leader: int | None) -> str | None:
-    """Why a partition cannot be asked about; None for one that can."""
+def _unreadable(
+    where: TopicPartition, topic: "TopicInfo | KcliError", part: "PartitionView | None"
+) -> LogEnds:
+    """Why a partition cannot be asked about; NOTHING for one that can."""
     if isinstance(topic, KcliError):
-        return _why(topic)
-    if leader is None:
-        return NO_PARTITION if topic.error is None else _why(topic.error)
-    return NO_LEADER if leader < 0 else None
+        return LogEnds(note=_why(topic), error=topic)
+    if part is None:
+        if topic.error is not None:
+            return LogEnds(note=_why(topic.error), error=topic.error)
+        return LogEnds(note=NO_PARTITION, error=no_partition(where, len(topic.partitions)))
+    if part.leader < 0 and not may_be_elected(part):
+        return LogEnds(note=NO_LEADER, error=no_leader(where, part.offline))
+    return NOTHING
 
 
 def _why(error: KcliError) -> str:
+    if isinstance(error, NoLeaderError):
+        return NO_LEADER
     return NO_TOPIC if isinstance(error, NotFoundError) else str(error)
 
 

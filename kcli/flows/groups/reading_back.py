@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span
+from kcli.core.errors import CorruptRecordsError
 from kcli.core.types import Record, TopicPartition
 from kcli.flows.groups.budget import Budget
 from kcli.flows.ranges import Bounds
@@ -33,11 +34,14 @@ def read_spans(consumer: Consumer, spans: Mapping[TopicPartition, range], take: 
             budget.took(fetched.batch.size)
             if fetched.where not in left:
                 continue
-            for record in fetched.batch.records(*fetched.where):
-                if fetched.first <= record.offset < fetched.stop and take(record):
-                    left.discard(fetched.where)
-                    consumer.pause(fetched.where)
-                    break
+            try:
+                for record in fetched.batch.records(*fetched.where):
+                    if fetched.first <= record.offset < fetched.stop and take(record):
+                        left.discard(fetched.where)
+                        consumer.pause(fetched.where)
+                        break
+            except CorruptRecordsError as error:
+                raise error.in_partition(fetched.where) from error
             fetched.batch.forget_payload()
         left = {where for where in left if not consumer.state(where).done}
 

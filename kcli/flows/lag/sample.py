@@ -7,6 +7,7 @@ a group that goes on reading meanwhile is never shown ahead of the log.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcli.core.admin.commit_columns import CommitColumns
@@ -52,12 +53,13 @@ class LagSample(NamedTuple):
 class Wanted(NamedTuple):
     """``groups`` empty: all of them. ``topics`` empty: all, else groups that have something of these.
 
-    ``members``: who reads what, as well.
+    ``members``: who reads what, as well. ``match``: of all groups those whose names match this shell pattern.
     """
 
     groups: Sequence[str] = ()
     topics: Collection[str] = ()
     members: bool = False
+    match: str | None = None
 
 
 def take_sample(admin: Admin, wanted: Wanted) -> LagSample:
@@ -116,7 +118,12 @@ def _groups(
                 described[name] = told
         return {name: told.state for name, told in described.items()}, described, failed, []
     listing = admin.list_groups()
-    listed = [row for row in listing.groups if row.type not in _COMMITS_NOTHING]
+    listed = [
+        row
+        for row in listing.groups
+        if row.type not in _COMMITS_NOTHING
+        and (wanted.match is None or fnmatchcase(row.group_id, wanted.match))
+    ]
     if wanted.members:
         live = [row.group_id for row in listed if row.state != "Empty"]
         for name, told in (admin.describe_groups(live) if live else {}).items():

@@ -69,6 +69,10 @@ class Scope:
         numbers = self.topics.get(where.topic, frozenset())
         return numbers is None or where.partition in numbers
 
+    def touches(self, committed: Iterable[TopicPartition]) -> bool:
+        """Whether a group that has committed these has something within what was named."""
+        return any(map(self.wants, committed))
+
     def places(
         self,
         topic: str,

@@ -16,6 +16,7 @@ from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.dataclass import dataclass
 from kcli.core.errors import KcliError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.groups.offsets import ELECTION_PATIENCE
 from kcli.flows.rewind.looks import Spans, committed_groups, described_topics, good, group_plan
 from kcli.flows.rewind.plan import NotPossibleError, RewindItem, RewindPlan, plan_item, refused_item
 from kcli.flows.rewind.scope import Scope
@@ -133,7 +134,7 @@ class _Logs:
     def _list(
         self, admin: Admin, wanted: Mapping[TopicPartition, int]
     ) -> Mapping[TopicPartition, OffsetInfo | KcliError]:
-        return admin.list_offsets(wanted) if wanted else {}
+        return admin.list_offsets(wanted, leader_patience=ELECTION_PATIENCE) if wanted else {}
 
     def seen(self, where: TopicPartition, committed: OffsetAndMetadata | None) -> Seen:
         """Raises the error of what could not be read."""

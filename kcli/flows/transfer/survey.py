@@ -12,6 +12,7 @@ from kcli.core.cluster.metadata import no_partition
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
+from kcli.flows.groups.offsets import ELECTION_PATIENCE
 from kcli.flows.rewind.looks import Spans, committed_groups, described_topics, good, group_plan
 from kcli.flows.rewind.plan import RewindItem, RewindPlan, refused_item, with_records
 from kcli.flows.transfer.importing import Aim, Here, ImportItem, Log, Moment, Wish, plan_import, times
@@ -65,8 +66,12 @@ def _logs(
         elif where.partition not in {part.partition for part in info.partitions}:
             found[where] = no_partition(where, len(info.partitions))
     there = [where for where in wheres if where not in found]
-    starts = admin.list_offsets(dict.fromkeys(there, EARLIEST)) if there else {}
-    ends = admin.list_offsets(dict.fromkeys(there, LATEST)) if there else {}
+    starts = (
+        admin.list_offsets(dict.fromkeys(there, EARLIEST), leader_patience=ELECTION_PATIENCE) if there else {}
+    )
+    ends = (
+        admin.list_offsets(dict.fromkeys(there, LATEST), leader_patience=ELECTION_PATIENCE) if there else {}
+    )
     for where in there:
         try:
             found[where] = Log(good(starts[where]), good(ends[where]))
@@ -86,7 +91,7 @@ def at_times(admin: Admin, moments: Collection[Moment]) -> dict[Moment, OffsetIn
     found: dict[Moment, OffsetInfo | KcliError] = {}
     while left:
         asked = {where: waiting.pop() for where, waiting in left.items()}
-        for where, told in admin.list_offsets(asked).items():
+        for where, told in admin.list_offsets(asked, leader_patience=ELECTION_PATIENCE).items():
             found[where, asked[where]] = told
         left = {where: waiting for where, waiting in left.items() if waiting}
     return found

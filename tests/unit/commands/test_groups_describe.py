@@ -87,7 +87,9 @@ class StandIn:
             for name in names
         }
 
-    def list_offsets(self, wanted: Mapping[TopicPartition, int]) -> dict[TopicPartition, OffsetInfo]:
+    def list_offsets(
+        self, wanted: Mapping[TopicPartition, int], **_patience: float
+    ) -> dict[TopicPartition, OffsetInfo]:
         return {where: OffsetInfo(10 if place == -2 else 110, -1) for where, place in wanted.items()}
 
 

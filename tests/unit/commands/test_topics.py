@@ -9,13 +9,15 @@ from click.testing import CliRunner, Result
 
 from kcli.cli import cli
 from kcli.commands import topics as module
+from kcli.commands._exit import Refused
 from kcli.commands._options import GlobalValues
+from kcli.core.admin.brokers import LogDir, ReplicaSize
 from kcli.core.admin.configs import ConfigEntry
-from kcli.core.admin.topics import TopicInfo
-from kcli.core.cluster.metadata import PartitionView, unknown_topic
+from kcli.core.admin.topics import CreatedTopic, TopicInfo
+from kcli.core.cluster.metadata import ClusterView, PartitionView, unknown_topic
 from kcli.core.cluster.offsets import OffsetInfo
-from kcli.core.errors import BrokerError, KcliError
-from kcli.core.types import TopicPartition, TopicSpec
+from kcli.core.errors import BrokerError, KcliError, TimedOutError
+from kcli.core.types import Node, TopicPartition, TopicSpec
 
 
 def topic(
@@ -34,6 +36,7 @@ class StandIn:
         self.created: list[tuple[TopicSpec, bool]] = []
         self.deleted: list[str] = []
         self.broken = TopicPartition("", -1)
+        self.second_broker: KcliError | None = None
 
     def __enter__(self) -> "StandIn":
         return self
@@ -50,7 +53,7 @@ class StandIn:
         return {name: self.topics.get(name) or unknown_topic(name, self.topics) for name in names}
 
     def list_offsets(
-        self, wanted: Mapping[TopicPartition, int]
+        self, wanted: Mapping[TopicPartition, int], **_patience: float
     ) -> dict[TopicPartition, OffsetInfo | KcliError]:
         answers = {-2: OffsetInfo(10, -1, -1), -1: OffsetInfo(1_010, -1, 4)}
         return {
@@ -68,10 +71,31 @@ class StandIn:
         return dict.fromkeys(names, entries)
 
     def create_topics(
-        self, specs: Sequence[TopicSpec], *, validate_only: bool = False
+        self, specs: Sequence[TopicSpec], *, validate_only: bool = False, made: dict[str, CreatedTopic]
     ) -> dict[str, KcliError | None]:
         self.created += [(spec, validate_only) for spec in specs]
+        topic_id = "" if validate_only else "new-id"
+        for spec in specs:
+            made[spec.name] = CreatedTopic(spec.name, topic_id, 3, 2, dict(spec.configs))
         return {spec.name: BrokerError(36, spec.name) if spec.name in self.topics else None for spec in specs}
+
+    def connect(self) -> ClusterView:
+        return ClusterView({1: Node(1, "one", 9092)})
+
+    def describe_log_dirs(
+        self, *, partitions: Sequence[TopicPartition]
+    ) -> dict[int, list[LogDir] | KcliError]:
+        """Broker 1 has everything but one partition, and a copy that is being made; broker 2 does not answer."""
+        kept = {
+            place: ReplicaSize(1_500 + place.partition, 0, False)
+            for place in partitions
+            if place.topic == "orders"
+        }
+        copy = {TopicPartition("orders", 0): ReplicaSize(7, 0, True)}
+        return {
+            1: [LogDir("/a", None, kept), LogDir("/b", None, copy)],
+            2: self.second_broker or [LogDir("/a", None, kept)],
+        }
 
     def delete_topics(self, names: Sequence[str]) -> dict[str, KcliError | None]:
         self.deleted += names
@@ -91,6 +115,13 @@ def kcli(*arguments: str) -> Result:
     if done.exception is not None and not isinstance(done.exception, KcliError | SystemExit):
         raise done.exception
     return done
+
+
+def rows(*arguments: str, codes: int = 0) -> list[str]:
+    """The partitions in tsv."""
+    done = kcli(*arguments, "-o", "tsv", "--no-headers")
+    assert done.return_value == codes
+    return done.stdout.splitlines()
 
 
 def items(*arguments: str) -> list[dict[str, Any]]:
@@ -118,9 +149,9 @@ def test_list_counts(admin: StandIn) -> None:
 
 
 def test_describe_is_a_line_per_partition_for_people_and_an_item_per_topic_in_json(admin: StandIn) -> None:
-    done = kcli("describe", "orders")
-    assert done.stdout.splitlines()[1].split() == ["orders", "0", "1", "4", "1,2", "1,2", "10", "1010"]
-    assert len(done.stdout.splitlines()) == 3
+    done = kcli("describe", "orders", "--no-headers")
+    assert done.stdout.splitlines()[0].split() == ["orders", "0", "1", "4", "1,2", "1,2", "10", "1010"]
+    assert len(done.stdout.splitlines()) == 2
     (item,) = items("describe", "orders")
     assert item["configs"] == {"retention.ms": "5"}
     assert item["partitions"][1]["end"] == 1010
@@ -137,7 +168,9 @@ def test_describe_of_unknown_topics(admin: StandIn) -> None:
 
 def test_unknown_offsets_are_null_and_a_warning(admin: StandIn) -> None:
     admin.broken = TopicPartition("orders", 1)
-    document = json.loads(kcli("describe", "orders", "-o", "json").stdout)
+    done = kcli("describe", "orders", "-o", "json")
+    assert done.return_value == 6
+    document = json.loads(done.stdout)
     assert document["items"][0]["partitions"][1]["end"] is None
     assert any("orders-1" in warning for warning in document["warnings"])
 
@@ -191,4 +224,149 @@ def test_delete_without_an_answer_does_nothing(admin: StandIn) -> None:
         kcli("delete", "orders", "--no-input")
     with pytest.raises(Exception, match="does not name"):
         kcli("delete", "orders", "pay", "--confirm", "orders")
+    assert admin.deleted == []
+
+
+# --- what --with-size, the filters and -o wide show ---------------------------------------------------
+
+
+def test_sizes_are_of_the_leaders_and_unknown_where_a_broker_did_not_answer(admin: StandIn) -> None:
+    known = {item["name"]: (item["size_bytes"], item["disk_bytes"]) for item in items("list", "--with-size")}
+    assert known == {"orders": (3_001, 6_002), "pay": (None, None)}
+    admin.second_broker = TimedOutError("describing the log directories of broker 2")
+    done = kcli("list", "--with-size", "-o", "json")
+    assert (done.return_value, json.loads(done.stdout)["items"][0]["size_bytes"]) == (3, 3_001)
+    assert json.loads(done.stdout)["items"][0]["disk_bytes"] is None
+    assert "3.0 kB" in kcli("list", "--with-size", "-o", "table").stdout
+    assert " 3001" in kcli("list", "--with-size").stdout
+
+
+def test_filters_look_at_all_topics_and_show_only_such_partitions(admin: StandIn) -> None:
+    assert [row.split()[0:2] for row in rows("describe", "--under-replicated")] == [["pay", "0"]]
+    gone = PartitionView(1, -1, 4, (2,), (2,), (2,))
+    admin.topics["orders"] = TopicInfo("orders", "id", False, (admin.topics["orders"].partitions[0], gone))
+    assert [row.split()[0:2] for row in rows("describe", "--unavailable", codes=6)] == [["orders", "1"]]
+    both = rows("describe", "--unavailable", "--under-replicated", codes=6)
+    assert [row.split()[0:2] for row in both] == [["orders", "1"], ["pay", "0"]]
+    assert "orders: partitions 2," in kcli("describe", "--unavailable").stdout, "it has two, one is shown"
+
+
+def test_a_filter_that_finds_nothing_says_so(admin: StandIn) -> None:
+    done = kcli("describe", "--unavailable")
+    assert (done.return_value, done.stdout.split()[0]) == (0, "TOPIC")
+    assert done.stderr == "no unavailable partitions\n"
+    assert json.loads(kcli("describe", "--unavailable", "-o", "json").stdout)["items"] == []
+
+
+def test_match_describes_the_topics_that_match(admin: StandIn) -> None:
+    assert [item["name"] for item in items("describe", "--match", "*o*")] == ["orders", "__consumer_offsets"]
+    assert [item["name"] for item in items("describe", "pay", "--match", "o*")] == ["pay", "orders"]
+    assert kcli("describe", "--match", "x*").stderr == "no topic matches x*\n"
+    with pytest.raises(Exception, match="no topic is named"):
+        kcli("describe")
+
+
+def test_wide_names_the_leaders_address(admin: StandIn) -> None:
+    assert "1 (one:9092)" in kcli("describe", "orders", "-o", "wide").stdout
+    assert items("describe", "orders")[0]["partitions"][0]["leader"] == 1
+
+
+def test_a_pipe_gets_what_a_terminal_gets(admin: StandIn) -> None:
+    shown, piped = kcli("describe", "orders", "-o", "table").stdout, kcli("describe", "orders").stdout
+    words = [line.split() for line in shown.replace(",", " ").splitlines() if not line.startswith("─")]
+    assert piped.splitlines()[:2] == shown.splitlines()[:2]
+    assert len(piped.splitlines()) == len(words)
+
+
+def test_an_empty_list_says_so_and_stays_a_list(admin: StandIn) -> None:
+    admin.topics.clear()
+    done = kcli("list")
+    assert (done.stdout.split()[0], done.stderr) == (
+        "NAME",
+        "there are no topics, or internal ones only\n",
+    )
+    assert items("list") == []
+    assert kcli("list", "--match", "x*").stderr == "no topic matches x*\n"
+
+
+# --- create ------------------------------------------------------------------------------------------
+
+
+def test_create_answers_with_what_was_made(admin: StandIn) -> None:
+    made = {
+        "name": "new",
+        "partitions": 3,
+        "replication_factor": 2,
+        "topic_id": "new-id",
+        "configs": {"a.b": "c"},
+        "created": True,
+    }
+    assert items("create", "new", "--config", "a.b=c") == [made]
+    (checked,) = items("create", "new", "--config", "a.b=c", "--dry-run")
+    assert checked == made | {"topic_id": None, "created": False}
+    assert kcli("create", "new", "-o", "name").stdout == "new\n"
+    assert kcli("create", "new").stdout == ""
+
+
+def test_a_topic_that_exists_is_shown_as_it_is(admin: StandIn) -> None:
+    done = kcli("create", "new", "orders", "--if-not-exists", "-o", "json")
+    assert [(item["name"], item["created"]) for item in json.loads(done.stdout)["items"]] == [
+        ("new", True),
+        ("orders", False),
+    ]
+    assert json.loads(done.stdout)["items"][1]["configs"] == {"retention.ms": "5"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (["--partitions", "6"], "partitions 2, not 6"),
+        (["--replication-factor", "3"], "replication factor 2, not 3"),
+        (["--config", "retention.ms=6"], "retention.ms=5, not 6"),
+        (["--config", "cleanup.policy=compact"], "cleanup.policy=delete, not compact"),
+    ],
+)
+def test_a_topic_that_exists_and_differs_is_refused(admin: StandIn, asked: list[str], said: str) -> None:
+    done = kcli("create", "orders", "--if-not-exists", *asked)
+    assert done.return_value == 7
+    assert said in done.stderr
+
+
+def test_a_topic_that_exists_as_asked_for_is_fine(admin: StandIn) -> None:
+    asked = ["--partitions", "2", "--replication-factor", "2", "--config", "retention.ms=5"]
+    done = kcli("create", "orders", "--if-not-exists", *asked, "--config", "cleanup.policy=delete")
+    assert (done.return_value, done.stderr) == (0, "topic orders exists already\n")
+
+
+# --- topics of the cluster's own ---------------------------------------------------------------------
+
+
+def test_yes_does_not_delete_a_topic_of_the_clusters_own(admin: StandIn) -> None:
+    for names in (["__consumer_offsets"], ["orders", "__consumer_offsets"]):
+        with pytest.raises(Refused, match="by name is due") as refused:
+            kcli("delete", *names, "--yes")
+        assert "the committed offsets of all groups" in refused.value.why
+        assert "--confirm __consumer_offsets" in refused.value.do
+    assert admin.deleted == []
+
+
+def test_a_topic_of_the_clusters_own_is_deleted_when_it_is_named(admin: StandIn) -> None:
+    assert (
+        kcli(
+            "delete", "orders", "__consumer_offsets", "--yes", "--confirm", "__consumer_offsets"
+        ).return_value
+        == 0
+    )
+    assert sorted(admin.deleted) == ["__consumer_offsets", "orders"]
+
+
+@pytest.mark.parametrize(
+    "name", ["__transaction_state", "__share_group_state", "__remote_log_metadata", "__new_in_5"]
+)
+def test_which_topics_are_the_clusters_own(admin: StandIn, name: str) -> None:
+    """Brokers before 4.0 do not flag all of them; a new one is known by the flag."""
+    admin.topics[name] = topic(name, 1, internal=name == "__new_in_5")
+    with pytest.raises(Refused, match="by name is due"):
+        kcli("delete", name, "--yes")
+    assert kcli("delete", name, "--dry-run").return_value == 0
     assert admin.deleted == []

@@ -8,7 +8,7 @@ import pytest
 
 from kcli.output.colour import wants_colour
 from kcli.output.progress import Progress, progress_style, size_text
-from kcli.output.talk import Talk
+from kcli.output.talk import Talk, commands_whole
 
 
 class Terminal(io.StringIO):
@@ -167,3 +167,46 @@ def test_sizes() -> None:
         "1.2 MB",
         "5.0 TB",
     ]
+
+
+@pytest.mark.parametrize("width", [30, 40, 80])
+def test_a_bar_keeps_percent_and_the_time_left_on_any_terminal(width: int) -> None:
+    ticks = itertools.count(0, 1.0)
+    stream = io.StringIO()
+    talk = Talk(stream)
+    with Progress(
+        talk, "produced", style="bar", total=25_000, clock=lambda: float(next(ticks)), width=lambda: width
+    ) as bar:
+        for done in range(1, 11):
+            bar.update(done * 1000, done * 1_000_000)
+    drawn = stream.getvalue().split("\x1b[K")[-2].strip("\r")
+    assert "40 %, 15 s left" in drawn
+    assert len(drawn) < width
+
+
+UNDO = (
+    "group billing: 3 partitions set and read back; undo with: "
+    "kcli groups rewind billing --undo=20261121-091403-3fa9c1"
+)
+
+
+@pytest.mark.parametrize("width", [30, 50, 80, 100])
+def test_a_command_to_be_typed_is_whole_on_any_terminal(width: int) -> None:
+    lines = commands_whole(UNDO, width).splitlines()
+    assert lines[0] == "group billing: 3 partitions set and read back; undo with:"
+    typed = " ".join(line.removesuffix("\\").strip() for line in lines[1:])
+    assert typed == UNDO.partition(": ")[2].partition(": ")[2]
+    word = len("      --undo=20261121-091403-3fa9c1")
+    assert all(len(line) <= max(width, word) for line in lines[1:])
+    assert all(line.endswith(" \\") for line in lines[1:-1]), "a shell reads it as one line"
+
+
+def test_what_fits_and_what_is_no_command_stays_a_line() -> None:
+    assert commands_whole(UNDO, 200) == UNDO
+    assert commands_whole("x" * 100, 20) == "x" * 100
+
+
+def test_a_pipe_gets_a_command_in_one_line() -> None:
+    stream = io.StringIO()
+    Talk(stream).note(UNDO)
+    assert stream.getvalue() == UNDO + "\n"

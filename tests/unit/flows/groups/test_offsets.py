@@ -32,7 +32,7 @@ class StandIn:
         return {n: TopicInfo(n, "", False, parts) if n == "t" else unknown_topic(n, ["t"]) for n in names}
 
     def list_offsets(
-        self, wanted: Mapping[TopicPartition, int]
+        self, wanted: Mapping[TopicPartition, int], **_patience: float
     ) -> dict[TopicPartition, OffsetInfo | KcliError]:
         self.asked.append(f"{set(wanted.values())} {sorted(wanted)}")
         return {where: self.answers[place] for where, place in wanted.items()}

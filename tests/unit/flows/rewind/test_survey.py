@@ -53,7 +53,7 @@ class StandIn:
         }
 
     def list_offsets(
-        self, wanted: Mapping[TopicPartition, int]
+        self, wanted: Mapping[TopicPartition, int], **_patience: float
     ) -> dict[TopicPartition, OffsetInfo | KcliError]:
         self.listed.append(set(wanted.values()))
         answers = {EARLIEST: OffsetInfo(10, -1, 1), LATEST: OffsetInfo(20, -1, 4)}

@@ -90,7 +90,9 @@ class Clock:
     def __init__(self) -> None:
         self.asked: list[dict[TopicPartition, int]] = []
 
-    def list_offsets(self, wanted: Mapping[TopicPartition, int]) -> dict[TopicPartition, OffsetInfo]:
+    def list_offsets(
+        self, wanted: Mapping[TopicPartition, int], **_patience: float
+    ) -> dict[TopicPartition, OffsetInfo]:
         self.asked.append(dict(wanted))
         return {where: OffsetInfo(ms, ms) for where, ms in wanted.items()}
 

@@ -1,0 +1,149 @@
+"""What ``kcli topics create`` does: creates, compares what exists with what was asked for, shows what there is now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcli.commands import _topic_rows as view
+from kcli.core.error_codes import TOPIC_ALREADY_EXISTS
+from kcli.core.errors import BrokerError, KcliError
+from kcli.output.tables import Column
+
+if TYPE_CHECKING:
+    from kcli.commands._context import Invocation
+    from kcli.core.admin.admin import Admin
+    from kcli.core.admin.configs import ConfigEntry
+    from kcli.core.admin.topics import CreatedTopic, TopicInfo
+    from kcli.core.types import TopicSpec
+
+COLUMNS = (
+    Column("name"),
+    Column("partitions", "number"),
+    Column("replication_factor", "number"),
+    Column("topic_id", spare=1),
+    Column("configs", spare=2),
+    Column("created"),
+)
+
+
+class TopicDiffersError(KcliError):
+    """A topic exists, and is not what was asked for."""
+
+    exit_code = 7
+
+
+class Outcome(NamedTuple):
+    """Names with a row for each; ``created`` and ``existing`` are as was asked for, the others have an error."""
+
+    created: Mapping[str, view.Row]
+    existing: Mapping[str, view.Row]
+    failed: Sequence[KcliError]
+
+
+def create(admin: Admin, specs: Sequence[TopicSpec], *, may_exist: bool, dry_run: bool) -> Outcome:
+    """Creates topics, or has the broker check that it could. With ``may_exist`` one that is as asked for is fine."""
+    made: dict[str, CreatedTopic] = {}
+    answers = admin.create_topics(specs, validate_only=dry_run, made=made)
+    exist = [name for name, error in answers.items() if _exists(error)] if may_exist else []
+    failed = [
+        _with_remedy(error) for name, error in answers.items() if error is not None and name not in exist
+    ]
+    created = {name: _row(name, made.get(name), dry_run=dry_run) for name in answers if answers[name] is None}
+    existing, wrong = _compared(admin, [spec for spec in specs if spec.name in exist])
+    return Outcome(created, existing, [*failed, *wrong])
+
+
+def print_topics(inv: Invocation, cluster: str, outcome: Outcome) -> None:
+    """The topics that are as was asked for, where ``-o`` asks for them; else stderr has said it."""
+    if inv.out.kind is None:
+        return
+    with inv.out.rows("TopicList", "Topic", COLUMNS, cluster=cluster, warnings=inv.talk.warnings) as rows:
+        for row in (*outcome.created.values(), *outcome.existing.values()):
+            rows.add(row)
+
+
+def differences(spec: TopicSpec, topic: TopicInfo, entries: Sequence[ConfigEntry]) -> list[str]:
+    """What was asked for and is otherwise: ``partitions 3, not 6``. A secret's value cannot be compared."""
+    copies = view.replication_factor(topic)
+    found = []
+    if spec.partitions not in (-1, len(topic.partitions)):
+        found.append(f"partitions {len(topic.partitions)}, not {spec.partitions}")
+    if spec.replication_factor not in (-1, copies):
+        found.append(f"replication factor {copies}, not {spec.replication_factor}")
+    values = {entry.name: entry for entry in entries}
+    for key, wanted in spec.configs.items():
+        entry = values.get(key)
+        if entry is None:
+            found.append(f"no configuration {key}")
+        elif not entry.is_sensitive and not _same(entry, wanted):
+            found.append(f"{key}={entry.value}, not {wanted}")
+    return found
+
+
+def _compared(admin: Admin, specs: Sequence[TopicSpec]) -> tuple[dict[str, view.Row], list[KcliError]]:
+    names = [spec.name for spec in specs]
+    topics = admin.describe_topics(names) if names else {}
+    configs = admin.describe_topic_configs(names) if names else {}
+    rows: dict[str, view.Row] = {}
+    wrong: list[KcliError] = []
+    for spec in specs:
+        topic, entries = topics[spec.name], configs[spec.name]
+        if isinstance(topic, KcliError):
+            wrong.append(topic)
+        elif isinstance(entries, KcliError) and spec.configs:
+            wrong.append(entries)
+        elif differs := differences(spec, topic, [] if isinstance(entries, KcliError) else entries):
+            wrong.append(_differs(spec.name, differs))
+        else:
+            rows[spec.name] = _existing_row(topic, None if isinstance(entries, KcliError) else entries)
+    return rows, wrong
+
+
+def _differs(name: str, differs: Sequence[str]) -> TopicDiffersError:
+    return TopicDiffersError(
+        f"topic {name} exists, and differs from what is asked for: {'; '.join(differs)}",
+        why="--if-not-exists leaves a topic that exists as it is",
+        do=f"see `kcli topics describe {name}`; leave out what may be otherwise",
+    )
+
+
+def _same(entry: ConfigEntry, wanted: str) -> bool:
+    if entry.value is None:
+        return False
+    if entry.type == "list":
+        return {word.strip() for word in entry.value.split(",")} == {w.strip() for w in wanted.split(",")}
+    return entry.value.strip() == wanted.strip()
+
+
+def _exists(error: KcliError | None) -> bool:
+    return isinstance(error, BrokerError) and error.code == TOPIC_ALREADY_EXISTS
+
+
+def _with_remedy(error: KcliError) -> KcliError:
+    if _exists(error) and not error.do:
+        error.do = "with --if-not-exists that is fine; `kcli topics describe` shows the topic"
+    return error
+
+
+def _row(name: str, made: CreatedTopic | None, *, dry_run: bool) -> view.Row:
+    """A topic that was made; what an old broker does not report is unknown."""
+    return {
+        "name": name,
+        "partitions": made.partitions if made else None,
+        "replication_factor": made.replication_factor if made else None,
+        "topic_id": (made.topic_id or None) if made else None,
+        "configs": made.configs if made else None,
+        "created": not dry_run,
+    }
+
+
+def _existing_row(topic: TopicInfo, entries: list[ConfigEntry] | None) -> view.Row:
+    return {
+        "name": topic.name,
+        "partitions": len(topic.partitions),
+        "replication_factor": view.replication_factor(topic),
+        "topic_id": topic.topic_id or None,
+        "configs": view.overrides(entries),
+        "created": False,
+    }

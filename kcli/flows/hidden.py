@@ -1,0 +1,70 @@
+"""What a reader of committed records was not shown at the ends that were pinned: open transactions hide it.
+
+Asked once, after everything else was read; a broker that does not answer costs nothing but the explanation.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from kcli.core.admin.transactions import ProducerDescription, describe_producers
+from kcli.core.cluster.offsets import LATEST, OffsetInfo, list_offsets
+from kcli.core.consumer.consumer import Consumer
+from kcli.core.errors import KcliError
+from kcli.core.types import TopicPartition
+from kcli.output.tables import time_text
+
+_PATIENCE = 1.0
+
+
+class Hidden(NamedTuple):
+    """Offsets from ``first`` up to the high watermark ``end``, and the producer whose transaction is the first there."""
+
+    where: TopicPartition
+    first: int
+    end: int
+    producer: ProducerDescription | None
+
+    def __str__(self) -> str:
+        many = self.end - self.first
+        records = "1 record" if many == 1 else f"up to {many:,} records"
+        return (
+            f"{self.where}: an open transaction hides {records} from offset {self.first} to the high watermark {self.end}"
+            f"{self._whose()}; --isolation-level read_uncommitted shows them"
+        )
+
+    def _whose(self) -> str:
+        one = self.producer
+        if one is None:
+            return ""
+        wrote = f", last write {time_text(one.last_timestamp)}" if one.last_timestamp >= 0 else ""
+        return f" (producer {one.producer_id}, epoch {one.producer_epoch}, open since offset {one.open_since}{wrote})"
+
+
+def hidden_at(consumer: Consumer, ends: Mapping[TopicPartition, int]) -> list[Hidden]:
+    """Of those partitions whose pinned end is still the last stable offset, and below the high watermark (KIP-98)."""
+    if not ends or consumer.options.isolation_level != "read_committed":
+        return []
+    cluster = consumer.cluster
+    deadline = cluster.deadline(_PATIENCE)
+    marks = list_offsets(cluster, dict.fromkeys(ends, LATEST), deadline, committed_only=False)
+    beyond = {
+        where: mark.offset
+        for where, mark in marks.items()
+        if isinstance(mark, OffsetInfo) and mark.offset > ends[where]
+    }
+    if not beyond:
+        return []
+    stable = list_offsets(cluster, dict.fromkeys(beyond, LATEST), deadline)
+    held = [where for where in beyond if _offset(stable[where]) == ends[where]]
+    producers = describe_producers(cluster, held, deadline) if held else {}
+    return [Hidden(where, ends[where], beyond[where], _first(producers[where])) for where in sorted(held)]
+
+
+def _offset(answer: OffsetInfo | KcliError) -> int | None:
+    return answer.offset if isinstance(answer, OffsetInfo) else None
+
+
+def _first(told: list[ProducerDescription] | KcliError) -> ProducerDescription | None:
+    """Whose transaction began first; None where brokers are too old to say (KIP-664), or may not."""
+    known = [] if isinstance(told, KcliError) else [one for one in told if one.open_since >= 0]
+    return min(known, key=lambda one: one.open_since, default=None)

@@ -1,0 +1,74 @@
+"""How much of the brokers' disks topics take, from the log directories of all brokers (KIP-113). No printing."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from kcli.core.errors import KcliError
+from kcli.core.types import TopicPartition
+
+if TYPE_CHECKING:
+    from kcli.core.admin.admin import Admin
+    from kcli.core.admin.brokers import LogDir
+    from kcli.core.admin.topics import TopicInfo
+    from kcli.core.cluster.metadata import PartitionView
+
+
+class TopicSize(NamedTuple):
+    """Bytes: of the leaders' logs, and of all replicas. None where a broker did not report one of them."""
+
+    leaders: int | None
+    replicas: int | None
+
+
+def topic_sizes(
+    admin: "Admin", topics: Sequence["TopicInfo"]
+) -> tuple[dict[str, TopicSize], list[KcliError]]:
+    """The size of each topic by name, and why brokers or directories are missing in it.
+
+    Of a partition without a leader the largest replica counts. Copies that are being made for another directory count
+    for neither.
+    """
+    places = [TopicPartition(topic.name, part.partition) for topic in topics for part in topic.partitions]
+    answers = admin.describe_log_dirs(partitions=places) if places else {}
+    errors = [told for told in answers.values() if isinstance(told, KcliError)]
+    errors += [
+        directory.error
+        for told in answers.values()
+        if not isinstance(told, KcliError)
+        for directory in told
+        if directory.error is not None
+    ]
+    sizes = _by_replica(answers)
+    return {topic.name: _size(topic, sizes) for topic in topics}, errors
+
+
+def _by_replica(
+    answers: Mapping[int, "list[LogDir] | KcliError"],
+) -> dict[TopicPartition, dict[int, int]]:
+    """Partition → broker → bytes."""
+    found: dict[TopicPartition, dict[int, int]] = {}
+    for broker, told in answers.items():
+        for directory in told if not isinstance(told, KcliError) else ():
+            for where, replica in directory.replicas.items():
+                if not replica.is_future:
+                    found.setdefault(where, {})[broker] = replica.size
+    return found
+
+
+def _size(topic: "TopicInfo", sizes: Mapping[TopicPartition, Mapping[int, int]]) -> TopicSize:
+    leaders: list[int | None] = []
+    replicas: list[int | None] = []
+    for part in topic.partitions:
+        known = sizes.get(TopicPartition(topic.name, part.partition), {})
+        leaders.append(_of_leader(part, known))
+        replicas += [known.get(broker) for broker in part.replicas]
+    return TopicSize(_sum(leaders), _sum(replicas))
+
+
+def _of_leader(part: "PartitionView", known: Mapping[int, int]) -> int | None:
+    return known.get(part.leader) if part.leader >= 0 else max(known.values(), default=None)
+
+
+def _sum(sizes: Sequence[int | None]) -> int | None:
+    known = [size for size in sizes if size is not None]
+    return sum(known) if len(known) == len(sizes) else None

@@ -1,0 +1,89 @@
+"""``kcli topics`` and ``kcli groups`` on a cluster of which a broker is down: what is known is shown at once."""
+
+import json
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from kcli.core import Admin
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+from tests.command import kcli, ok
+from tests.fake.cluster import FakeCluster
+
+PROMPT = 5.0
+"""Seconds, far below the 10 that --timeout is; the start of the process is in it."""
+
+
+@pytest.fixture
+def cluster() -> Iterator[FakeCluster]:
+    """Broker 2 is down, and with it the only replica of t-1."""
+    with FakeCluster(2) as found:
+        found.create_topic("t", 2, replicas={0: [1], 1: [2]})
+        with Admin(bootstrap_servers=found.bootstrap) as admin:
+            commits = {TopicPartition("t", number): OffsetAndMetadata(0) for number in (0, 1)}
+            assert set(admin.commit_offsets({"g": commits})["g"].values()) == {None}
+        found.stop(2, fail_over=True)
+        yield found
+
+
+def answers_at_once(cluster: FakeCluster, *arguments: str, code: int) -> tuple[list[object], str]:
+    """The items of the JSON document, and stderr."""
+    began = time.monotonic()
+    done = kcli(*arguments, "-o", "json", bootstrap=cluster.bootstrap)
+    assert time.monotonic() - began < PROMPT
+    items: list[object] = json.loads(ok(done, (code,)))["items"]
+    return items, done.stderr.decode()
+
+
+def test_describe_answers_at_once_where_a_partition_has_no_leader(cluster: FakeCluster) -> None:
+    items, said = answers_at_once(cluster, "topics", "describe", "t", code=6)
+    (item,) = items
+    assert isinstance(item, dict)
+    ends = [(part["leader"], part["log_start"], part["end"]) for part in item["partitions"]]
+    assert ends == [(1, 0, 0), (None, None, None)]
+    assert "offsets of t-1 are unknown" in said
+    assert "broker 2 is down" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["topics", "offsets", "t"], 6),
+        (["topics", "offsets", "t", "--time", "@-1h"], 6),
+        (["topics", "describe", "--unavailable"], 6),
+        (["groups", "lag", "g"], 0),
+        (["groups", "describe", "g"], 0),
+        (["groups", "list", "--with-lag"], 0),
+        (["groups", "rewind", "g", "--to", "earliest", "--yes"], 6),
+    ],
+)
+def test_no_command_waits_for_a_leader_that_cannot_come(
+    cluster: FakeCluster, arguments: list[str], code: int
+) -> None:
+    items, _said = answers_at_once(cluster, *arguments, code=code)
+    assert items
+
+
+def test_an_election_in_progress_is_waited_for(cluster: FakeCluster) -> None:
+    """The first answer of metadata names no leader, though the replica is alive: it comes back a moment later."""
+    cluster.start(2)
+    cluster.move_leader("t", 1, 2)
+    cluster.lie(leaderless, times=2)  # the command's own, and the first one to look for leaders
+    items, said = answers_at_once(cluster, "topics", "offsets", "t", code=0)
+    assert [item["end"] for item in items if isinstance(item, dict)] == [0, 0]
+    assert said == ""
+
+
+def test_a_leader_that_does_not_come_is_not_waited_for_to_the_timeout(cluster: FakeCluster) -> None:
+    cluster.start(2)
+    assert cluster.leader("t", 1) == -1, "its replica is alive, and nobody elects it"
+    items, said = answers_at_once(cluster, "topics", "offsets", "t", code=6)
+    assert [item["end"] for item in items if isinstance(item, dict)] == [0, None]
+    assert "t-1 has no leader" in said
+
+
+def leaderless(answer: object) -> None:
+    for topic in answer.topics:  # type: ignore[attr-defined]
+        for part in topic.partitions:
+            part.leader_id, part.error_code = -1, 5

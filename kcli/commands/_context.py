@@ -38,8 +38,7 @@ class Invocation:
     """Everything a command needs besides its own flags.
 
     ``out`` is stdout, ``talk`` stderr, ``hooks`` go to the clients, ``timeout`` (seconds) bounds the first
-    contact and each administrative call, ``plain_timeout`` does so where no client of Kafka is configured; ``dry_run``,
-    ``yes`` and ``no_input`` are the global flags.
+    contact and each administrative call; ``dry_run``, ``yes`` and ``no_input`` are the global flags.
     """
 
     def __init__(self, values: GlobalValues) -> None:
@@ -52,7 +51,7 @@ class Invocation:
             kind=values.output, headers=not values.no_headers, color=self.color, environ=os.environ
         )
         self.talk = Talk(quiet=values.quiet, verbose=values.verbose, color=self.color, environ=os.environ)
-        self.plain_timeout = values.timeout if values.timeout is not None else _environment_timeout()
+        self._timeout = values.timeout if values.timeout is not None else _environment_timeout()
         self.dry_run = values.dry_run
         self.yes = values.yes
         self.no_input = values.no_input
@@ -66,10 +65,11 @@ class Invocation:
 
     @property
     def timeout(self) -> float:
-        """``--timeout``, else ``default.api.timeout.ms``, else KCLI_TIMEOUT, else 10 s."""
-        if self.values.timeout is None and "default_api_timeout_ms" in self.resolved.values:
-            return float(self.resolved.values["default_api_timeout_ms"]) / 1000
-        return self.plain_timeout
+        """``--timeout``, else the ``default.api.timeout.ms`` of the run's clients, else KCLI_TIMEOUT, else 10 s."""
+        configured = self._resolved.values if self._resolved is not None else {}
+        if self.values.timeout is None and "default_api_timeout_ms" in configured:
+            return float(configured["default_api_timeout_ms"]) / 1000
+        return self._timeout
 
     @property
     def resolved(self) -> Resolved:

@@ -105,7 +105,7 @@ def _round_trip(
                 raise error
     options = ProducerOptions(bootstrap_servers=bootstrap, client_id="kcli-demo")
     with Producer(options, hooks=inv.hooks) as producer, inv.progress("sent", total=records) as bar:
-        producer.connect([TOPIC], inv.plain_timeout, inv.plain_timeout)
+        producer.connect([TOPIC], inv.timeout, inv.timeout)
         sent = round_trip.send_file(producer, TOPIC, file, stop, bar.update)
     if stop:
         return None
@@ -116,7 +116,7 @@ def _round_trip(
         bootstrap_servers=bootstrap, client_id="kcli-demo", max_poll_records=WHOLE_BATCHES
     )
     with Consumer(consumer_options, hooks=inv.hooks) as consumer, inv.progress("read", total=records) as bar:
-        consumer.connect(inv.plain_timeout)
+        consumer.connect(inv.timeout)
         read, digest = round_trip.read_back(consumer, TOPIC, sent.confirmed, stop, bar.update)
     if stop:
         return None

@@ -25,7 +25,7 @@ def open_zookeeper(inv: Invocation, hosts: str) -> Iterator[ZooKeeper]:
     from kcli.flows.transfer.zookeeper.session import ZooKeeper
 
     log = (lambda text: inv.hooks.log("debug", "proto", text)) if "proto" in inv.areas else None
-    zookeeper = ZooKeeper(parse_hosts(hosts), timeout=inv.plain_timeout, log=log)
+    zookeeper = ZooKeeper(parse_hosts(hosts), timeout=inv.timeout, log=log)
     with inv.first_contact(str(zookeeper.hosts)):
         zookeeper.open()
     try:

@@ -234,6 +234,7 @@ class Run:
             records_per_second=rate.records if rate else None,
             bytes_per_second=rate.bytes if rate else None,
             stop_at_bad=flags["on_bad_input"] == "fail",
+            lingers="linger_ms" in self.inv.resolved.values,
         )
 
     # --- what became of it ---------------------------------------------------------------------------

@@ -117,14 +117,13 @@ class Here:
         self.group = f"group{self.count}"
         return line.format(dir=self.folder, group=self.group).split()
 
-    def kcli(self, line: str, *more: str) -> Done:
+    def kcli(self, line: str, *more: str, stdin: str = os.devnull) -> Done:
         before, began = len(self.cluster.requests), time.monotonic()
         out, err = self.folder / "out", self.folder / "err"
         for file in (out, err):
             file.unlink(missing_ok=True)
-        code = self.warm.run(
-            [*self.words(line), *more], environment(self.cluster.bootstrap), out=str(out), err=str(err)
-        )
+        variables = environment(self.cluster.bootstrap)
+        code = self.warm.run([*self.words(line), *more], variables, out=str(out), err=str(err), stdin=stdin)
         seconds = time.monotonic() - began
         return Done(code, out.read_text(), err.read_text(), seconds, self.cluster.requests[before:])
 
@@ -591,7 +590,8 @@ def linger_ms(here: Here, line: str) -> None:
 
         thread = threading.Thread(target=write)
         thread.start()
-        done = here.kcli(line.replace("{dir}/lines.txt", str(pipe)), *x("linger_ms", milliseconds))
+        line_of_stdin = line.replace(" {dir}/lines.txt", "")
+        done = here.kcli(line_of_stdin, *x("linger_ms", milliseconds), stdin=str(pipe))
         thread.join()
         assert done.code == 0, done.err
         return found[0]

@@ -7,9 +7,9 @@ The last thing here is to flush stdout while its errors can still be told: a rea
 process as the shell expects (141), a full disk is an error (1), never a traceback from the interpreter's exit.
 """
 
-# All of `signal` that is used here: importing the other half takes a millisecond in which Ctrl-C is not yet handled.
+# Nothing that has to be found first: until main() is called, Ctrl-C would be a traceback. `_signal` is all of `signal`
+# that is used here.
 import _signal as signal  # type: ignore[import-not-found]
-import gc
 import sys
 
 
@@ -19,6 +19,8 @@ def main() -> None:
     handles = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if handles:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+    import gc
+
     # The default of Python 3.13. With the 700 of before, imports would be searched for garbage forty times.
     gc.set_threshold(2_000)
     if sys.argv[1:2] == ["__complete"]:

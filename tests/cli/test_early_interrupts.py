@@ -22,10 +22,11 @@ sys.argv[1:] = {arguments!r}
 
 class Interrupting:
     left = {at}
-    begun = {begun}
     def find_spec(self, name, path=None, target=None):
-        if not Interrupting.begun:
-            Interrupting.begun = name == "kcli.__main__"
+        frame = sys._getframe()
+        while frame is not None and not frame.f_code.co_filename.endswith("kcli/__main__.py"):
+            frame = frame.f_back
+        if frame is None:
             return None
         Interrupting.left -= 1
         if Interrupting.left == 0:
@@ -33,8 +34,6 @@ class Interrupting:
         return None
 
 _signal.signal(_signal.SIGINT, _signal.default_int_handler)
-if {begun}:
-    import kcli.__main__
 sys.meta_path.insert(0, Interrupting())
 try:
     {entry}
@@ -54,7 +53,7 @@ COMMANDS = {
 
 
 def interrupted(entry: str, command: str, at: int) -> "subprocess.CompletedProcess[str]":
-    code = COUNTING.format(arguments=COMMANDS[command], at=at, entry=ENTRIES[entry], begun=entry == "script")
+    code = COUNTING.format(arguments=COMMANDS[command], at=at, entry=ENTRIES[entry])
     return subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,

@@ -129,7 +129,7 @@ class Here:
 
     def inside(self, line: str, *more: str) -> tuple[int, str]:
         """Exit status and stderr."""
-        out, err = io.StringIO(), io.StringIO()
+        out, err = io.TextIOWrapper(io.BytesIO()), io.StringIO()
         with redirect_stdout(out), redirect_stderr(err):
             code = run([*self.words(line), *more])
         return code, err.getvalue()
@@ -728,5 +728,6 @@ def test_options_that_a_run_has_no_use_for_are_refused(here: Here, line: str) ->
 @pytest.mark.parametrize("line", [CONSUME, PRODUCE])
 def test_a_command_that_reads_from_brokers_may_let_them_create_topics(here: Here, line: str) -> None:
     with clients() as opened:
-        assert here.inside(line, *x(CREATES, True))[0] == 0
+        code, err = here.inside(line, *x(CREATES, True))
+    assert code == 0, err
     assert [options.allow_auto_create_topics for options in opened] == [True]

@@ -1,22 +1,35 @@
 """The outermost rim: runs the command line and turns whatever ends it into an exit status.
 
+While kcli is being imported Ctrl-C ends it as it ends any program without a handler: by the signal, which a shell shows
+as 130, and without a word. A KeyboardInterrupt there would find half of what it takes to handle it.
+
 The last thing here is to flush stdout while its errors can still be told: a reader that went away ends the
 process as the shell expects (141), a full disk is an error (1), never a traceback from the interpreter's exit.
 """
 
-import gc
+# Nothing that has to be found first: until main() is called, Ctrl-C would be a traceback. `_signal` is all of `signal`
+# that is used here.
+import _signal as signal  # type: ignore[import-not-found]
 import sys
 
 
 def main() -> None:
     """The entry point of the ``kcli`` script."""
+    # Not where the parent has it ignored (nohup).
+    handles = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if handles:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    import gc
+
     # The default of Python 3.13. With the 700 of before, imports would be searched for garbage forty times.
     gc.set_threshold(2_000)
     if sys.argv[1:2] == ["__complete"]:
         _complete(sys.argv[2:])
     try:
-        code = run(sys.argv[1:])
-    except KeyboardInterrupt:  # a second one, while the first was still being told of
+        code = run(sys.argv[1:], raise_interrupts=handles)
+        if handles:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # nothing is left to be put in order
+    except KeyboardInterrupt:  # while another one, or an error, was being handled
         import os
 
         os._exit(130)
@@ -36,15 +49,19 @@ def _complete(arguments: list[str]) -> None:
         os._exit(0)
 
 
-def run(arguments: list[str]) -> int:
-    """Runs one command line; returns its exit status."""
+def run(arguments: list[str], *, raise_interrupts: bool = False) -> int:
+    """Runs one command line; returns its exit status. ``raise_interrupts``: from the command's start on, and in its end,
+    SIGINT is a KeyboardInterrupt.
+    """
     values = None
     try:
         from kcli.commands._options import GlobalValues
 
         values = GlobalValues()
         _survive_odd_locales()
-        code = _invoke(arguments, values)
+        code = _invoke(arguments, values, raise_interrupts=raise_interrupts)
+    except KeyboardInterrupt:
+        code = 128 + signal.SIGINT
     except BaseException as error:  # noqa: BLE001 - this is the place where everything ends
         from kcli.commands._exit import settle
 
@@ -58,12 +75,14 @@ def run(arguments: list[str]) -> int:
     return code
 
 
-def _invoke(arguments: list[str], values: object) -> int:
+def _invoke(arguments: list[str], values: object, *, raise_interrupts: bool) -> int:
     """Not ``cli.main()``: that turns a closed pipe into exit status 1 and prints a line end for Ctrl-C."""
     from click.exceptions import Exit
 
     from kcli.cli import cli
 
+    if raise_interrupts:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with cli.make_context("kcli", arguments, obj=values) as context:
             result = cli.invoke(context)

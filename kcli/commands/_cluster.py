@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from kcli.core.admin.groups import ListedGroup
     from kcli.core.errors import KcliError
 
+_CREATES = (
+    "this command creates no topic by asking for it",
+    "leave it out; `kcli topics create TOPIC` creates one",
+)
+
 K = TypeVar("K")
 T = TypeVar("T")
 
@@ -21,7 +26,24 @@ def open_admin(inv: Invocation) -> Admin:
     from kcli.core.admin.admin import Admin
     from kcli.core.options import ClientOptions
 
-    return Admin(inv.client_options(ClientOptions), inv.hooks, timeout=inv.timeout)
+    options = inv.client_options(ClientOptions, unused={"allow_auto_create_topics": _CREATES})
+    check_no_registry(inv)
+    return Admin(options, inv.hooks, timeout=inv.timeout)
+
+
+def check_no_registry(inv: Invocation) -> None:
+    """ConfigError where ``-X`` is about a schema registry, which this run does not use."""
+    from kcli.core.errors import ConfigError
+    from kcli.core.options import key_of
+    from kcli.profiles.sifting import COMMAND_LINE
+
+    for name, origin in inv.resolved.registry_origins.items():
+        if origin == COMMAND_LINE:
+            raise ConfigError(
+                f"-X {key_of(name)} has no effect",
+                why="no schema registry is asked: only -s of `kcli consume` and `kcli produce` does that",
+                do="leave it out, or add -s, as in -s value=avro",
+            )
 
 
 def connect(inv: Invocation, admin: Admin) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kcli.core.hooks import Hooks
     from kcli.core.options import ClientOptions
     from kcli.output.progress import Progress
+    from kcli.profiles.applicability import Unused
     from kcli.profiles.resolve import Resolved
 
 P = ParamSpec("P")
@@ -51,7 +52,7 @@ class Invocation:
             kind=values.output, headers=not values.no_headers, color=self.color, environ=os.environ
         )
         self.talk = Talk(quiet=values.quiet, verbose=values.verbose, color=self.color, environ=os.environ)
-        self.timeout = values.timeout if values.timeout is not None else _environment_timeout()
+        self._timeout = values.timeout if values.timeout is not None else _environment_timeout()
         self.dry_run = values.dry_run
         self.yes = values.yes
         self.no_input = values.no_input
@@ -59,8 +60,17 @@ class Invocation:
         self.hooks = self._hooks()
         self._codes: list[int] = []
         self._resolved: Resolved | None = None
+        self._unused: dict[str, Unused] = {}
 
     # configuration
+
+    @property
+    def timeout(self) -> float:
+        """``--timeout``, else the ``default.api.timeout.ms`` of the run's clients, else KCLI_TIMEOUT, else 10 s."""
+        configured = self._resolved.values if self._resolved is not None else {}
+        if self.values.timeout is None and "default_api_timeout_ms" in configured:
+            return float(configured["default_api_timeout_ms"]) / 1000
+        return self._timeout
 
     @property
     def resolved(self) -> Resolved:
@@ -73,17 +83,37 @@ class Invocation:
             self._say(self._resolved)
         return self._resolved
 
-    def client_options(self, kind: type[O], **own: Any) -> O:
-        """The options of a client; ``own`` are the command's flags by field name (None: not given)."""
-        defaults: dict[str, Any] = {}
+    def client_options(self, kind: type[O], *, unused: Mapping[str, Unused] | None = None, **own: Any) -> O:
+        """The options of the client that this command is about; ``own`` are its flags by field name (None: not given).
+
+        ``unused``: options of that client which this command does not use as it was called. ConfigError where ``-X``
+        names one, or one of another client; from files and the environment, which commands share, they are passed over.
+        """
+        from kcli.profiles.applicability import check, unused_options
+
+        self._unused = unused_options(self.resolved, kind, unused or {}, own)
+        check(self.resolved, self._unused, click.get_current_context().command_path)
+        self._say_used(own)
+        return self.resolved.options(kind, {**self._timeouts(), **own}, without=self._unused)
+
+    def inner_options(self, kind: type[O], **own: Any) -> O:
+        """The options of a client that a command uses besides: how to reach the cluster, and ``own``."""
+        from kcli.core.options import ClientOptions
+
+        common = self.resolved.options(ClientOptions, without=self._unused)
+        given = {name: getattr(common, name) for name in self.resolved.values if hasattr(common, name)}
+        return self.resolved.options(kind, {**given, **self._timeouts(), **own}, without=self.resolved.values)
+
+    def _timeouts(self) -> dict[str, int]:
+        found: dict[str, int] = {}
         for name, limit in (
             ("default_api_timeout_ms", None),
             ("socket_connection_setup_timeout_ms", 10_000),
         ):
             if self.values.timeout is not None or name not in self.resolved.values:
                 budget = round(self.timeout * 1000)
-                defaults[name] = max(1, min(budget, limit) if limit else budget)
-        return self.resolved.options(kind, {**defaults, **own})
+                found[name] = max(1, min(budget, limit) if limit else budget)
+        return found
 
     # what is done at the end
 
@@ -175,11 +205,22 @@ class Invocation:
             self.talk.detail(text)
         if resolved.ignored:
             keys = ", ".join(sorted({key for key, _origin in resolved.ignored}))
-            self.talk.detail(f"options of Java clients that mean nothing here: {keys}")
+            self.talk.detail(f"options of other clients that mean nothing here: {keys}")
+
+    def _say_used(self, own: Mapping[str, Any]) -> None:
+        from kcli.core.options import key_of
+
+        if self._unused:
+            keys = ", ".join(sorted(map(key_of, self._unused)))
+            self.talk.detail(f"options that this command does not use: {keys}")
         if "conf" in self.areas:
             from kcli.profiles.resolve import origin_lines
 
-            for text in origin_lines(resolved):
+            configured = self.resolved.values
+            overruled = [n for n, v in own.items() if v is not None and configured.get(n, v) != v]
+            remarks = dict.fromkeys(overruled, "overruled by a flag")
+            remarks |= dict.fromkeys(self._unused, "not used by this command")
+            for text in origin_lines(self.resolved, remarks):
                 self.talk.debug(f"conf  {text}")
 
     def _hooks(self) -> Hooks:

@@ -13,6 +13,7 @@ from kcli.commands._exit import usage
 from kcli.commands._params import raw_bytes
 
 if TYPE_CHECKING:
+    from kcli.core.options import ProducerOptions
     from kcli.flows.inputs.feed import InputFormat
     from kcli.serde.names import SerdeSpecs
     from kcli.serde.opening import Serdes
@@ -29,7 +30,7 @@ _MEANT_FOR: dict[str, tuple[str, frozenset[str]]] = {
 _NAMES_PARTITION = frozenset({"ndjson", "kcat", "csv", "failed"})
 
 
-def input_format(flags: dict[str, Any], longest: int, *, keep: bool) -> InputFormat:
+def input_format(flags: dict[str, Any], options: ProducerOptions, *, keep: bool) -> InputFormat:
     """What the flags say about the input. A flag that would mean nothing is a usage error."""
     from kcli.core.records.kernels import encode_headers
     from kcli.flows.inputs.feed import InputFormat
@@ -60,11 +61,17 @@ def input_format(flags: dict[str, Any], longest: int, *, keep: bool) -> InputFor
         null_marker=None if marker is None else raw_bytes(marker),
     )
     form = InputFormat(
-        kind, how, HeaderBlocks(flags["headers"]), flags["pattern"] or "", longest=longest, keep=keep
+        kind,
+        how,
+        HeaderBlocks(flags["headers"]),
+        flags["pattern"] or "",
+        longest=options.max_request_size,
+        keep=keep,
     )
     if kind == "pattern":
         _check_pattern(form)
-    _check_partitions(flags, kind)
+    if options.partitioner == "manual":
+        _check_partitions(flags, kind)
     return form
 
 
@@ -94,7 +101,7 @@ def _check_pattern(form: InputFormat) -> None:
 
 def _check_partitions(flags: dict[str, Any], kind: str) -> None:
     """With --partitioner manual each record has to name its partition, or -p does for all."""
-    if flags["partitioner"] != "manual" or flags["partition"] is not None or kind in _NAMES_PARTITION:
+    if flags["partition"] is not None or kind in _NAMES_PARTITION:
         return
     if kind == "pattern" and "%p" in flags["pattern"]:
         return

@@ -179,7 +179,7 @@ class Run:
         from kcli.flows.produce_transactions import resumed_place
 
         inv, where = self.inv, TopicPartition(self.topic, 0)
-        with Admin(inv.client_options(ClientOptions), inv.hooks, timeout=inv.timeout) as admin:
+        with Admin(inv.inner_options(ClientOptions), inv.hooks, timeout=inv.timeout) as admin:
             stored = admin.fetch_offsets({group: [where]}, require_stable=True)[group]
         checkpoint.place = resumed_place(checkpoint, group, stored, where)
 
@@ -248,11 +248,12 @@ class Run:
             self.topic,
             self.form.how,
             flags["partition"],
-            by_hand=flags["partitioner"] == "manual" and flags["partition"] is None,
+            by_hand=self.options.partitioner == "manual" and flags["partition"] is None,
             longest=self.form.longest,
             records_per_second=rate.records if rate else None,
             bytes_per_second=rate.bytes if rate else None,
             stop_at_bad=flags["on_bad_input"] == "fail",
+            lingers="linger_ms" in self.inv.resolved.values,
         )
 
     # --- what became of it ---------------------------------------------------------------------------

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from kcli.profiles.resolve import Sources
 
 LARGEST_FILE = 1 << 20
+SYSTEM_PROFILES = "/etc/kcli/config.toml"
 
 
 class Said(Protocol):
@@ -36,7 +37,18 @@ def sources_of(said: Said, find_sandbox: Callable[[], str | None]) -> Sources:
         environ=os.environ,
         read_file=read_config_file,
         find_sandbox=find_sandbox,
+        find_profiles=profiles_file,
     )
+
+
+def profiles_file() -> str | None:
+    """The ``config.toml`` of this user or of the system, where there is one."""
+    from kcli.flows.xdg import config_home
+
+    for path in (str(config_home() / "config.toml"), SYSTEM_PROFILES):
+        if os.path.lexists(path):
+            return path
+    return None
 
 
 def read_config_file(path: str) -> str:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 from kcli.commands._context import Invocation
 from kcli.commands._exit import usage
 from kcli.commands._params import check_topic_name, raw_bytes
+from kcli.core.clock import wall_ms
 
 if TYPE_CHECKING:
     from kcli.core.consumer.consumer import Consumer
-    from kcli.core.positions import OffsetSpec, RangeSpec
+    from kcli.core.positions import OffsetSpec, RangeSpec, ResetPolicy
     from kcli.core.types import TopicPartition
     from kcli.flows.filters.decoded import DecodedField
     from kcli.flows.filters.selection import Selection
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 
 
 class Topics:
-    """Names and patterns (which begin with ``^``) as they were given. Patterns never match internal topics."""
+    """Names and patterns (which begin with ``^``) as they were given. Patterns match no internal topics, unless the
+    consumer's options say so.
+    """
 
     def __init__(self, given: Sequence[str]) -> None:
         self.names = [name for name in dict.fromkeys(given) if not name.startswith("^")]
@@ -53,10 +56,13 @@ class Topics:
 
     def matching(self, consumer: "Consumer") -> list[str]:
         """The known topics that match a pattern."""
+        hidden = consumer.options.exclude_internal_topics
         return [
             name
             for name, topic in sorted(consumer.cluster.view.topics.items())
-            if topic.partitions and not topic.internal and any(p.match(name) for p in self.patterns)
+            if topic.partitions
+            and not (hidden and topic.internal)
+            and any(p.match(name) for p in self.patterns)
         ]
 
     def subscription(self) -> "Sequence[str] | re.Pattern[str]":
@@ -81,12 +87,14 @@ class Topics:
             raise unknown_topic(missing, known) from error
 
 
-def asked_range(flags: dict[str, Any]) -> "RangeSpec":
-    """The range that the flags describe."""
+def asked_range(flags: dict[str, Any], policy: "ResetPolicy | None" = None) -> "RangeSpec":
+    """The range that the flags describe; ``policy`` says where it starts when they do not."""
     from kcli.core.positions import OffsetSpec, RangeSpec
 
-    asked = flags["offset"] or RangeSpec(OffsetSpec("earliest"))
+    asked = flags["offset"] or RangeSpec(None)
     start, stop = asked.start, asked.stop
+    if start is None and policy is not None:
+        start = _start_of(policy)
     if flags["since"] is not None:
         start = OffsetSpec("timestamp", flags["since"])
     if flags["until"] is not None:
@@ -107,6 +115,14 @@ def asked_range(flags: dict[str, Any]) -> "RangeSpec":
                 do="give -g GROUP, or another --offset",
             )
     return RangeSpec(start or OffsetSpec("earliest"), stop)
+
+
+def _start_of(policy: "ResetPolicy") -> "OffsetSpec | None":
+    from kcli.core.positions import OffsetSpec
+
+    if policy.kind == "duration":
+        return OffsetSpec("timestamp", max(0, wall_ms() - policy.back_ms))
+    return OffsetSpec(policy.kind) if policy.kind in ("earliest", "latest") else None
 
 
 def _check_order(since: int, until: int) -> None:

@@ -2,10 +2,12 @@
 
 import errno
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from kcli.commands._cluster import check_no_registry
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
 from kcli.commands._exit import abandon_stdout, usage
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from kcli.commands._what_to_read import Topics
     from kcli.core.consumer.consumer import Consumer
     from kcli.core.options import ConsumerOptions
-    from kcli.core.positions import RangeSpec
+    from kcli.core.positions import RangeSpec, ResetPolicy
     from kcli.core.types import TopicPartition
     from kcli.flows.consume import ConsumeResult
     from kcli.flows.filters.selection import Selection
@@ -168,6 +170,7 @@ def consume(inv: Invocation, /, topics: tuple[str, ...], **flags: Any) -> int:
     file: -s value=avro:file=order.avsc. What cannot be decoded is shown as without -s, counted, and no failure. The
     topics __consumer_offsets and __transaction_state are decoded by themselves.
     """
+    from kcli.commands import _consume_options as configured
     from kcli.commands import _what_to_read as what
     from kcli.commands._record_format import record_formatter
     from kcli.core.consumer.consumer import Consumer
@@ -178,11 +181,14 @@ def consume(inv: Invocation, /, topics: tuple[str, ...], **flags: Any) -> int:
     wanted = what.Topics((*topics, *flags["more_topics"]))
     if not (wanted.names or wanted.patterns):
         raise usage(
-            "kcli consume: missing argument TOPIC",
-            why="it is required",
+            "kcli consume: no topic given",
+            why="a topic is required",
             do="name one: kcli consume TOPIC, or -t TOPIC",
         )
-    asked = what.asked_range(flags)
+    flags["group"] = configured.group(inv, flags)
+    _check_commit(flags)
+    policy = configured.reset_policy(inv, flags)
+    asked = what.asked_range(flags, policy)
     serdes = _serdes(inv, flags, wanted)
     chosen, where = what.selection(flags, serdes)
     decoders = None
@@ -204,7 +210,9 @@ def consume(inv: Invocation, /, topics: tuple[str, ...], **flags: Any) -> int:
         broker=broker,
         decoders=decoders,
     )
-    options = _options(inv, flags, asked)
+    options = _options(inv, flags, asked, policy)
+    if serdes is None:
+        check_no_registry(inv)
     what.say_times(inv, asked)
     keeps = flags["tail"] is not None or flags["merge"]  # these keep single records of a batch
     with serdes or nullcontext(), Consumer(options, hooks=inv.hooks, joins=not keeps) as consumer:
@@ -258,24 +266,33 @@ def _say_undecoded(inv: Invocation, decoders: "Decoders | None", where: "Where |
     return total
 
 
-def _options(inv: Invocation, flags: dict[str, Any], asked: "RangeSpec") -> "ConsumerOptions":
+def _options(
+    inv: Invocation, flags: dict[str, Any], asked: "RangeSpec", policy: "ResetPolicy | None"
+) -> "ConsumerOptions":
+    from kcli.commands._consume_options import unused
     from kcli.commands._what_to_read import reset_policy
     from kcli.core.options import WHOLE_BATCHES, ConsumerOptions
     from kcli.core.positions import OffsetSpec
 
-    own: dict[str, Any] = {"group_id": "", "on_out_of_range": flags["on_out_of_range"] or "fail"}
-    if flags["group"] is not None:
-        start = asked.start or OffsetSpec("earliest")
-        own |= {"group_id": flags["group"], "auto_offset_reset": reset_policy(start)}
-    return inv.client_options(
+    start = asked.start or OffsetSpec("earliest")
+    options = inv.client_options(
         ConsumerOptions,
+        unused=unused(inv, flags),
+        group_id=flags["group"],
+        auto_offset_reset=None if policy is not None else reset_policy(start),
+        enable_auto_commit=flags["commit"],
         isolation_level=flags["isolation_level"],
         client_rack=flags["rack"],
         on_corrupt=flags["on_corrupt"],
+        on_out_of_range=flags["on_out_of_range"],
         show_control_batches=flags["print_control"] or None,
+    )
+    flags["commit"] = options.enable_auto_commit
+    return replace(
+        options,
+        on_out_of_range=options.on_out_of_range or "fail",
         max_poll_records=WHOLE_BATCHES,
         enable_auto_commit=False,  # commits are made here, of what was written out
-        **own,
     )
 
 
@@ -302,16 +319,19 @@ def _check(flags: dict[str, Any], inv: Invocation) -> None:
         raise usage(
             f"kcli consume: {' and '.join(formats)} together", why="each is a format", do="use one of them"
         )
-    if flags["commit"] is not None and flags["group"] is None:
-        name = "--commit" if flags["commit"] else "--no-commit"
-        raise usage(
-            f"kcli consume: {name} without -g", why="offsets are committed for a group", do="give -g GROUP"
-        )
     if flags["all_partitions"] and flags["key"] is None:
         raise usage(
             "kcli consume: --all-partitions without --key",
             why="all partitions are read anyhow",
             do="leave it out",
+        )
+
+
+def _check_commit(flags: dict[str, Any]) -> None:
+    if flags["commit"] is not None and flags["group"] is None:
+        name = "--commit" if flags["commit"] else "--no-commit"
+        raise usage(
+            f"kcli consume: {name} without -g", why="offsets are committed for a group", do="give -g GROUP"
         )
 
 
@@ -374,7 +394,7 @@ class _Run:
             timeout=self.inv.timeout,
             say=self.inv.talk.detail,
             warn=self.inv.talk.warn,
-            on_out_of_range=self.flags["on_out_of_range"] or "fail",
+            on_out_of_range=self.consumer.options.on_out_of_range,
             on_recreate=self.flags["on_recreate"],
             find_new=new_partitions(self.consumer, self.topics, self.flags, bounded=self._ends),
         )
@@ -394,7 +414,7 @@ class _Run:
         self.commits = GroupCommits(
             self.consumer,
             interval=self.consumer.options.auto_commit_interval_ms / 1000,
-            enabled=self.flags["commit"] is not False,
+            enabled=self.flags["commit"],
             warn=talk.warn,
         )
         share = GroupShare(
@@ -423,7 +443,7 @@ class _Run:
             self.asked,
             until_end=self.flags["until_end"],
             timeout=self.inv.timeout,
-            on_out_of_range=self.flags["on_out_of_range"] or "fail",
+            on_out_of_range=self.consumer.options.on_out_of_range,
         )
         group = self.flags["group"]
         committed = self.consumer.committed(places, self.inv.timeout) if group is not None else {}
@@ -511,7 +531,7 @@ class _Run:
                 idle_timeout=self.flags["idle_timeout"],
                 selection=self.selection,
                 merger=Merger(self.consumer) if self.flags["merge"] else None,
-                skip_corrupt=self.inv.talk.warn if self.flags["on_corrupt"] == "skip" else None,
+                skip_corrupt=self.inv.talk.warn if self.consumer.options.on_corrupt == "skip" else None,
                 progress=progress,
             )
         limit = self.flags["max_messages"]

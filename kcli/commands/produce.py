@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from kcli.commands._cluster import check_no_registry
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
 from kcli.commands._exit import usage
@@ -16,6 +17,10 @@ from kcli.commands._params import CODEC, DELIMITER, HEADER, RATE, Codec, check_t
 from kcli.commands._produce_input import FORMATS
 from kcli.commands._serde_options import plaintext_secrets_option, serde_option
 from kcli.commands._types import TOPIC
+
+if TYPE_CHECKING:
+    from kcli.core.options import ProducerOptions
+    from kcli.profiles.applicability import Unused
 
 FOR_EVER_MS = 2**31 - 1
 """Input waits for memory as long as records are under way: these have a limit of their own, delivery.timeout.ms."""
@@ -182,15 +187,19 @@ def produce(inv: Invocation, /, topic: str | None, files: tuple[str, ...], **fla
     topic, files = _topic_and_files(topic, files, flags.pop("named"))
     check_topic_name(topic, "produce")
     _check_flags(inv, flags)
+    own = _own_options(flags)
     patient = None if "max_block_ms" in inv.resolved.values else FOR_EVER_MS
-    options = inv.client_options(ProducerOptions, max_block_ms=patient, **_own_options(flags))
+    options = inv.client_options(ProducerOptions, unused=_unused(inv, own), max_block_ms=patient, **own)
+    _check_checkpoint(flags, options)
+    if not flags["serdes"]:
+        check_no_registry(inv)
     if flags["transaction_every"] is not None and not options.transactional_id:
         raise usage(
             "kcli produce: --transaction-every without --transactional-id",
             why="brokers keep transactions under a name that stays the same from run to run",
             do="give one: --transactional-id import-1",
         )
-    form = input_format(flags, options.max_request_size, keep=flags["failed"] is not None)
+    form = input_format(flags, options, keep=flags["failed"] is not None)
     with ExitStack() as stack:
         prepare: Callable[[], object] = lambda: None  # noqa: E731 - what finds schemas, if any are needed
         if flags["serdes"]:
@@ -236,12 +245,29 @@ def _check_flags(inv: Invocation, flags: dict[str, Any]) -> None:
             why="both would go to stdout",
             do="leave one of them out",
         )
-    if flags["checkpoint"] is not None and flags["acks"] == "0":
+
+
+def _check_checkpoint(flags: dict[str, Any], options: ProducerOptions) -> None:
+    if flags["checkpoint"] is not None and options.acks == "0":
         raise usage(
             "kcli produce: --checkpoint with --acks 0",
             why="nothing is confirmed, so nobody knows how far it got",
             do="leave one of them out",
         )
+
+
+def _unused(inv: Invocation, own: dict[str, Any]) -> dict[str, Unused]:
+    """Options of a producer that this run has no use for."""
+    configured = inv.resolved.values
+    found: dict[str, Unused] = {}
+    if not (own["transactional_id"] or configured.get("transactional_id")):
+        found["transaction_timeout_ms"] = ("nothing is sent in transactions", "give --transactional-id ID")
+    if (own["compression_type"] or configured.get("compression_type", "none")) == "none":
+        found["compression_level"] = (
+            "nothing is compressed",
+            "choose a codec: -z gzip, or -z gzip:9 with its level",
+        )
+    return found
 
 
 def _own_options(flags: dict[str, Any]) -> dict[str, Any]:

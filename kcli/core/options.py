@@ -199,7 +199,9 @@ class ConsumerOptions(ClientOptions):
     )
     max_poll_records: int = option(500, "the most records that one poll hands out", low=1)
     enable_auto_commit: bool = option(
-        True, "commit in the background what earlier polls handed out; needs group.id"
+        True,
+        "commit in the background what earlier polls handed out; needs group.id",
+        aliases=("auto.commit.enable",),
     )
     auto_commit_interval_ms: int = option(5_000, "how often that is done", low=0)
     auto_offset_reset: str = option(
@@ -256,27 +258,6 @@ ALL_OPTIONS: tuple[type[ClientOptions], ...] = (ClientOptions, ProducerOptions, 
 
 N = TypeVar("N", int, float)
 
-IGNORED_KEYS = frozenset(
-    {
-        "key.serializer",
-        "value.serializer",
-        "key.deserializer",
-        "value.deserializer",
-        "interceptor.classes",
-        "metric.reporters",
-        "metrics.num.samples",
-        "metrics.recording.level",
-        "metrics.sample.window.ms",
-        "partitioner.class",
-        "client.dns.lookup",
-        "enable.metrics.push",
-        "auto.include.jmx.reporter",
-        "ssl.keystore.type",
-        "ssl.truststore.type",
-    }
-)
-"""Keys of Java clients that mean nothing here: accepted in files, and said once with ``-v``."""
-
 
 def key_of(name: str) -> str:
     """The option's name in files and on the command line: ``linger_ms`` → ``linger.ms``."""
@@ -328,6 +309,7 @@ class Vocabulary:
 
 _CLIENTS = Vocabulary(ALL_OPTIONS, "a client", "`kcli help options` lists them all")
 field_of = _CLIENTS.field_of
+parse_pairs = _CLIENTS.parse_pairs
 
 
 def is_option(key: str) -> bool:
@@ -393,11 +375,6 @@ def nearest_choice(text: str, choices: tuple[str, ...]) -> str:
     by_word = {choice.lower(): choice for choice in choices}
     near = near_names(word, by_word)
     return by_word[near[0]] if near else ""
-
-
-def parse_pairs(pairs: Iterable[tuple[str, str, str]]) -> dict[str, Any]:
-    """Typed values by field name from (key, text, origin) triples; a later one wins. Java's own keys are passed over."""
-    return _CLIENTS.parse_pairs(pair for pair in pairs if pair[0] not in IGNORED_KEYS)
 
 
 def given(kind: type[O], options: O | None, values: Mapping[str, Any]) -> O:

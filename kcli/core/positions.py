@@ -140,6 +140,32 @@ def parse_duration_ms(text: str, *, unit: bool = False) -> int:
     return round(sum(float(count) * _UNITS[name] for count, name in parts))
 
 
+@dataclass(frozen=True, slots=True)
+class ResetPolicy:
+    """``auto.offset.reset``: ``kind`` is ``earliest``, ``latest``, ``none``, or ``duration`` (``back_ms`` ago)."""
+
+    kind: str
+    back_ms: int = 0
+
+
+_RESETS = {
+    **dict.fromkeys(("earliest", "smallest", "beginning"), "earliest"),
+    **dict.fromkeys(("latest", "largest", "end"), "latest"),
+    **dict.fromkeys(("none", "error"), "none"),
+}
+_BY_DURATION = "by_duration:"
+
+
+def parse_reset(text: str) -> ResetPolicy:
+    """Java's words for ``auto.offset.reset``, and librdkafka's for the same."""
+    word = text.strip()
+    if word.lower() in _RESETS:
+        return ResetPolicy(_RESETS[word.lower()])
+    if word.startswith(_BY_DURATION):
+        return ResetPolicy("duration", parse_duration_ms(word.removeprefix(_BY_DURATION)))
+    raise ValueError("it is none of earliest, latest, none and by_duration:DURATION")
+
+
 _UNITS = {"w": 604_800_000, "d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1_000, "ms": 1}
 _PART = r"([0-9]+(?:\.[0-9]+)?)(ms|[wdhms])"
 _SHORT = f"(?i:{_PART})+"

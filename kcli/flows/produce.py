@@ -42,6 +42,7 @@ class Sending:
     """How records are sent. ``by_hand``: to the partition that each record names.
 
     ``records_per_second`` and ``bytes_per_second`` (of input) limit the rate. ``stop_at_bad``: bad input ends the run.
+    ``lingers``: where the input pauses, batches wait for ``linger.ms`` all the same.
     """
 
     topic: str
@@ -52,6 +53,7 @@ class Sending:
     records_per_second: float | None = None
     bytes_per_second: float | None = None
     stop_at_bad: bool = False
+    lingers: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +181,11 @@ class ProduceRun:
         elif isinstance(chunk, RowChunk):
             self._send_chunk(chunk, portion)
         if not portion.more:
+            self._push()
+
+    def _push(self) -> None:
+        """The input pauses: what was read is sent."""
+        if not self._sending.lingers:
             self._producer.push()
 
     def _send_text(self, chunk: TextChunk, portion: Portion) -> None:
@@ -276,7 +283,7 @@ class ProduceRun:
                 stop += 1
             delay = bucket.take(cost, time.monotonic())
             if delay:
-                self._producer.push()
+                self._push()
                 self._wait(delay)
             if self._stop:
                 raise ClosedError("stopped")

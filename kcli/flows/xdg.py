@@ -4,6 +4,11 @@ import os
 from pathlib import Path
 
 
+def config_home() -> Path:
+    """``$XDG_CONFIG_HOME/kcli``: what a user has written."""
+    return xdg_folder("XDG_CONFIG_HOME", ".config") / "kcli"
+
+
 def state_home() -> Path:
     """``$XDG_STATE_HOME/kcli``: what must survive a restart, as journals of rewinds and running sandboxes."""
     return xdg_folder("XDG_STATE_HOME", ".local/state") / "kcli"

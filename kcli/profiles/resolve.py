@@ -4,19 +4,19 @@ Own flags, -X, -F, KCLI_*, KAFKA_*, a running sandbox. Pure: the environment, a 
 sandboxes are handed in. Nothing here or anywhere assumes localhost:9092.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any, TypeVar
 
 from kcli.core.dataclass import dataclass
 from kcli.core.errors import ConfigError
 from kcli.core.near_names import near_names
-from kcli.core.options import IGNORED_KEYS, ClientOptions, build, field_of, key_of, parse_pairs
+from kcli.core.options import ClientOptions, build, field_of, is_option, key_of, parse_pairs
 from kcli.profiles.properties import parse_properties, split_pair
+from kcli.profiles.sifting import COMMAND_LINE, Pair, is_unsupported, sifted
 from kcli.serde.registry.keys import is_registry_key
 
 O = TypeVar("O", bound=ClientOptions)  # noqa: E741
-Pair = tuple[str, str, str]
 
 KCLI_FLAGS = {
     "KCLI_BOOTSTRAP_SERVER": "bootstrap.servers",
@@ -28,11 +28,14 @@ KCLI_OTHER = frozenset(
 ) | {"KCLI_IMPL", "KCLI_NO_EXT", "KCLI_CACHE"}
 KAFKA_PREFIXES = ("KAFKA_SSL_", "KAFKA_SASL_")
 KAFKA_NAMES = ("KAFKA_BOOTSTRAP_SERVERS", "KAFKA_SECURITY_PROTOCOL")
+NO_PROFILES = "profiles are not supported yet by this version of kcli"
 
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """``values`` by field name, ``origins`` likewise; ``ignored`` Java keys; ``notes`` and ``warnings`` to say."""
+    """``values`` by field name, ``origins`` likewise; ``ignored`` (key, origin) of other clients' options that mean
+    nothing here; ``notes`` and ``warnings`` to say.
+    """
 
     values: dict[str, Any]
     origins: dict[str, str]
@@ -44,10 +47,13 @@ class Resolved:
     """Likewise for the schema registry, which is no Kafka client; ``registry_origins`` too."""
     registry_origins: dict[str, str] = field(default_factory=dict)
 
-    def options(self, kind: type[O], own: Mapping[str, Any] | None = None) -> O:
-        """The options of one client; ``own`` are a command's own flags, None meaning unsaid."""
+    def options(self, kind: type[O], own: Mapping[str, Any] | None = None, without: Container[str] = ()) -> O:
+        """The options of one client; ``own`` are a command's own flags, None meaning unsaid. ``without``: field names
+        that this client does not take from the configuration.
+        """
+        configured = {name: value for name, value in self.values.items() if name not in without}
         said = {name: value for name, value in (own or {}).items() if value is not None}
-        return build(kind, self.values | said)
+        return build(kind, configured | said)
 
 
 @dataclass(slots=True)
@@ -60,26 +66,32 @@ class Sources:
     environ: Mapping[str, str] = field(default_factory=dict)
     read_file: Callable[[str], str] = str
     find_sandbox: Callable[[], str | None] = lambda: None
+    find_profiles: Callable[[], str | None] = lambda: None
+    """The path of a ``config.toml`` that exists, None without one."""
 
 
 def resolve(sources: Sources, *, need_broker: bool = True) -> Resolved:
-    """The configuration that results; ConfigError for an unknown key or value, or without any broker.
+    """The configuration that results; ConfigError for an unknown key or value, for one that this version cannot obey,
+    or without any broker.
 
     ``flags`` maps a key (``bootstrap.servers``) to the value of the flag with that name, or None.
     """
     warnings: list[str] = []
     details: list[str] = []
+    _refuse_profile(sources.environ)
     kafka = list(_kafka(sources.environ, details))
-    strong = [
-        *_kcli(sources.environ, warnings),
-        *_files(sources),
-        *((*split_pair(text, "-X"), "-X") for text in sources.properties),
-        *((key, text, "a flag") for key, text in sources.flags.items() if text is not None),
-    ]
-    pairs = [pair for pair in (*kafka, *strong) if not is_registry_key(pair[0])]
+    ranked = (
+        kafka,
+        list(_kcli(sources.environ, warnings)),
+        list(_files(sources)),
+        [(*split_pair(text, COMMAND_LINE), COMMAND_LINE) for text in sources.properties],
+        [(key, text, "a flag") for key, text in sources.flags.items() if text is not None],
+    )
+    strong = [pair for pairs in ranked[1:] for pair in pairs]
     registry, registry_origins = _registry([pair for pair in strong if is_registry_key(pair[0])], warnings)
+    pairs, ignored = sifted(ranked)
     values = parse_pairs(pairs)
-    origins = {field_of(key).name: origin for key, _text, origin in pairs if key not in IGNORED_KEYS}
+    origins = {field_of(key).name: origin for key, _text, origin in pairs}
     notes = _said(origins, kafka)
     if sources.flags.get("bootstrap.servers") == "":
         raise ConfigError(
@@ -87,12 +99,37 @@ def resolve(sources: Sources, *, need_broker: bool = True) -> Resolved:
             why="its value is empty: an unset variable, perhaps",
             do="give HOST:PORT, or leave -b out to use what else is configured",
         )
+    if need_broker:
+        named = any(key == "bootstrap.servers" for key, text, _origin in strong if text)
+        notes += _unread_profiles(sources.find_profiles(), broker_named=named)
     if need_broker and not values.get("bootstrap_servers"):
         values["bootstrap_servers"] = _sandbox(sources.find_sandbox)
         origins["bootstrap_servers"] = "a running sandbox"
-    ignored = tuple((key, origin) for key, _text, origin in pairs if key in IGNORED_KEYS)
     return Resolved(
         values, origins, ignored, tuple(notes), tuple(warnings), tuple(details), registry, registry_origins
+    )
+
+
+def _refuse_profile(environ: Mapping[str, str]) -> None:
+    name = environ.get("KCLI_PROFILE")
+    if name:
+        raise ConfigError(
+            f"KCLI_PROFILE={name}: {NO_PROFILES}",
+            why="going on without it would mean another cluster than the profile's",
+            do="unset KCLI_PROFILE; name the brokers with -b HOST:PORT, and a file of client options with -F FILE",
+        )
+
+
+def _unread_profiles(path: str | None, *, broker_named: bool) -> list[str]:
+    """What to note about a ``config.toml`` where the broker is named otherwise; ConfigError where it is not."""
+    if path is None:
+        return []
+    if broker_named:
+        return [f"{path} is not read: {NO_PROFILES}"]
+    raise ConfigError(
+        f"{path} cannot be used: {NO_PROFILES}",
+        why="going on without it would mean another cluster than the one it names",
+        do="name the brokers with -b HOST:PORT or KCLI_BOOTSTRAP_SERVER, or move the file away",
     )
 
 
@@ -116,7 +153,7 @@ def _registry(pairs: Sequence[Pair], warnings: list[str]) -> tuple[dict[str, Any
     for key, text, origin in pairs:
         field = registry_field(key)
         secret = field.metadata["secret"] or (field.name == "schema_registry_url" and "@" in text)
-        if origin == "-X" and secret:
+        if origin == COMMAND_LINE and secret:
             warnings.append(
                 f"{key} on the command line can be seen by all on this machine: put it into a file, -F FILE"
             )
@@ -151,16 +188,15 @@ def _kcli(environ: Mapping[str, str], warnings: list[str]) -> Iterator[Pair]:
 
 
 def _kafka(environ: Mapping[str, str], details: list[str]) -> Iterator[Pair]:
-    """Variables that others set for their own use: what is unknown among them is no error, but is told at -v."""
+    """Variables that others set for their own use: what is no option of a client is no error, but is told at -v."""
     for name in sorted(environ):
-        if environ[name] and (name in KAFKA_NAMES or name.startswith(KAFKA_PREFIXES)):
-            key = _spelled(name, "KAFKA_")
-            try:
-                parse_pairs([(key, environ[name], name)])
-            except ConfigError as error:
-                details.append(f"{name} in the environment is not used: {error.what}")
-            else:
-                yield key, environ[name], name
+        if not environ[name] or not (name in KAFKA_NAMES or name.startswith(KAFKA_PREFIXES)):
+            continue
+        key = _spelled(name, "KAFKA_")
+        if is_option(key) or is_unsupported(key, environ[name]):
+            yield key, environ[name], name
+        else:
+            details.append(f"{name} in the environment is not used: no option of a client has this name")
 
 
 def _spelled(name: str, prefix: str) -> str:
@@ -170,16 +206,19 @@ def _spelled(name: str, prefix: str) -> str:
 
 def _said(origins: Mapping[str, str], kafka: Sequence[Pair]) -> list[str]:
     """One line for the KAFKA_* variables that took effect."""
-    used = [name for key, _text, name in kafka if origins.get(field_of(key).name) == name]
+    used = [name for key, _text, name in kafka if is_option(key) and origins.get(field_of(key).name) == name]
     return [f"using {', '.join(used)} from the environment"] if used else []
 
 
-def origin_lines(resolved: Resolved) -> list[str]:
-    """``key = value (origin)`` lines, secrets hidden: for ``--debug=conf``."""
+def origin_lines(resolved: Resolved, remarks: Mapping[str, str] | None = None) -> list[str]:
+    """``key = value (origin)`` lines, secrets hidden: for ``--debug=conf``. ``remarks``, by field name, say why a value
+    does not count.
+    """
     lines = []
     for name, value in sorted(resolved.values.items()):
         secret = field_of(key_of(name)).metadata["secret"]
-        lines.append(f"{key_of(name)} = {'(hidden)' if secret else value} ({resolved.origins[name]})")
+        remark = f", {remarks[name]}" if remarks and name in remarks else ""
+        lines.append(f"{key_of(name)} = {'(hidden)' if secret else value} ({resolved.origins[name]}{remark})")
     if resolved.registry:
         lines += _registry_lines(resolved)
     return lines

@@ -28,7 +28,9 @@ from tests.fake.raw_client import RawClient
 from tests.fake.raw_transaction import RawTransaction
 
 STAMP = 1_700_000_000_000
-QUICK = ("-X", "heartbeat.interval.ms=50", "-X", "fetch.max.wait.ms=50", "-X", "auto.commit.interval.ms=50")
+PROMPT = ("-X", "fetch.max.wait.ms=50")
+NEW_PROTOCOL = (*PROMPT, "-X", "auto.commit.interval.ms=50", "-X", "group.protocol=consumer")
+QUICK = (*PROMPT, "-X", "auto.commit.interval.ms=50", "-X", "heartbeat.interval.ms=50")
 
 
 def put(
@@ -107,7 +109,7 @@ def test_topics_and_partitions_that_come_later_are_read(cluster: FakeCluster) ->
         "63",
         "-X",
         "metadata.max.age.ms=200",
-        *QUICK,
+        *PROMPT,
         bootstrap=cluster.bootstrap,
         bufsize=0,
     ) as process:
@@ -137,7 +139,7 @@ def test_merged_records_do_not_wait_for_ever(cluster: FakeCluster) -> None:
 def test_ends_that_are_times_to_come_are_waited_for(cluster: FakeCluster) -> None:
     soon = int((time.time() + 3) * 1000)
     with start(
-        "consume", "t", "--until", str(soon), *QUICK, bootstrap=cluster.bootstrap, bufsize=0
+        "consume", "t", "--until", str(soon), *PROMPT, bootstrap=cluster.bootstrap, bufsize=0
     ) as process:
         assert process.stdout is not None
         for _ in range(60):
@@ -272,18 +274,22 @@ def test_a_key_is_looked_for_where_it_belongs_and_that_is_said(cluster: FakeClus
 # --- groups --------------------------------------------------------------------------------------------
 
 
-def group(cluster: FakeCluster, *arguments: str, codes: tuple[int, ...] = (0,)) -> list[str]:
-    return lines(cluster, "t", "-g", "g", *QUICK, *arguments, codes=codes)
+def group(
+    cluster: FakeCluster,
+    *arguments: str,
+    codes: tuple[int, ...] = (0,),
+    protocol: tuple[str, ...] = QUICK,
+) -> list[str]:
+    return lines(cluster, "t", "-g", "g", *protocol, *arguments, codes=codes)
 
 
-@pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_a_group_goes_on_where_it_was(cluster: FakeCluster, protocol: str) -> None:
-    more = ("-X", f"group.protocol={protocol}")
-    assert len(group(cluster, "-e", *more)) == 60
+@pytest.mark.parametrize("protocol", [QUICK, NEW_PROTOCOL], ids=["classic", "consumer"])
+def test_a_group_goes_on_where_it_was(cluster: FakeCluster, protocol: tuple[str, ...]) -> None:
+    assert len(group(cluster, "-e", protocol=protocol)) == 60
     assert committed(cluster) == {0: 20, 1: 20, 2: 20}
     assert cluster.group_state("g") == "Empty"
     put(cluster, "t", 1, (None, b"new"))
-    assert group(cluster, "-e", *more) == ["new"]
+    assert group(cluster, "-e", protocol=protocol) == ["new"]
     assert committed(cluster) == {0: 20, 1: 21, 2: 20}
 
 
@@ -291,9 +297,8 @@ def test_targets_that_come_late_are_waited_for() -> None:
     """KIP-848: the coordinator may give nothing first, and the partitions with a later heartbeat."""
     with FakeCluster(1, topics={"t": 3}, groups={"assignment_interval": 2.0}) as cluster:
         fill(cluster)
-        more = ("-X", "group.protocol=consumer")
-        first = group(cluster, "-n", "5", *more)
-        assert len({*first, *group(cluster, "-e", *more)}) == 60
+        first = group(cluster, "-n", "5", protocol=NEW_PROTOCOL)
+        assert len({*first, *group(cluster, "-e", protocol=NEW_PROTOCOL)}) == 60
 
 
 def test_o2_a_limit_commits_exactly_behind_the_last_written_record(cluster: FakeCluster) -> None:
@@ -387,7 +392,7 @@ def test_c1_a_reader_that_leaves_commits_nothing_unwritten(cluster: FakeCluster)
 
 
 def test_c1_a_reader_that_left_before_the_next_record_is_noticed(cluster: FakeCluster) -> None:
-    process = start("consume", "t", *QUICK, bootstrap=cluster.bootstrap, bufsize=0)
+    process = start("consume", "t", *PROMPT, bootstrap=cluster.bootstrap, bufsize=0)
     assert process.stdout is not None
     for _ in range(60):
         process.stdout.readline()
@@ -617,7 +622,7 @@ def test_the_record_api_names_the_partition_of_a_batch_that_cannot_be_read(clust
 def test_a_topic_created_anew_is_5_unless_restarted(cluster: FakeCluster) -> None:
     for choice, code in (("fail", 5), ("restart", 130)):
         with start(
-            "consume", "t", "--on-recreate", choice, "-X", "metadata.max.age.ms=200", *QUICK,
+            "consume", "t", "--on-recreate", choice, "-X", "metadata.max.age.ms=200", *PROMPT,
             bootstrap=cluster.bootstrap, bufsize=0,
         ) as process:  # fmt: skip
             assert process.stdout is not None

@@ -132,7 +132,7 @@ class Guards:
             topics = [
                 n for n, told in self._admin.describe_topics(names).items() if not isinstance(told, KcliError)
             ]
-        options = self._inv.client_options(
+        options = self._inv.inner_options(
             ConsumerOptions,
             group_id=group.group_id,
             group_instance_id="",

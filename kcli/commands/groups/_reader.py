@@ -16,7 +16,7 @@ def reader(inv: Invocation) -> Consumer:
     from kcli.core.consumer.consumer import Consumer
     from kcli.core.options import WHOLE_BATCHES, ConsumerOptions
 
-    options = inv.client_options(
+    options = inv.inner_options(
         ConsumerOptions,
         group_id="",
         enable_auto_commit=False,

@@ -32,7 +32,7 @@ from kcli.core.errors import (
 )
 from kcli.core.future import Future
 from kcli.core.options import ConsumerOptions
-from kcli.core.positions import parse_duration_ms
+from kcli.core.positions import parse_reset
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochRequest,
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
 Waiting = list[tuple[TopicPartition, PartitionState]]
 
-_BY_DURATION = "by_duration:"
 _NEVER = float("inf")
 _LAST_OFFSET = (1 << 63) - 1
 
@@ -82,22 +81,18 @@ class _Question:
 
 def reset_policy(text: str) -> Callable[[], int | None]:
     """What ``auto.offset.reset`` means when it is needed: a time or a place for ListOffsets; None forbids a choice."""
-    places = {"earliest": EARLIEST, "latest": LATEST}
-    if text in places:
-        return lambda: places[text]
-    if text == "none":
-        return lambda: None
-    if text.startswith(_BY_DURATION):
-        try:
-            back = parse_duration_ms(text[len(_BY_DURATION) :])
-        except ValueError as error:
-            raise ConfigError(f"auto.offset.reset={text}", why=str(error), do="by_duration:PT12H") from None
-        return lambda: max(0, clock.wall_ms() - back)
-    raise ConfigError(
-        f"auto.offset.reset={text}",
-        why="it is none of earliest, latest, none and by_duration:DURATION",
-        do="by_duration:PT12H begins twelve hours back",
-    )
+    try:
+        policy = parse_reset(text)
+    except ValueError as error:
+        raise ConfigError(
+            f"auto.offset.reset={text!r} is not a valid value",
+            why=str(error),
+            do="by_duration:PT12H begins twelve hours back",
+        ) from None
+    if policy.kind == "duration":
+        return lambda: max(0, clock.wall_ms() - policy.back_ms)
+    place = {"earliest": EARLIEST, "latest": LATEST}.get(policy.kind)
+    return lambda: place
 
 
 class Positions:

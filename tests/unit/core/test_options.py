@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from kcli.core.errors import ConfigError
+from kcli.core.foreign_options import JAVA_KEYS, LIBRDKAFKA_KEYS
 from kcli.core.options import (
     ALL_OPTIONS,
-    IGNORED_KEYS,
     ClientOptions,
     ConsumerOptions,
     ProducerOptions,
@@ -53,7 +53,7 @@ def test_no_spelling_means_two_options() -> None:
     for _, field in FIELDS:
         for spelling in (key_of(field.name), *field.metadata["aliases"]):
             assert seen.setdefault(spelling, field.name) == field.name
-    assert not IGNORED_KEYS & seen.keys()
+    assert not (JAVA_KEYS | LIBRDKAFKA_KEYS) & seen.keys()
 
 
 def test_keys_are_kafkas() -> None:
@@ -120,8 +120,8 @@ def test_an_illegal_value_says_what_is_legal(key: str, text: str) -> None:
     assert error.value.exit_code == 2
 
 
-def test_later_pairs_win_and_keys_of_java_clients_are_ignored() -> None:
-    pairs = [("acks", "1", "file"), ("key.serializer", "x", "file"), ("request.required.acks", "0", "-X")]
+def test_later_pairs_win() -> None:
+    pairs = [("acks", "1", "file"), ("request.required.acks", "0", "-X")]
     assert parse_pairs(pairs) == {"acks": "0"}
 
 

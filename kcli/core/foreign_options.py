@@ -1,0 +1,133 @@
+"""Options of other clients that kcli does not have: those that mean nothing here, and those it does not support yet.
+
+Pure, and loaded only when a key is none of kcli's own. Sources: ``configNames()`` of the Java clients 2.8.2, 3.9.2 and
+4.3.1, and librdkafka's CONFIGURATION.md.
+"""
+
+JAVA_KEYS = frozenset({
+    "auto.include.jmx.reporter", "bootstrap.controllers", "client.dns.lookup", "compression.gzip.level",
+    "compression.lz4.level", "compression.zstd.level", "config.providers", "enable.metrics.push",
+    "interceptor.classes", "internal.auto.downgrade.txn.commit", "internal.leave.group.on.close",
+    "internal.throw.on.fetch.stable.offset.unsupported", "key.deserializer", "key.serializer",
+    "metadata.max.idle.ms", "metadata.recovery.rebootstrap.trigger.ms", "metadata.recovery.strategy",
+    "metric.reporters", "metrics.num.samples", "metrics.recording.level", "metrics.sample.window.ms",
+    "partitioner.adaptive.partitioning.enable", "partitioner.availability.timeout.ms", "partitioner.class",
+    "partitioner.ignore.keys", "retries", "security.providers", "share.acknowledgement.mode",
+    "share.acquire.mode", "socket.connection.setup.timeout.max.ms", "ssl.keymanager.algorithm",
+    "ssl.protocol", "ssl.provider", "ssl.secure.random.implementation", "ssl.trustmanager.algorithm",
+    "transaction.two.phase.commit.enable", "value.deserializer", "value.serializer",
+})  # fmt: skip
+"""Of Java's producer, consumer and admin client."""
+
+LIBRDKAFKA_KEYS = frozenset({
+    "api.version.fallback.ms", "api.version.request", "api.version.request.timeout.ms",
+    "background_event_cb", "batch.num.messages", "broker.address.family", "broker.address.ttl",
+    "broker.version.fallback", "builtin.features", "closesocket_cb", "connect_cb",
+    "consume.callback.max.messages", "consume_cb", "coordinator.query.interval.ms", "debug",
+    "default_topic_conf", "delivery.report.only.error", "dr_cb", "dr_msg_cb", "enable.auto.offset.store",
+    "enable.gapless.guarantee", "enable.partition.eof", "enable.random.seed", "enabled_events", "error_cb",
+    "fetch.error.backoff.ms", "fetch.queue.backoff.ms", "group.protocol.type", "https.ca.location",
+    "https.ca.pem", "interceptors", "internal.termination.signal", "log.connection.close", "log.queue",
+    "log.thread.name", "log_cb", "log_level", "message.copy.max.bytes", "message.send.max.retries",
+    "msg_order_cmp", "offset.store.method", "offset.store.path", "offset.store.sync.interval.ms",
+    "offset_commit_cb", "opaque", "open_cb", "partitioner_cb", "plugin.library.paths",
+    "produce.offset.report", "queue.buffering.backpressure.threshold", "queue.buffering.max.kbytes",
+    "queue.buffering.max.messages", "queued.max.messages.kbytes", "queued.min.messages", "queuing.strategy",
+    "rebalance_cb", "reconnect.backoff.jitter.ms", "resolve_cb", "socket.blocking.max.ms",
+    "socket.keepalive.enable", "socket.max.fails", "socket.nagle.disable", "socket_cb", "ssl.providers",
+    "statistics.interval.ms", "stats_cb", "sticky.partitioning.linger.ms", "throttle_cb", "topic.blacklist",
+    "topic.metadata.propagation.max.ms", "topic.metadata.refresh.fast.cnt",
+    "topic.metadata.refresh.fast.interval.ms", "topic.metadata.refresh.sparse",
+})  # fmt: skip
+"""Of librdkafka alone."""
+
+_INSTEAD = {
+    "retries": "records are sent again until delivery.timeout.ms has passed",
+    "message.send.max.retries": "records are sent again until delivery.timeout.ms has passed",
+    "queue.buffering.max.messages": "buffer.memory limits what waits, in bytes",
+    "queue.buffering.max.kbytes": "buffer.memory limits what waits, in bytes",
+    "batch.num.messages": "batch.size limits a batch, in bytes",
+    "queued.max.messages.kbytes": "fetch.buffer.bytes limits what was fetched, in bytes",
+    "queued.min.messages": "fetch.buffer.bytes limits what was fetched, in bytes",
+    "compression.gzip.level": "use compression.level",
+    "compression.lz4.level": "use compression.level",
+    "compression.zstd.level": "use compression.level",
+    "partitioner.class": "use partitioner",
+    "key.serializer": "-s encodes keys and values",
+    "value.serializer": "-s encodes keys and values",
+    "key.deserializer": "-s decodes keys and values",
+    "value.deserializer": "-s decodes keys and values",
+    "enable.partition.eof": "`kcli consume --exit` stops at the end",
+    "enable.auto.offset.store": "`kcli consume -g` commits only what was written; --no-commit switches that off",
+    "debug": "use --debug",
+    "log_level": "use -v or --debug",
+}
+
+PEM = (
+    "give PEM files: ssl.ca.location, ssl.certificate.location and ssl.key.location "
+    "(openssl pkcs12 -in STORE -nodes makes one of a PKCS12 store, keytool -importkeystore that of a JKS store)"
+)
+_STORES = frozenset({
+    "ssl.keystore.location", "ssl.keystore.password", "ssl.keystore.key", "ssl.keystore.certificate.chain",
+    "ssl.truststore.password", "ssl.truststore.certificates",
+})  # fmt: skip
+_INLINE = frozenset({
+    "ssl.key.pem", "ssl.certificate.pem", "ssl.ca.pem", "ssl.ca.certificate.stores", "ssl_ca",
+    "ssl_certificate", "ssl_key",
+})  # fmt: skip
+_RESTRICTIONS = frozenset({
+    "ssl.cipher.suites", "ssl.curves.list", "ssl.sigalgs.list", "ssl.enabled.protocols", "ssl.crl.location",
+    "ssl.engine.id", "ssl.engine.location", "ssl.engine.factory.class", "ssl_engine_callback_data",
+    "ssl.certificate.verify_cb",
+})  # fmt: skip
+_STORE_FILES = (".jks", ".p12", ".pfx", ".keystore", ".truststore")
+
+
+def is_foreign(key: str, text: str) -> bool:
+    """Whether ``key`` is an option of another client that changes nothing that kcli does."""
+    if key in ("ssl.keystore.type", "ssl.truststore.type"):
+        return text.upper() == "PEM"
+    if key == "enable.ssl.certificate.verification":
+        return text.lower() in ("true", "1")
+    return key in JAVA_KEYS or key in LIBRDKAFKA_KEYS
+
+
+def whose(key: str) -> str:
+    """The clients that have a foreign option."""
+    return "librdkafka" if key in LIBRDKAFKA_KEYS or key.startswith("enable.ssl") else "Java's clients"
+
+
+def instead_of_key(key: str) -> str:
+    """What to use instead of a foreign option; empty where there is nothing like it."""
+    return _INSTEAD.get(key, "")
+
+
+def is_sasl(key: str) -> bool:
+    """Whether an option is about SASL, known or not: a misspelt one is no reason to go on without authentication."""
+    return key.startswith("sasl.") or key in (
+        "enable.sasl.oauthbearer.unsecure.jwt",
+        "oauthbearer_token_refresh_cb",
+    )
+
+
+def unsupported_tls(key: str, text: str) -> tuple[str, str] | None:
+    """Why this version cannot do what an option about TLS asks for, and what to do; None where nothing is wrong."""
+    if key in _STORES or (key in ("ssl.keystore.type", "ssl.truststore.type") and text.upper() != "PEM"):
+        return "this version reads PEM files, no Java key stores (JKS, PKCS12)", PEM
+    if key == "ssl.truststore.location" and text.lower().endswith(_STORE_FILES):
+        return "this version reads PEM files, no Java key stores (JKS, PKCS12)", PEM
+    if key in _INLINE:
+        return "this version reads certificates and keys from PEM files only", PEM
+    if key == "ssl.key.password":
+        return (
+            "this version takes no password for a private key",
+            "give an unencrypted key in ssl.key.location: openssl pkey -in KEY -out PLAIN.pem",
+        )
+    if key in _RESTRICTIONS:
+        return "this version cannot restrict TLS further than to 1.2 and newer", "leave it out"
+    if key == "enable.ssl.certificate.verification" and text.lower() not in ("true", "1"):
+        return (
+            "this version always verifies the broker's certificate",
+            "name the authority with ssl.ca.location; ssl.endpoint.identification.algorithm=none skips the host name",
+        )
+    return None

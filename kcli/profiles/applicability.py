@@ -1,0 +1,59 @@
+"""Which of the configured options a command uses: the rest is refused where ``-X`` names it, for nobody writes there what
+is to have no effect, and passed over where it comes from a file or a variable, which commands share. Pure.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from kcli.core.errors import ConfigError
+from kcli.core.options import ClientOptions, ConsumerOptions, ProducerOptions, key_of
+from kcli.profiles.resolve import Resolved
+from kcli.profiles.sifting import COMMAND_LINE
+
+Unused = tuple[str, str]
+"""Why an option has no effect, and what to do instead."""
+
+_OWNERS: tuple[tuple[type[ClientOptions], Unused], ...] = (
+    (ProducerOptions, ("it is an option of producers", "leave it out; `kcli produce` takes it")),
+    (ConsumerOptions, ("it is an option of consumers", "leave it out; `kcli consume` takes it")),
+)
+
+_WITHOUT_TLS: Unused = (
+    "security.protocol is PLAINTEXT: the connections are not encrypted",
+    "add -X security.protocol=SSL, or leave it out",
+)
+
+
+def unused_options(
+    resolved: Resolved,
+    kind: type[ClientOptions],
+    refused: Mapping[str, Unused],
+    own: Mapping[str, Any],
+) -> dict[str, Unused]:
+    """The configured options, by field name, that a client of ``kind`` does not use, ``refused`` among them.
+
+    What the command has a flag for (``own``, None: not given) is overruled by it, which is no reason to refuse anything.
+    """
+    names = {field.name for field in dataclasses.fields(kind)}
+    plain = str(resolved.values.get("security_protocol", "PLAINTEXT")) == "PLAINTEXT"
+    found: dict[str, Unused] = {}
+    for name in resolved.values:
+        if name not in names:
+            found[name] = _owner(name)
+        elif name in refused and own.get(name) is None:
+            found[name] = refused[name]
+        elif name.startswith("ssl_") and plain:
+            found[name] = _WITHOUT_TLS
+    return found
+
+
+def check(resolved: Resolved, unused: Mapping[str, Unused], command: str) -> None:
+    """ConfigError for the first of ``unused`` that was given with ``-X``."""
+    for name, (why, do) in unused.items():
+        if resolved.origins.get(name) == COMMAND_LINE:
+            raise ConfigError(f"-X {key_of(name)} has no effect on `{command}`", why=why, do=do)
+
+
+def _owner(name: str) -> Unused:
+    return next(told for kind, told in _OWNERS if name in {field.name for field in dataclasses.fields(kind)})

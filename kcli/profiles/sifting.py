@@ -1,0 +1,104 @@
+"""What is said about a client before it is parsed: options of other clients are set aside, and what this version cannot
+obey is refused, as going on without it would reach another cluster, or the same one unprotected. Pure.
+"""
+
+from collections.abc import Sequence
+
+from kcli.core.errors import ConfigError
+from kcli.core.options import is_option
+from kcli.serde.registry.keys import is_registry_key
+
+Pair = tuple[str, str, str]
+"""Key, value, where it was said."""
+
+COMMAND_LINE = "-X"
+_PROTOCOL = "security.protocol"
+
+
+def sifted(ranked: Sequence[Sequence[Pair]]) -> tuple[list[Pair], tuple[tuple[str, str], ...]]:
+    """The pairs that are options of kcli's clients, weakest first; and (key, origin) of those that mean nothing here.
+
+    ``ranked`` holds a sequence for each kind of source, weakest first. ConfigError for what this version cannot do.
+    """
+    protocol, rank_of_protocol = _protocol(ranked)
+    pairs: list[Pair] = []
+    ignored: list[tuple[str, str]] = []
+    for rank, source in enumerate(ranked):
+        for pair in source:
+            key, text, origin = pair
+            if is_registry_key(key):
+                continue
+            if is_option(key) and not is_unsupported(key, text):
+                pairs.append(pair)
+            elif _set_aside(pair, overruled=rank < rank_of_protocol, protocol=protocol):
+                ignored.append((key, origin))
+            else:
+                pairs.append(pair)  # an unknown key: parsing it names the nearest
+    return pairs, tuple(ignored)
+
+
+def is_unsupported(key: str, text: str) -> bool:
+    """Whether an option asks for what this version cannot do."""
+    if key == _PROTOCOL:
+        return text.strip().upper().startswith("SASL")
+    if is_option(key) and key != "ssl.truststore.location":
+        return False
+    from kcli.core.foreign_options import is_sasl, unsupported_tls
+
+    return is_sasl(key) or unsupported_tls(key, text) is not None
+
+
+def _protocol(ranked: Sequence[Sequence[Pair]]) -> tuple[str, int]:
+    """The security protocol that wins, and the rank of who said it; empty and −1 where nobody did."""
+    found = [
+        (text, rank) for rank, source in enumerate(ranked) for key, text, _o in source if key == _PROTOCOL
+    ]
+    return found[-1] if found else ("", -1)
+
+
+def _set_aside(pair: Pair, *, overruled: bool, protocol: str) -> bool:
+    """Whether it changes nothing here; False for an unknown key. ``overruled``: a stronger source chose the protocol."""
+    from kcli.core.foreign_options import instead_of_key, is_foreign, is_sasl, unsupported_tls, whose
+
+    key, text, origin = pair
+    chosen = protocol.strip().upper()
+    if key == _PROTOCOL or is_sasl(key):
+        if overruled and not chosen.startswith("SASL"):
+            return True
+        raise _no_sasl(key, text, origin)
+    refused = unsupported_tls(key, text)
+    if refused is not None:
+        if overruled and chosen == "PLAINTEXT":
+            return True
+        why, do = refused
+        raise ConfigError(f"{_named(key, origin)} is not supported yet", why=why, do=do)
+    if not is_foreign(key, text):
+        return False
+    if origin == COMMAND_LINE:
+        raise ConfigError(
+            f"{_named(key, origin)} has no effect",
+            why=f"it is an option of {whose(key)} that means nothing to kcli",
+            do=f"leave it out; {instead_of_key(key)}".removesuffix("; "),
+        )
+    return True
+
+
+def _no_sasl(key: str, text: str, origin: str) -> ConfigError:
+    said = f"{key}={text}" if key == _PROTOCOL else key
+    plain = "-X security.protocol=PLAINTEXT (or SSL)"
+    if origin == COMMAND_LINE:
+        remedy = f"leave it out, and name a listener without SASL with -b HOST:PORT and {plain}"
+    elif origin.startswith(("KCLI_", "KAFKA_")):
+        remedy = f"unset {origin}, or name a listener without SASL with -b HOST:PORT and {plain}"
+    else:
+        remedy = f"take it out of that file, or name a listener without SASL with -b HOST:PORT and {plain}"
+    return ConfigError(
+        f"{_named(said, origin)} is not supported yet",
+        why="this version of kcli talks to brokers by PLAINTEXT or SSL (TLS), without SASL authentication",
+        do=remedy,
+    )
+
+
+def _named(said: str, origin: str) -> str:
+    """``sasl.mechanism (-X)``; a variable's name says by itself where it is."""
+    return f"{said} ({origin})"

@@ -1,0 +1,270 @@
+"""Each option that every client has changes something that a broker, a socket or a clock sees.
+
+``PROOFS`` has an entry for each of them; one that is declared without a proof fails. That commands hand their options on
+to their clients is tested in ``tests/cli/test_every_option.py``.
+"""
+
+import dataclasses
+import socket
+import ssl
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from kcli.core import Admin
+from kcli.core.cluster.cluster import Cluster
+from kcli.core.errors import KcliError
+from kcli.core.net.tls import tls_context
+from kcli.core.options import ClientOptions
+from kcli.core.protocol.messages.list_groups import ListGroupsRequest
+from kcli.core.protocol.messages.metadata import MetadataRequest
+from tests.fake.cluster import FakeCluster
+from tests.fake.codes import Code
+from tests.fake.peers import PEERS, Peer
+from tests.fake.script import FOREVER
+from tests.fault.watching import Heard
+
+NAMES = [field.name for field in dataclasses.fields(ClientOptions)]
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[FakeCluster]:
+    with FakeCluster(1, topics={"t": 1}) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def cluster(shared: FakeCluster) -> Iterator[FakeCluster]:
+    yield shared
+    shared.heal()
+
+
+def options(cluster: FakeCluster, **values: Any) -> ClientOptions:
+    return ClientOptions(**{"bootstrap_servers": cluster.bootstrap, **values})
+
+
+def connected(cluster: FakeCluster, seconds: float = 0.0, **values: Any) -> Cluster:
+    """A client that was turned for so long; the caller closes it."""
+    client = Cluster(options(cluster, **values))
+    client.connect(10)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        client.sleep(0.01)
+    return client
+
+
+def since(cluster: FakeCluster, api: Any, act: Callable[[], object]) -> list[Any]:
+    """The requests of an API that came while ``act`` ran."""
+    before = len(cluster.seen(api))
+    act()
+    return cluster.seen(api)[before:]
+
+
+def listing(cluster: FakeCluster, seconds: float, **values: Any) -> int:
+    """How often groups were asked for until an admin client gave up."""
+
+    def ask() -> None:
+        with Admin(options(cluster, **values), timeout=seconds) as admin, pytest.raises(KcliError):
+            raise next(iter(admin.list_groups().errors.values()))
+
+    return len(since(cluster, ListGroupsRequest, ask))
+
+
+def bootstrap_servers(cluster: FakeCluster) -> None:
+    connected(cluster).close()
+    with pytest.raises(KcliError):
+        Cluster(ClientOptions(bootstrap_servers="127.0.0.1:1")).connect(1)
+
+
+def client_id(cluster: FakeCluster) -> None:
+    seen = since(cluster, MetadataRequest, lambda: connected(cluster, client_id="somebody").close())
+    assert {one.client_id for one in seen} == {"somebody"}
+
+
+def security_protocol(cluster: FakeCluster) -> None:
+    """The first byte is that of a TLS record."""
+    for protocol, first in (("SSL", 0x16), ("PLAINTEXT", 0)):
+        with Peer(PEERS["silence"]) as peer:
+            client = Cluster(ClientOptions(bootstrap_servers=peer.address, security_protocol=protocol))
+            with pytest.raises(KcliError):
+                client.connect(0.3)
+            client.close()
+            assert peer.received[:1] == bytes([first])
+
+
+def _tls(**values: Any) -> ssl.SSLContext:
+    found = tls_context(ClientOptions(security_protocol="SSL", **values))
+    assert found is not None
+    return found
+
+
+def ssl_ca_location(_cluster: FakeCluster) -> None:
+    with pytest.raises(KcliError, match="authorities in /no/ca"):
+        _tls(ssl_ca_location="/no/ca")
+
+
+def ssl_certificate_location(_cluster: FakeCluster) -> None:
+    with pytest.raises(KcliError, match="the certificate /no/certificate"):
+        _tls(ssl_certificate_location="/no/certificate")
+
+
+def ssl_key_location(_cluster: FakeCluster) -> None:
+    loaded: list[Any] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ssl.SSLContext, "load_cert_chain", lambda _self, *files: loaded.append(files))
+        _tls(ssl_certificate_location="/c", ssl_key_location="/k")
+    assert loaded == [("/c", "/k", None)]
+
+
+def ssl_endpoint_identification_algorithm(_cluster: FakeCluster) -> None:
+    assert _tls().check_hostname
+    assert not _tls(ssl_endpoint_identification_algorithm="none").check_hostname
+
+
+def request_timeout_ms(cluster: FakeCluster) -> None:
+    cluster.drop(ListGroupsRequest, "silence", times=FOREVER)
+    assert listing(cluster, 0.6) == 1
+    assert listing(cluster, 0.6, request_timeout_ms=50, retry_backoff_ms=1) > 1
+
+
+def default_api_timeout_ms(cluster: FakeCluster) -> None:
+    client = connected(cluster, default_api_timeout_ms=300)
+    cluster.drop(MetadataRequest, "skip", times=FOREVER)
+    began = time.monotonic()
+    with pytest.raises(KcliError):
+        client.all_topics(client.deadline())
+    assert 0.2 < time.monotonic() - began < 10
+    client.close()
+
+
+def socket_connection_setup_timeout_ms(_cluster: FakeCluster) -> None:
+    with Peer(PEERS["silence"]) as peer:
+        client = Cluster(ClientOptions(bootstrap_servers=peer.address, socket_connection_setup_timeout_ms=50))
+        with pytest.raises(KcliError):
+            client.connect(1.0)
+        client.close()
+        assert len(peer.connects) > 1
+
+
+def _attempts(seconds: float, **values: Any) -> int:
+    """How often an address was tried at which nothing listens."""
+    heard = Heard()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = f"127.0.0.1:{listener.getsockname()[1]}"
+    client = Cluster(
+        ClientOptions(bootstrap_servers=address, retry_backoff_ms=1, **values), hooks=heard.hooks
+    )
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        client.refresh_now(())
+        client.sleep(0.005)
+    client.close()
+    return len(heard.failed_connects(address))
+
+
+def reconnect_backoff_ms(_cluster: FakeCluster) -> None:
+    assert _attempts(0.5, reconnect_backoff_ms=400) <= 3
+    assert _attempts(0.5, reconnect_backoff_ms=10, reconnect_backoff_max_ms=10) > 6
+
+
+def reconnect_backoff_max_ms(_cluster: FakeCluster) -> None:
+    assert _attempts(0.5, reconnect_backoff_ms=10, reconnect_backoff_max_ms=100_000) <= 7
+    assert _attempts(0.5, reconnect_backoff_ms=10, reconnect_backoff_max_ms=10) > 7
+
+
+def retry_backoff_ms(cluster: FakeCluster) -> None:
+    cluster.fail(ListGroupsRequest, Code.COORDINATOR_LOAD_IN_PROGRESS, times=FOREVER)
+    assert listing(cluster, 0.5, retry_backoff_ms=400) <= 3
+    assert listing(cluster, 0.5, retry_backoff_ms=5, retry_backoff_max_ms=5) > 6
+
+
+def retry_backoff_max_ms(cluster: FakeCluster) -> None:
+    cluster.fail(ListGroupsRequest, Code.COORDINATOR_LOAD_IN_PROGRESS, times=FOREVER)
+    assert listing(cluster, 0.5, retry_backoff_ms=10, retry_backoff_max_ms=100_000) <= 7
+    assert listing(cluster, 0.5, retry_backoff_ms=10, retry_backoff_max_ms=10) > 7
+
+
+def metadata_max_age_ms(cluster: FakeCluster) -> None:
+    assert len(since(cluster, MetadataRequest, lambda: connected(cluster, 0.5).close())) <= 2
+    quick = {"metadata_max_age_ms": 20, "retry_backoff_ms": 10}
+    assert len(since(cluster, MetadataRequest, lambda: connected(cluster, 0.5, **quick).close())) > 3
+
+
+def connections_max_idle_ms(cluster: FakeCluster) -> None:
+    """Connections are looked at whenever the cluster's layout was asked for: by the one that is kept for that."""
+
+    def opened(**values: Any) -> int:
+        before = len(cluster.connections)
+        client = connected(cluster, 0.0, metadata_max_age_ms=300_000, **values)
+        for _ in range(3):
+            client.sleep(0.15)
+            client.wait_refreshed(client.deadline(5))
+            client.brokers.close_idle(client.loop.now() + 0.1)
+        client.close()
+        return len(cluster.connections) - before
+
+    assert opened() == 1
+    assert opened(connections_max_idle_ms=50) > 1
+
+
+def _socket_option(cluster: FakeCluster, option: int, **values: Any) -> int:
+    client = connected(cluster, **values)
+    sizes = [
+        channel._socket.getsockopt(socket.SOL_SOCKET, option)
+        for channel in client.loop._channels
+        if channel._socket is not None
+    ]
+    client.close()
+    assert len(sizes) == 1
+    return sizes[0]
+
+
+def send_buffer_bytes(cluster: FakeCluster) -> None:
+    """Linux doubles what it is asked for."""
+    assert _socket_option(cluster, socket.SO_SNDBUF, send_buffer_bytes=30_000) == 60_000
+
+
+def receive_buffer_bytes(cluster: FakeCluster) -> None:
+    assert _socket_option(cluster, socket.SO_RCVBUF, receive_buffer_bytes=30_000) == 60_000
+
+
+def receive_message_max_bytes(cluster: FakeCluster) -> None:
+    def long(answer: Any) -> None:
+        answer.cluster_id = "c" * 2_000
+
+    cluster.lie(long)
+    connected(cluster).close()
+    client = Cluster(options(cluster, receive_message_max_bytes=1_000))
+    with pytest.raises(KcliError):
+        client.connect(1)
+    client.close()
+
+
+def allow_auto_create_topics(cluster: FakeCluster) -> None:
+    for allowed in (True, False):
+        seen = since(
+            cluster,
+            MetadataRequest,
+            lambda allowed=allowed: connected(cluster, allow_auto_create_topics=allowed).close(),  # type: ignore[misc]
+        )
+        assert {one.request.allow_auto_topic_creation for one in seen} == {allowed}
+
+
+PROOFS: dict[str, Callable[[FakeCluster], None]] = {
+    proof.__name__: proof
+    for proof in (
+        bootstrap_servers, client_id, security_protocol, ssl_ca_location, ssl_certificate_location, ssl_key_location,
+        ssl_endpoint_identification_algorithm, request_timeout_ms, default_api_timeout_ms,
+        socket_connection_setup_timeout_ms, reconnect_backoff_ms, reconnect_backoff_max_ms, retry_backoff_ms,
+        retry_backoff_max_ms, metadata_max_age_ms, connections_max_idle_ms, send_buffer_bytes, receive_buffer_bytes,
+        receive_message_max_bytes, allow_auto_create_topics,
+    )
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_option_of_every_client_changes_something(cluster: FakeCluster, name: str) -> None:
+    assert name in PROOFS, f"there is no proof that {name} does anything"
+    PROOFS[name](cluster)

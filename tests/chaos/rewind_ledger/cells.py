@@ -22,8 +22,6 @@ HABITS = {"auto": 34, "record": 8, "batch": 16, "explicit": 20, "callback": 9, "
 """How members commit: every so often by themselves; after each record; the client's positions, or explicit offsets, after
 each batch; explicit offsets every 2 s and when partitions are revoked; a worker that commits explicit offsets late.
 """
-LONG = 10.0
-"""Seconds of the one slow batch."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ class Event:
 class Cell:
     """``clients``: one for each member. ``assignor`` is empty in groups of the new protocol (KIP-848).
 
-    ``busy``: seconds that a batch takes. ``long_batch``: the member whose batch of LONG seconds is in work when the
+    ``busy``: seconds that a batch takes. ``long_batch``: the member whose batch of ``long_seconds`` is in work when the
     rewind begins. ``exposure``: how a rebalance is brought about afterwards, so that a late commit shows.
     """
 
@@ -59,6 +57,7 @@ class Cell:
     auto_ms: int
     busy: float
     long_batch: int | None
+    long_seconds: float
     static: bool
     same_client_id: bool
     partitions: int
@@ -91,7 +90,11 @@ class Cell:
         habit = f"auto {self.auto_ms / 1000:g} s" if self.habit == "auto" else self.habit
         words = [kinds, self.assignor or "KIP-848", habit]
         words += [f"busy {self.busy:g} s"] if self.busy else []
-        words += [f"a long batch of member {self.long_batch}"] if self.long_batch is not None else []
+        words += (
+            [f"a batch of {self.long_seconds} s at member {self.long_batch}"]
+            if self.long_batch is not None
+            else []
+        )
         words += ["static"] if self.static else []
         words += ["one client id"] if self.same_client_id else []
         words += [f"{self.partitions} partitions", f"to {self.target}", *map(str, self.events)]
@@ -122,6 +125,7 @@ def draw(seed: int, number: int) -> Cell:
         rng.choice((100, 1_000, 5_000)),
         0.0 if quick else rng.choice((0.0, 0.0, 0.0, 0.05, 0.5, round(rng.uniform(2.0, 2.5), 2))),
         long_batch,
+        round(rng.uniform(11.0, 15.0) if late_joiner else rng.uniform(8.0, 12.0), 1),
         rng.random() < 0.2,
         rng.random() < 0.5,
         rng.randint(max(2, members), 6),
@@ -130,7 +134,7 @@ def draw(seed: int, number: int) -> Cell:
         rng.choice((300, 1_000, 3_000)),
         _target(rng, habit),
         round(rng.uniform(1.0, 5.0), 1),
-        (Event("join", round(rng.uniform(8.6, 9.5), 2)),) if late_joiner else _events(rng, members),
+        (Event("join", round(rng.uniform(7.0, 9.5), 2)),) if late_joiner else _events(rng, members),
         rng.choices(("a join", "a restart", "a kill"), (45, 35, 20))[0],
     )
 

@@ -67,7 +67,7 @@ class _Coverage:
         self._waiting: list[Run] = []  # astray, unless what they continue turns up within OVERLAP
         self._astray: Run | None = None  # the last run of a reader that continued its own position
         self._jump: Run | None = None
-        self._past: Run | None = None  # the last run before the coverage began
+        self._past: Run | None = None  # the first run after the report, while the coverage has not begun
 
     def add(self, run: Run, *, continues: bool) -> None:
         if self._end is None:
@@ -85,8 +85,8 @@ class _Coverage:
         through = continues and run.first < self._new < run.end and run.at < self._reported
         if run.first == self._new or through:
             self._extend(run)
-        else:
-            self._past = run
+        elif run.at > self._reported:
+            self._past = self._past or run
 
     def _fits(self, run: Run) -> bool:
         return self._end is not None and self._new <= run.first <= self._end
@@ -115,7 +115,7 @@ class _Coverage:
         return Fact(True)
 
     def _never_begun(self) -> Fact:
-        if self._past is None or self._past.at < self._reported:
+        if self._past is None:
             return Fact(None, "not read after the report")
         return Fact(False, f"never read from {self._new}, but {_at(self._past)}")
 

@@ -6,7 +6,7 @@ which all processes of a machine share:
     read AT PARTITION FIRST END …    what a poll returned: runs of offsets without a gap, END is exclusive
     owned AT PARTITION …             what it owns, whenever that has changed
     commit AT | refused AT WHY       of commits that it makes itself
-    long AT                          the batch that takes LONG seconds has begun
+    long AT                          the one long batch has begun
 
 A line ``long SECONDS`` on its input asks for that batch. SIGTERM, or the end of the input, makes it leave as soon as it
 has ended its batch.

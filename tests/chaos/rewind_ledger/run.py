@@ -8,15 +8,17 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from kcli.core import Admin
+from kcli.core.admin.topics import TopicSpec
 from kcli.core.errors import KcliError
 from kcli.core.types import OffsetAndMetadata
-from tests.chaos.rewind_ledger.cells import LONG, Cell, Event
+from tests.chaos.rewind_ledger.cells import Cell, Event
 from tests.chaos.rewind_ledger.flow import Flow
 from tests.chaos.rewind_ledger.judge import TAIL, Fact, judge
 from tests.chaos.rewind_ledger.team import Team, now
@@ -74,23 +76,32 @@ class Outcome:
 def run_cell(kafka: Kafka, flow: Flow, cell: Cell, kcli: Sequence[str], keep: Path | None = None) -> Outcome:
     """``kcli``: the command under test. ``keep``: a folder for everything that was heard."""
     outcome, began = Outcome(cell), now()
-    topic = kafka.topic(f"rewinds{cell.number}", partitions=cell.partitions)
+    topic = kafka.unused_name(f"rewinds{cell.number}")
     run = _Run(kafka, flow, cell, topic, outcome)
     try:
+        with Admin(bootstrap_servers=kafka.bootstrap) as admin:
+            _raise(admin.create_topics([TopicSpec(topic, partitions=cell.partitions)]))
         run.go(kcli)
-    except (VoidError, AssertionError, KcliError, OSError) as error:
-        outcome.void = str(error) or type(error).__name__
+    except Exception as error:  # noqa: BLE001 - one cell must not end the others
+        outcome.void = f"{type(error).__name__}: {error}"
     finally:
         flow.stop(topic)
         run.team.end()
         outcome.notes += run.team.notes
         outcome.seconds = now() - began
-        if keep:
-            keep.mkdir(parents=True, exist_ok=True)
-            log = [str(cell), *run.marks, *run.team.ledger.lines, *map(str, outcome.judged)]
-            (keep / f"cell-{cell.number}.txt").write_text("\n".join(log) + "\n")
-        _delete_topic(kafka, topic)
+    if keep:
+        keep.mkdir(parents=True, exist_ok=True)
+        log = [str(cell), *run.marks, *run.team.ledger.lines, *map(str, outcome.judged), outcome.void]
+        (keep / f"cell-{cell.number}.txt").write_text("\n".join(log) + "\n")
+    with suppress(KcliError), Admin(bootstrap_servers=kafka.bootstrap) as admin:
+        admin.delete_topics([topic])
     return outcome
+
+
+def _raise(done: dict[str, KcliError | None]) -> None:
+    for error in done.values():
+        if error is not None:
+            raise error
 
 
 class _Run:
@@ -105,7 +116,9 @@ class _Run:
         self._gather()
         began, code, said = self._rewind(kcli)
         reported = began + self._outcome.rewind_seconds
-        self._wait(lambda: now() >= self._quiet_at(), LONG * 3, "the end of the long batch")
+        self._wait(
+            lambda: now() >= self._quiet_at(), self._cell.long_seconds * 3, "the end of the long batch"
+        )
         self._expose()
         items = _items(said)
         if not items:
@@ -133,7 +146,7 @@ class _Run:
         self._wait(lambda: self._at_work(already), READY, "the group at work")
         self._wait_seconds(cell.settle + 2 * cell.quickest)
         if cell.long_batch is not None:
-            self.team.ask_for_long_batch(cell.long_batch, LONG)
+            self.team.ask_for_long_batch(cell.long_batch, cell.long_seconds)
             self._wait(lambda: bool(self.team.ledger.long_since), 20, "a long batch in work")
             self._wait_seconds(self._rng.uniform(0.2, 1.5))
 
@@ -227,8 +240,8 @@ class _Run:
 
     def _quiet_at(self) -> float:
         """When every batch that was in work at the beginning of the rewind was committed."""
-        long = max(self.team.ledger.long_since, default=now() - LONG) + LONG
-        return max(long, now()) + 2 * self._cell.quickest + 1.0 if long > now() else 0.0
+        begun = self.team.ledger.long_since
+        return begun[-1] + self._cell.long_seconds + 2 * self._cell.quickest + 1.0 if begun else 0.0
 
     def _expose(self) -> None:
         """A rebalance, after which every partition is read for a while."""
@@ -287,12 +300,6 @@ def _items(said: str) -> list[Any]:
     except ValueError:
         return []
     return [item for item in document.get("items", []) if "status" in item and item["new"] is not None]
-
-
-def _delete_topic(kafka: Kafka, topic: str) -> None:
-    from confluent_kafka.admin import AdminClient
-
-    AdminClient({"bootstrap.servers": kafka.bootstrap}).delete_topics([topic])[topic].result(20)
 
 
 PYTHON_KCLI = (sys.executable, "-m", "kcli")

@@ -28,6 +28,7 @@ public final class RewindMember {
     private final long busyMs;
     private final KafkaConsumer<byte[], byte[]> consumer;
     private Map<TopicPartition, OffsetAndMetadata> open = new HashMap<>();
+    private Map<TopicPartition, OffsetAndMetadata> refused = new HashMap<>(); // of the retry habit
     private Map<TopicPartition, OffsetAndMetadata> given = new HashMap<>();
     private Map<TopicPartition, OffsetAndMetadata> taken = new HashMap<>();
     private long workerLongMs = 0;
@@ -96,6 +97,8 @@ public final class RewindMember {
             if (!records.isEmpty()) {
                 sayRead(records);
                 work(records);
+            } else if (!refused.isEmpty() && commit(refused)) {
+                refused = new HashMap<>();
             }
             turnWorker();
         }
@@ -126,6 +129,12 @@ public final class RewindMember {
                 break;
             case "explicit":
                 commit(done);
+                break;
+            case "retry":
+                refused.putAll(done);
+                if (commit(refused)) {
+                    refused = new HashMap<>();
+                }
                 break;
             case "callback":
                 open.putAll(done);
@@ -159,7 +168,7 @@ public final class RewindMember {
         }
     }
 
-    private void commit(Map<TopicPartition, OffsetAndMetadata> offsets) {
+    private boolean commit(Map<TopicPartition, OffsetAndMetadata> offsets) {
         try {
             if (offsets == null) {
                 consumer.commitSync();
@@ -167,8 +176,10 @@ public final class RewindMember {
                 consumer.commitSync(offsets);
             }
             say("commit " + now());
-        } catch (KafkaException refused) { // CommitFailed, RebalanceInProgress, UnknownMemberId
-            say("refused " + now() + " " + refused.getClass().getSimpleName());
+            return true;
+        } catch (KafkaException error) { // CommitFailed, RebalanceInProgress, UnknownMemberId
+            say("refused " + now() + " " + error.getClass().getSimpleName());
+            return false;
         }
     }
 

@@ -18,10 +18,12 @@ MIXED = {
     "cooperative-sticky": ("confluent", "java"),
     "": NEW_PROTOCOL,
 }
-HABITS = {"auto": 34, "record": 8, "batch": 16, "explicit": 20, "callback": 9, "worker": 13}
+HABITS = {"auto": 33, "record": 8, "batch": 15, "explicit": 14, "retry": 9, "callback": 9, "worker": 12}
 """How members commit: every so often by themselves; after each record; the client's positions, or explicit offsets, after
-each batch; explicit offsets every 2 s and when partitions are revoked; a worker that commits explicit offsets late.
+each batch; those that were refused again after the next poll; explicit offsets every 2 s and when partitions are revoked;
+a worker that commits explicit offsets late.
 """
+AT_LATE_COMMIT = "a kill at the late commit"
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,8 @@ class Cell:
     """``clients``: one for each member. ``assignor`` is empty in groups of the new protocol (KIP-848).
 
     ``busy``: seconds that a batch takes. ``long_batch``: the member whose batch of ``long_seconds`` is in work when the
-    rewind begins. ``exposure``: how a rebalance is brought about afterwards, so that a late commit shows.
+    rewind begins. ``exposure``: how a rebalance is brought about afterwards, so that a late commit shows; it shows best
+    when the member is killed that has just made it, before the next commit hides it.
     """
 
     number: int
@@ -76,7 +79,7 @@ class Cell:
     @property
     def calm(self) -> bool:
         """Whether nobody is killed, terminated or stopped while the rewind runs."""
-        return all(event.kind == "join" for event in self.events)
+        return self.exposure != AT_LATE_COMMIT and all(event.kind == "join" for event in self.events)
 
     @property
     def quickest(self) -> float:
@@ -114,7 +117,9 @@ def draw(seed: int, number: int) -> Cell:
     clients = (kind,) * members
     if members > 1 and assignor in MIXED and kind in MIXED[assignor] and rng.random() < 0.15:
         clients = (kind, *(rng.choice(MIXED[assignor][:3]) for _ in range(members - 1)))
-    habit = _weighted(rng, HABITS) if not late_joiner else rng.choice(("explicit", "batch", "worker"))
+    habit = (
+        _weighted(rng, HABITS) if not late_joiner else rng.choice(("retry", "retry", "explicit", "worker"))
+    )
     long_batch = rng.randrange(members) if late_joiner or rng.random() < 0.12 else None
     quick = long_batch is not None or habit == "record"
     return Cell(
@@ -135,8 +140,13 @@ def draw(seed: int, number: int) -> Cell:
         _target(rng, habit),
         round(rng.uniform(1.0, 5.0), 1),
         (Event("join", round(rng.uniform(7.0, 9.5), 2)),) if late_joiner else _events(rng, members),
-        rng.choices(("a join", "a restart", "a kill"), (45, 35, 20))[0],
+        _exposure(rng, long_batch),
     )
+
+
+def _exposure(rng: Random, long_batch: int | None) -> str:
+    late = 60 if long_batch is not None else 0
+    return rng.choices(("a join", "a restart", "a kill", AT_LATE_COMMIT), (45, 35, 20, late))[0]
 
 
 def _weighted(rng: Random, weights: dict[str, int]) -> str:

@@ -69,12 +69,15 @@ class Member(ABC):
     def sleep(self, seconds: float) -> None:
         time.sleep(seconds)
 
-    def try_commit(self, offsets: Offsets | None) -> None:
+    def try_commit(self, offsets: Offsets | None) -> bool:
+        """False: it was refused."""
         try:
             self.commit(offsets)
-            say("commit", time.monotonic())
         except Exception as error:  # noqa: BLE001 - each client has its own, and all of them are expected
             say("refused", time.monotonic(), type(error).__name__, str(error).replace("\n", " ")[:120])
+            return False
+        say("commit", time.monotonic())
+        return True
 
     def revoked(self) -> None:
         """The callback habit commits what it has worked on."""
@@ -319,6 +322,7 @@ class Application:
         self._leaving = False
         self._long = 0.0
         self._owned: set[int] = set()
+        self._refused: Offsets = {}  # of the retry habit
         self._committed = time.monotonic()
 
     def run(self) -> None:
@@ -334,6 +338,8 @@ class Application:
             if batch:
                 say("read", now, *(number for run in runs(batch) for number in run))
                 self._work(batch)
+            elif self._refused and self._member.try_commit(self._refused):
+                self._refused = {}
             if self._worker and not self._member.threads:
                 self._worker.turn()
         self._member.close()
@@ -365,6 +371,9 @@ class Application:
             member.try_commit(None)
         elif member.habit == "explicit":
             member.try_commit(done)
+        elif member.habit == "retry":
+            done = self._refused | done
+            self._refused = {} if member.try_commit(done) else done
         elif member.habit == "callback":
             member.read |= done
             if time.monotonic() - self._committed > _CALLBACK_PAUSE:

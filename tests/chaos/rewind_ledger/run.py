@@ -18,7 +18,7 @@ from kcli.core import Admin
 from kcli.core.admin.topics import TopicSpec
 from kcli.core.errors import KcliError
 from kcli.core.types import OffsetAndMetadata
-from tests.chaos.rewind_ledger.cells import Cell, Event
+from tests.chaos.rewind_ledger.cells import AT_LATE_COMMIT, Cell, Event
 from tests.chaos.rewind_ledger.flow import Flow
 from tests.chaos.rewind_ledger.judge import TAIL, Fact, judge
 from tests.chaos.rewind_ledger.team import Team, now
@@ -111,6 +111,7 @@ class _Run:
         self.team = Team(kafka, cell, topic, self.group)
         self.marks: list[str] = []
         self._rng = Random(cell.number)
+        self._killed = False
 
     def go(self, kcli: Sequence[str]) -> None:
         self._gather()
@@ -191,6 +192,7 @@ class _Run:
                     if name == "the rewind begins":
                         began = now()
                         process = self._start(kcli, state, out, err)
+                self._kill_at_late_commit()
                 if process and process.poll() is not None and not self._outcome.rewind_seconds:
                     self._outcome.rewind_seconds = now() - began
                     self.marks.append(f"{now():.3f} the rewind has ended: {process.returncode}")
@@ -246,12 +248,14 @@ class _Run:
     def _expose(self) -> None:
         """A rebalance, after which every partition is read for a while."""
         cell = self._cell
-        self._wait_seconds(2 * cell.quickest + 1.5)
-        alive = self.team.alive
         new_protocol = cell.protocol == "consumer"
         settled = 6.0 if new_protocol else 2.0
+        if cell.exposure == AT_LATE_COMMIT:
+            self._wait(self._kill_at_late_commit, cell.long_seconds * 2, "a late commit", must=False)
+            settled += 10.0 if new_protocol else cell.session_ms / 1000
+        alive = self.team.alive
         self.marks.append(f"{now():.3f} {cell.exposure}")
-        if not alive or cell.exposure == "a join":
+        if not alive or cell.exposure in ("a join", AT_LATE_COMMIT):
             self.team.join()
         else:
             one = self._rng.choice(alive)
@@ -267,6 +271,20 @@ class _Run:
         last = self.team.ledger.last
         self._wait(lambda: all(last(p) > since for p in partitions), LAST, "reads in the end", must=False)
         self._wait_seconds(TAIL + 0.5)
+
+    def _kill_at_late_commit(self) -> bool:
+        """Kills the member with the long batch when it has committed after its end; whether that was done."""
+        cell, begun = self._cell, self.team.ledger.long_since
+        if cell.exposure != AT_LATE_COMMIT or cell.long_batch is None or self._killed or not begun:
+            return self._killed
+        if cell.long_batch not in self.team.alive:
+            return False
+        reader = self.team.reader(cell.long_batch)
+        if self.team.ledger.committed_at(reader) >= begun[-1] + cell.long_seconds:
+            self.team.signal(cell.long_batch, signal.SIGKILL)
+            self.marks.append(f"{now():.3f} {reader} has committed late and is killed")
+            self._killed = True
+        return self._killed
 
     def _judge(self, item: Any, began: float, reported: float) -> Judged:
         partition, new = item["partition"], item["new"]

@@ -29,12 +29,13 @@ _RESTARTS = 4
 
 
 class Ledger:
-    """What all members of a cell have read, and when their long batches began. Guarded by its lock."""
+    """What all members of a cell have read, their commits, and when the long batch began. Guarded by its lock."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._runs: dict[int, list[Run]] = {}
         self._owned: dict[str, frozenset[int]] = {}
+        self._commits: dict[str, float] = {}
         self.long_since: list[float] = []
         self.lines: list[str] = []
 
@@ -48,6 +49,8 @@ class Ledger:
                     self._runs.setdefault(partition, []).append(Run(first, end, float(words[0]), reader))
             elif what == "owned":
                 self._owned[reader] = frozenset(map(int, words[1:]))
+            elif what == "commit":
+                self._commits[reader] = float(words[0])
             elif what == "long":
                 self.long_since.append(float(words[0]))
             self.lines.append(f"{reader} {line.rstrip()}")
@@ -67,6 +70,11 @@ class Ledger:
 
     def position(self, partition: int) -> int:
         return max((run.end for run in self.runs(partition)), default=0)
+
+    def committed_at(self, reader: str) -> float:
+        """When that member has committed last by itself; 0: never."""
+        with self._lock:
+            return self._commits.get(reader, 0.0)
 
     def owners(self) -> dict[str, frozenset[int]]:
         with self._lock:
@@ -163,6 +171,10 @@ class Team:
 
     def ask_for_long_batch(self, number: int, seconds: float) -> None:
         self._now[number].ask(f"long {seconds}")
+
+    def reader(self, number: int) -> str:
+        """The name of that member's process in the ledger."""
+        return self._now[number].reader
 
     @property
     def alive(self) -> list[int]:

@@ -134,6 +134,7 @@ def _tell_errors(inv: Invocation, report: GroupReport) -> None:
     """One error for each reason, however many partitions it is about."""
     from kcli.commands.groups._verdicts import tell_failed, tell_overwritten
     from kcli.flows.groups.members import named
+    from kcli.flows.rewind.mark import marked_by
 
     if report.error is not None:
         if report.plan.refusal is None:  # what forbade the plan was told with it
@@ -146,5 +147,7 @@ def _tell_errors(inv: Invocation, report: GroupReport) -> None:
         found, member = lost[0].found, lost[0].member
         seen = "no commit" if found is None else found.offset
         has = "" if member is None else f"; {named([member])} has it"
-        why = f"somebody else has set {lost[0].item.where} to {seen}{has}"
+        rewind = marked_by(found)
+        who = f"the rewind {rewind} from another machine" if rewind else "somebody else"
+        why = f"{who} has set {lost[0].item.where} to {seen}{has}"
         tell_overwritten(inv, report.plan.group, len(lost), len(report.outcomes), why, "rewind")

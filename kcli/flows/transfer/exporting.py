@@ -12,6 +12,7 @@ from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.first_records import Place
 from kcli.flows.groups.nearest import nearest_text, share_group
+from kcli.flows.rewind.mark import own_metadata
 from kcli.flows.transfer.first_unread import Unread
 from kcli.flows.transfer.saved_offset import SavedOffset
 
@@ -124,5 +125,5 @@ def _saved(group: str, where: TopicPartition, commit: OffsetAndMetadata) -> Save
         commit.offset,
         group=group,
         leader_epoch=commit.leader_epoch if commit.leader_epoch >= 0 else None,
-        metadata=commit.metadata,
+        metadata=own_metadata(commit),
     )

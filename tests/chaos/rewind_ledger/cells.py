@@ -145,7 +145,7 @@ def draw(seed: int, number: int) -> Cell:
 
 
 def _exposure(rng: Random, long_batch: int | None) -> str:
-    late = 60 if long_batch is not None else 0
+    late = 150 if long_batch is not None else 0
     return rng.choices(("a join", "a restart", "a kill", AT_LATE_COMMIT), (45, 35, 20, late))[0]
 
 

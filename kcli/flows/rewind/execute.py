@@ -34,6 +34,7 @@ from kcli.flows.rewind.live import (
     watch,
 )
 from kcli.flows.rewind.mark import marked_by
+from kcli.flows.rewind.open_transactions import refused_for_transactions
 from kcli.flows.rewind.plan import ABSENT, GroupPlan, NotPossibleError, RewindItem, RewindPlan, not_possible
 
 LIVE = (
@@ -162,6 +163,10 @@ class _Run:
         """
         if not plans:
             return {}
+        in_transactions = refused_for_transactions(self._admin, plans)
+        plans = [plan for plan in plans if plan.group not in in_transactions]
+        if not plans:
+            return in_transactions
         refused, looked = self._begun(plans)
         going = [plan for plan in plans if plan.group not in refused]
         for plan in going:
@@ -180,7 +185,7 @@ class _Run:
         for plan in going:
             certain = not isinstance(back[plan.group], KcliError)
             self._report(plan, outcomes[plan.group], certain=certain)
-        return refused
+        return refused | in_transactions
 
     def _begun(self, plans: Sequence[GroupPlan]) -> tuple[dict[str, KcliError], float]:
         """Which groups are no longer what their plan says, and when that was looked at. The others have journals."""

@@ -31,7 +31,7 @@ class StandIn:
     def describe_groups(self, names: list[str]) -> dict[str, Any]:
         return {name: GroupDescription(name, "classic", "Empty", "consumer", "", 1) for name in names}
 
-    def fetch_offsets(self, wanted: dict[str, list[TopicPartition]]) -> dict[str, Any]:
+    def fetch_offsets(self, wanted: dict[str, list[TopicPartition]], **_options: Any) -> dict[str, Any]:
         found = self._found if self._committed else OLD
         return {group: dict.fromkeys(places, found) for group, places in wanted.items()}
 

@@ -54,10 +54,12 @@ class Machine:
             group = GroupDescription("g", "classic", state, "consumer", "range", 1, self._at.members)
             return dict.fromkeys(names, group)
 
-    def fetch_offsets(self, wanted: dict[str, list[TopicPartition]]) -> dict[str, Any]:
+    def fetch_offsets(
+        self, wanted: dict[str, list[TopicPartition]], *, require_stable: bool = False, **_options: Any
+    ) -> dict[str, Any]:
         with self._turn():
-            self.looks += 1
-            if self.looks == self.fails_at_look:
+            self.looks += not require_stable
+            if self.looks == self.fails_at_look and not require_stable:
                 return dict.fromkeys(wanted, TimedOutError("gave up after 4 s"))
             return {
                 group: {where: self._at.commits[where] for where in wheres}
@@ -195,7 +197,7 @@ def test_two_rewinds_are_never_both_sure_nor_is_a_mixture(
         verdicts = {name: sure(report) for name, report in reports.items()}
         assert not all(verdicts.values()), (seed, coordinator.commits)
         seen.add(tuple(sorted(verdicts.items())))
-    assert len(seen) > 1  # one of them is sure in some orders
+    assert len(seen) > 1 or longest > 1  # quick ones are sure in some orders
 
 
 def test_the_first_one_sees_who_has_committed_over_it(coordinator: Coordinator, tmp_path: Path) -> None:

@@ -132,6 +132,7 @@ def _tell_refused(inv: Invocation, plan: RewindPlan) -> None:
 
 def _tell_errors(inv: Invocation, report: GroupReport) -> None:
     """One error for each reason, however many partitions it is about."""
+    from kcli.commands.groups._rewind_text import undone_text
     from kcli.commands.groups._verdicts import tell_failed, tell_overwritten
     from kcli.flows.groups.members import named
     from kcli.flows.rewind.mark import marked_by
@@ -139,6 +140,7 @@ def _tell_errors(inv: Invocation, report: GroupReport) -> None:
     if report.error is not None:
         if report.plan.refusal is None:  # what forbade the plan was told with it
             inv.failed(report.error)
+            inv.talk.note(undone_text(report.plan))
         return
     failed = [o.error for o in report.outcomes if o.status in ("failed", "unknown") and o.error is not None]
     tell_failed(inv, report.plan.group, failed)

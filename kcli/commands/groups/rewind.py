@@ -10,7 +10,7 @@ from kcli.commands._cluster import connect, open_admin, unique
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
 from kcli.commands._exit import usage
-from kcli.commands._options import AttachedOption
+from kcli.commands._options import LIKE_A_DURATION, AttachedOption
 from kcli.commands._params import DURATION, Word
 from kcli.commands._types import GROUP, TOPIC
 
@@ -92,6 +92,7 @@ DATETIME = Word("time", _datetime)
     "--hold",
     cls=AttachedOption,
     bare=LONGEST,
+    looks=LIKE_A_DURATION,
     metavar="[=60s]",
     help="like --live, and the group stands still while the plan is looked at, for so long at most",
 )
@@ -99,6 +100,7 @@ DATETIME = Word("time", _datetime)
     "--wait",
     cls=AttachedOption,
     bare=FOR_EVER,
+    looks=LIKE_A_DURATION,
     metavar="[=DUR]",
     help="wait until its members have gone and its transactions have ended, then go on",
 )
@@ -106,6 +108,7 @@ DATETIME = Word("time", _datetime)
     "--undo",
     cls=AttachedOption,
     bare=NEWEST,
+    looks=r"\d{8}-\d{6}-[0-9a-f]{6}",
     metavar="[=ID]",
     help="take back the newest rewind of the group, or ID",
 )
@@ -186,6 +189,8 @@ class _Run:
             waits = self.flags["wait"] is not None and not self.inv.dry_run
             deadline = None if self.patience is None else monotonic() + self.patience
             if waits:
+                if not self._names_exist(admin, asked):
+                    return self.inv.finish(done=False)
                 _wait_until_empty(self.inv, admin, list(asked.targets), deadline)
             live = self.flags["live"] or self.hold is not None
             if live:
@@ -216,6 +221,19 @@ class _Run:
             failures,
             Manner(only_look=exports and not self.inv.yes, stdout_taken=exports, guards=guards),
         )
+
+    def _names_exist(self, admin: Admin, asked: Asked) -> bool:
+        """Tells which groups do not exist, before any others are waited for; an undo may bring one back."""
+        from kcli.core.errors import NotFoundError
+        from kcli.flows.groups.nearest import name_nearest
+
+        names = [name for name in asked.targets if name not in asked.undoes]
+        told = admin.describe_groups(names) if names else {}
+        missing = {name: one for name, one in told.items() if isinstance(one, NotFoundError)}
+        name_nearest(admin, missing)
+        for error in missing.values():
+            self.inv.failed(error)
+        return not missing
 
     # what is asked
 

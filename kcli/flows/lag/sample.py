@@ -15,6 +15,7 @@ from kcli.core.errors import KcliError, UnsupportedError
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.description import assigned
 from kcli.flows.groups.offsets import LogEnds, log_ends
+from kcli.flows.groups.place_keepers import keeps_a_place, what_it_is
 
 if TYPE_CHECKING:
     from kcli.core.admin.admin import Admin
@@ -112,11 +113,19 @@ def _groups(
         for name, told in admin.describe_groups(wanted.groups).items():
             if isinstance(told, KcliError):
                 failed[name] = told
+            elif keeps_a_place(name):
+                failed[name] = KcliError(
+                    f"group {name} has no lag",
+                    why=what_it_is(name),
+                    do=f"`kcli groups describe {name}` shows it",
+                )
             else:
                 described[name] = told
         return {name: told.state for name, told in described.items()}, described, failed, []
     listing = admin.list_groups()
-    listed = [row for row in listing.groups if row.type not in _COMMITS_NOTHING]
+    listed = [
+        row for row in listing.groups if row.type not in _COMMITS_NOTHING and not keeps_a_place(row.group_id)
+    ]
     if wanted.members:
         live = [row.group_id for row in listed if row.state != "Empty"]
         for name, told in (admin.describe_groups(live) if live else {}).items():

@@ -289,7 +289,7 @@ class _Later:
 
 def _is_news(outcome: Outcome) -> bool:
     """Whether a partition was changed, and read back so."""
-    return outcome.status == VERIFIED and not _same(outcome.item.committed, outcome.item.new)
+    return outcome.status == VERIFIED and outcome.item.changes
 
 
 def _unproven(plan: GroupPlan, item: RewindItem, why: str) -> KcliError:
@@ -397,7 +397,7 @@ def _late(item: RewindItem, result: LiveResult, found: OffsetAndMetadata | None)
 def _untouched(outcome: Outcome) -> bool:
     """Whether the partition is where it was."""
     if outcome.status in (VERIFIED, HELD):
-        return _same(outcome.item.committed, outcome.item.new)
+        return not outcome.item.changes
     return outcome.status == FAILED and outcome.error is not None and outcome.found == outcome.item.committed
 
 

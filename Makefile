@@ -21,13 +21,14 @@ SUITES := $(wildcard $(ORDER)) \
           $(wildcard tests/test_*.py)
 
 .NOTPARALLEL:
-.PHONY: help demo test chaos lost-lines sanitize check docs bench bench-produce-consume clean distclean venv venv-dev
+.PHONY: help demo test chaos lost-lines rewind-ledger sanitize check docs bench bench-produce-consume clean distclean venv venv-dev
 
 help:
 	@echo 'make demo       a throw-away Apache Kafka, and records through it and back'
 	@echo 'make test       the static checks, then every suite'
 	@echo 'make chaos      the fault runs of tests/chaos in their full length: about an hour'
 	@echo 'make lost-lines  300 random runs of produce on brokers that die: is a line lost? Half an hour'
+	@echo 'make rewind-ledger   200 random live rewinds, judged by what the members read: half an hour (SEED CELLS JOBS)'
 	@echo 'make sanitize   the C kernels under AddressSanitizer, on 250,000 damaged payloads: minutes'
 	@echo 'make check      static only: ruff, mypy, import contracts, generated files'
 	@echo 'make docs       writes the generated files again: man pages, completions, README blocks'
@@ -53,12 +54,16 @@ chaos: venv-dev
 	    KCLI_CHAOS_TRANSACTIONS=1000 KCLI_CHAOS_COORDINATOR_KILLS=4 \
 	    KCLI_CHAOS_MEGABYTES=5000 KCLI_CHAOS_PAUSE=60 KCLI_CHAOS_CHURN=120 KCLI_CHAOS_REWINDS=all $(PY) -m pytest -rP --durations=0 tests/chaos $(PYTEST_ARGS)
 
-# RUNS, SEED and JOBS choose how many, which, and how many at once.
+# RUNS (CELLS for the ledger), SEED and JOBS choose how many, which, and how many at once.
 RUNS ?= 300
+CELLS ?= 200
 SEED ?= 1
 JOBS ?= 6
 lost-lines: venv-dev
 	@$(PY) -m tests.chaos.lost_lines --runs $(RUNS) --seed $(SEED) --jobs $(JOBS)
+
+rewind-ledger: venv-dev
+	@$(PY) -m tests.chaos.rewind_ledger --seed $(SEED) --cells $(CELLS) --jobs $(JOBS)
 
 sanitize: venv-dev
 	@sh tools/sanitize.sh $(PYTEST_ARGS)

@@ -60,13 +60,23 @@ def listed_groups(
     states: Sequence[str] = (),
     types: Sequence[str] = (),
 ) -> list[ListedGroup]:
-    """The groups of all brokers, by shell pattern; a broker that does not answer is a failure, the others' are given."""
+    """The groups of all brokers, by shell pattern; a broker that does not answer is a failure, the others' are given.
+
+    kcli's own are only among them when the pattern is about these.
+    """
     from fnmatch import fnmatchcase
+
+    from kcli.flows.groups.place_keepers import keeps_a_place, names_them
 
     listing = admin.list_groups(states=states, types=types)
     for error in listing.errors.values():
         inv.failed(error)
-    return [row for row in listing.groups if match is None or fnmatchcase(row.group_id, match)]
+    own = names_them(match)
+    return [
+        row
+        for row in listing.groups
+        if (match is None or fnmatchcase(row.group_id, match)) and (own or not keeps_a_place(row.group_id))
+    ]
 
 
 def described_groups(inv: Invocation, admin: Admin, names: Sequence[str]) -> dict[str, GroupDescription]:

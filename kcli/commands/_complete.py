@@ -33,8 +33,8 @@ _ANSWER_WITHIN = 0.27
 _TIMEOUTS = ("request_timeout_ms", "default_api_timeout_ms", "socket_connection_setup_timeout_ms")
 
 _SANDBOXES = "sandboxes"
-_KINDS = {"groups": "", "topics": "__", _SANDBOXES: ""}
-"""What is asked for, and how the names begin that belong to the cluster itself."""
+_KINDS = {"groups": "kcli-produce.", "topics": "__", _SANDBOXES: ""}
+"""What is asked for, and how the names begin that belong to the cluster itself, or to kcli."""
 
 
 class Request(NamedTuple):

@@ -18,6 +18,9 @@ OUTPUT_KINDS = OUTPUT_WORDS
 RECORD_KINDS = ("value", "table", "ndjson", "json", "csv", "raw", "hex", "kcat")
 
 
+LIKE_A_DURATION = r"(?i)(\d+(\.\d+)?(ms|s|m|h|d|w))+|P(\d|T\d)[\dDTHMS.]*"
+
+
 class GlobalValues:
     """What the command line said about the global options so far; None where it said nothing.
 
@@ -62,12 +65,29 @@ class GlobalOption(click.Option):
 class AttachedOption(click.Option):
     """An option whose value is optional and attaches with ``=`` only: the bare flag never takes the next word.
 
-    ``bare`` is the value of the flag without one.
+    ``bare`` is the value of the flag without one. ``looks`` is the regular expression of a value that nobody would give a
+    name to: such a word behind the bare flag is an error, for it would be taken for a group's name, and a flag like
+    --wait would go on for ever.
     """
 
-    def __init__(self, names: Sequence[str], *, bare: str, **settings: Any) -> None:
+    def __init__(self, names: Sequence[str], *, bare: str, looks: str = "", **settings: Any) -> None:
         super().__init__(names, **settings)
         self.bare = bare
+        self.looks = looks
+
+    def check_next(self, name: str, words: Sequence[str], ctx: click.Context | None) -> None:
+        """Refuses a value behind a blank. ``words`` is what follows the bare flag on the command line."""
+        import re
+
+        if self.looks and words and re.fullmatch(self.looks, words[0]):
+            from kcli.commands._exit import usage, where
+
+            raise usage(
+                f"{where(ctx)}{name} is followed by {words[0]}, which is not taken for its value",
+                why=f"the value of {name} attaches with =",
+                do=f"did you mean {name}={words[0]}? A group of that name is given before {name}",
+                ctx=ctx,
+            )
 
     def add_to_parser(self, parser: Any, ctx: click.Context) -> None:  # noqa: ARG002 - click's signature
         """Registers long names with a value (see ``attach_values``), short names as flags and for ``-w=5s``."""
@@ -123,6 +143,7 @@ def attach_values(parser: Any) -> Any:
     def match_long(name: str, value: str | None, state: Any) -> None:
         known = parser._long_opt.get(name)
         if value is None and known is not None and isinstance(known.obj, AttachedOption):
+            known.obj.check_next(name, state.rargs, parser.ctx)
             value = known.obj.bare
         if known is None and not name.startswith("--"):
             # Click catches this and tries its letters as short options: a text and near names would be made for nothing.
@@ -135,6 +156,8 @@ def attach_values(parser: Any) -> Any:
         known = parser._short_opt.get(text[:2])
         if known is not None and isinstance(known.obj, AttachedOption) and text[2:3].isdigit():
             raise click.NoSuchOption(text, possibilities=[f"{text[:2]}={text[2:]}"])
+        if known is not None and isinstance(known.obj, AttachedOption) and len(text) == 2:
+            known.obj.check_next(text, state.rargs, parser.ctx)
         match_shorts(text, state)
 
     parser._match_long_opt, parser._match_short_opt = match_long, match_short

@@ -158,7 +158,8 @@ class Run:
 
     def _begin_transactions(self) -> None:
         """Takes over the transactional id, and finds out from the group how far its last transaction got."""
-        from kcli.flows.produce_transactions import DEFAULT_EVERY, GROUP_PREFIX, Transactions
+        from kcli.flows.groups.place_keepers import place_keeper
+        from kcli.flows.produce_transactions import DEFAULT_EVERY, Transactions
 
         name = self.options.transactional_id
         with self.inv.first_contact(f"the coordinator of {name}"):
@@ -167,7 +168,7 @@ class Run:
         if self.checkpoint is None:
             self.transactions = Transactions(every)
             return
-        group = GROUP_PREFIX + name
+        group = place_keeper(name)
         if self.checkpoint.resumes:
             self._resume(self.checkpoint, group)
         self.transactions = Transactions(every, group=group, run=self.checkpoint.run)

@@ -36,7 +36,6 @@ from kcli.flows.produce import ProduceRun
 DEFAULT_EVERY = 10_000
 LONGEST_SECONDS = 5.0
 MOST_BYTES = 8 << 20
-GROUP_PREFIX = "kcli-produce."
 _PATIENCE = 120.0  # seconds for the end of a transaction
 _SLICE = 4.0  # after so many a stop is looked at
 _OF_THE_RECORD = frozenset({MESSAGE_TOO_LARGE, INVALID_RECORD, INVALID_TIMESTAMP})
@@ -46,7 +45,7 @@ Sent = tuple[RowChunk, int]
 
 
 class Bookmark(msgspec.Struct, frozen=True):
-    """What the group keeps beside its offset: which run it is, and where that is in its input."""
+    """What the group keeps in the metadata of its commit: which run it is, and where that is in its input."""
 
     run: str
     source: int
@@ -213,7 +212,8 @@ class TransactionalRun(ProduceRun):
             return
         bookmark = Bookmark(limits.run, place.source, place.unit, place.offset, place.crc)
         where = TopicPartition(self._sending.topic, 0)
-        offset = OffsetAndMetadata(place.unit, msgspec.json.encode(bookmark).decode())
+        # Offset 0 exists in a log, or did: a line's number would look like a position, and often like a lost one.
+        offset = OffsetAndMetadata(0, msgspec.json.encode(bookmark).decode())
         self._producer.send_offsets_to_transaction({where: offset}, limits.group, _PATIENCE)
 
     def _ask_for_commit(self) -> None:

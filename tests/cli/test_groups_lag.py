@@ -444,6 +444,19 @@ def test_watching_a_group_that_goes_ends_with_1(cluster: FakeCluster) -> None:
     assert b"group other does not exist" in errors
 
 
+def test_watching_checks_names_first(cluster: FakeCluster) -> None:
+    done = kcli("groups", "lag", "other", "nosuch", "--watch=100ms", bootstrap=cluster.bootstrap)
+    assert done.returncode == 1
+    assert b"group nosuch does not exist" in done.stderr
+
+
+@pytest.mark.parametrize("flag", ["--watch", "-w"])
+def test_an_interval_behind_a_blank_is_no_group(cluster: FakeCluster, flag: str) -> None:
+    done = kcli("groups", "lag", "other", flag, "1s", bootstrap=cluster.bootstrap)
+    assert done.returncode == 2
+    assert f"did you mean {flag}=1s?".encode() in done.stderr
+
+
 def test_openmetrics(cluster: FakeCluster) -> None:
     out = ok(kcli("groups", "lag", "g", "-o", "openmetrics", bootstrap=cluster.bootstrap)).decode()
     lines = out.splitlines()

@@ -44,6 +44,11 @@ def rewind(cluster: FakeCluster, tmp_path: Path) -> Kcli:
     return Kcli(cluster, tmp_path / "state", "groups", "rewind")
 
 
+def plain(request: OffsetFetchRequest) -> bool:
+    """Not one that looks for open transactions."""
+    return not request.require_stable
+
+
 # --- the plan ----------------------------------------------------------------------------------------
 
 
@@ -330,7 +335,7 @@ def test_o10_a_group_that_becomes_live_after_the_plan_is_refused(cluster: FakeCl
 
 def test_o10_state_is_read_again_before_the_journal(cluster: FakeCluster, rewind: Kcli) -> None:
     """A member that comes between plan and execution."""
-    hold: Hold = cluster.hold(OffsetFetchRequest)
+    hold: Hold = cluster.hold(OffsetFetchRequest, when=plain)
     with rewind.start("g", "--to", "earliest", "--yes") as process:
         hold.wait()
         with member(cluster):
@@ -352,7 +357,7 @@ def test_o15_a_killed_rewind_can_be_undone_exactly(moment: str, cluster: FakeClu
     hold = {
         "journal written": lambda: cluster.hold(OffsetCommitRequest),
         "after the first commit": lambda: cluster.hold(OffsetCommitRequest, after=1),
-        "before the read-back": lambda: cluster.hold(OffsetFetchRequest, after=2),
+        "before the read-back": lambda: cluster.hold(OffsetFetchRequest, after=2, when=plain),
     }[moment]()
     with rewind.start("g", "h", "--to", "earliest", "--topic", "t", "--yes") as process:
         hold.wait()
@@ -380,7 +385,7 @@ def test_o16_of_two_rewinds_at_once_one_wins(cluster: FakeCluster, rewind: Kcli)
 
 
 def test_o16_a_plan_that_somebody_overtook_is_not_carried_out(cluster: FakeCluster, rewind: Kcli) -> None:
-    hold: Hold = cluster.hold(OffsetFetchRequest, after=1)
+    hold: Hold = cluster.hold(OffsetFetchRequest, after=1, when=plain)
     with rewind.start("g", "--to", "earliest", "--yes") as process:
         hold.wait()
         commit(cluster, "g", {T1: OffsetAndMetadata(9)})
@@ -393,7 +398,7 @@ def test_o16_a_plan_that_somebody_overtook_is_not_carried_out(cluster: FakeClust
 
 
 def test_o16_another_machines_commit_is_seen_by_the_read_back(cluster: FakeCluster, rewind: Kcli) -> None:
-    hold: Hold = cluster.hold(OffsetFetchRequest, after=2)
+    hold: Hold = cluster.hold(OffsetFetchRequest, after=2, when=plain)
     with rewind.start("g", "--to", "earliest", "--yes", "-o", "json") as process:
         hold.wait()
         commit(cluster, "g", {T1: OffsetAndMetadata(9)})
@@ -620,3 +625,55 @@ def test_all_groups_is_refused_beside_what_is_about_single_ones(more: tuple[str,
 def test_an_empty_journal_says_so(rewind: Kcli) -> None:
     done = rewind("--journal")
     assert "no rewind of this cluster was made from here" in done.stderr
+
+
+# --- what is said of an undo, and of values behind a blank ------------------------------------------------
+
+
+def test_no_undo_is_offered_where_nothing_will_change(cluster: FakeCluster, rewind: Kcli) -> None:
+    for flag in ("--dry-run", "--yes"):
+        done = rewind("g", "--to", "current", flag)
+        assert "there will be nothing to undo" in done.stdout + done.stderr
+        assert "Undo afterwards" not in done.stdout + done.stderr
+        assert "--undo" not in done.stdout + done.stderr
+    assert not rewind.journals()
+
+
+def test_no_undo_is_left_on_offer_after_a_refusal(cluster: FakeCluster, rewind: Kcli) -> None:
+    hold: Hold = cluster.hold(OffsetFetchRequest, when=plain, after=1)
+    with rewind.start("g", "--to", "earliest", "--yes") as process:
+        hold.wait()
+        commit(cluster, "g", {T1: OffsetAndMetadata(17)})
+        hold.release()
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 7
+    assert "nothing was done, and there is nothing to undo" in err
+    assert not rewind.journals()
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (("--wait", "3s"), "--wait=3s"),
+        (("--wait", "1h30m"), "--wait=1h30m"),
+        (("--hold", "60s"), "--hold=60s"),
+        (("--undo", "20261122-211135-e2d547"), "--undo=20261122-211135-e2d547"),
+    ],
+)
+def test_a_value_behind_a_blank_is_no_group(rewind: Kcli, words: tuple[str, str], meant: str) -> None:
+    done = rewind("g", "--to", "1", *words, code=2)
+    assert f"did you mean {meant}?" in done.stderr
+
+
+def test_a_group_with_such_a_name_is_given_before_the_flag(cluster: FakeCluster, rewind: Kcli) -> None:
+    commit(cluster, "3s", {T0: OffsetAndMetadata(7)})
+    rewind("3s", "--to", "1", "--yes", "--wait")
+    assert offsets(cluster, "3s") == [1]
+
+
+def test_names_are_checked_before_members_are_waited_for(cluster: FakeCluster, rewind: Kcli) -> None:
+    with member(cluster):
+        done = rewind("g", "gg", "--to", "1", "--yes", "--wait", code=1)
+    assert "group gg does not exist" in done.stderr
+    assert "did you mean g?" in done.stderr
+    assert "waiting" not in done.stderr

@@ -4,6 +4,7 @@ import re
 import time
 from typing import TYPE_CHECKING
 
+from kcli.core.producer.partitioner import java_hash
 from kcli.core.protocol.messages import describe_producers as producers
 from kcli.core.protocol.messages import describe_transactions as described
 from kcli.core.protocol.messages import list_transactions as listed
@@ -14,6 +15,7 @@ from tests.fake.transactions import Transaction, TxnState
 if TYPE_CHECKING:
     from tests.fake.state import Context
 
+OFFSETS_TOPIC = "__consumer_offsets"
 _STATES = {state.value for state in TxnState} | {"Dead", "PrepareEpochFence"}
 
 
@@ -53,7 +55,27 @@ def _partition(ctx: "Context", topic: str, number: int) -> producers.PartitionRe
         )
         for number, state in place.log.producers.by_id.items()
     ]
+    if topic == OFFSETS_TOPIC:
+        known += _committing(ctx, number)
     return producers.PartitionResponse(partition_index=number, error_code=0, active_producers=known)
+
+
+def _committing(ctx: "Context", number: int) -> list[producers.ProducerState]:
+    """Those with offsets of a group of that partition in their open transaction; nothing is written to the topic here."""
+    partitions = len(ctx.state.topics.by_name[OFFSETS_TOPIC].partitions)
+    return [
+        producers.ProducerState(
+            producer_id=txn.producer_id,
+            producer_epoch=txn.epoch,
+            last_sequence=-1,
+            last_timestamp=-1,
+            coordinator_epoch=0,
+            current_txn_start_offset=0,
+        )
+        for txn in ctx.state.transactions.by_id.values()
+        if txn.state is TxnState.ONGOING
+        and any(java_hash(group.encode()) % partitions == number for group in txn.groups)
+    ]
 
 
 async def list_transactions(

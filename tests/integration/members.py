@@ -373,12 +373,14 @@ class Java(Member):
                 self.took([(int(numbers[0]), int(numbers[1]))])
 
 
+_SOURCE = Path(__file__).with_name("GroupMember.java")
+
+
 @cache
-def compiled(version: str) -> tuple[str, str]:
+def compiled(version: str, source: Path = _SOURCE) -> tuple[str, str]:
     """The folder of the class, and the jars that it needs. Skips where Java cannot compile."""
     jars = ":".join(map(str, classpath(DEFAULT_VERSION if version == "unknown" else version)))
     folder = mkdtemp(prefix="kcli-tests-java-")
-    source = Path(__file__).with_name("GroupMember.java")
     compiler = (find_java().path, "-m", "jdk.compiler/com.sun.tools.javac.Main")
     done = subprocess.run(
         [*compiler, "--release", "11", "-proc:none", "-cp", jars, "-d", folder, str(source)],

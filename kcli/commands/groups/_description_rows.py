@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.core.admin.committed import GroupPartition
 from kcli.flows.groups.description import assigned
+from kcli.flows.rewind.mark import marked_by, own_metadata
 from kcli.output.record_json import rfc3339
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column
@@ -150,7 +151,7 @@ def offset_rows(group: Described, times: Times) -> list[Row]:
             **_place(position),
             **_owner(owners.get(where)),
             "commit_time": times.get(GroupPartition(group.group_id, where)),
-            "note": position.note,
+            "note": _note(position),
         }
         for where, position in group.positions.items()
     ]
@@ -228,8 +229,13 @@ def _place(position: Position) -> Row:
         "lag_records": position.lag,
         "log_start": position.log_start,
         "leader_epoch": None if commit is None else _known(commit.leader_epoch),
-        "metadata": (commit.metadata if commit is not None else "") or None,
+        "metadata": (own_metadata(commit) if commit is not None else "") or None,
     }
+
+
+def _note(position: Position) -> str | None:
+    rewind = marked_by(position.committed)
+    return position.note or (f"set by rewind {rewind}" if rewind else None)
 
 
 def _owner(member: MemberDescription | None) -> Row:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kcli.core.error_codes import GROUP_SUBSCRIBED_TO_TOPIC, NON_EMPTY_GROUP
 from kcli.core.errors import BrokerError, KcliError
 from kcli.flows.groups.members import named
+from kcli.flows.rewind.mark import own_metadata
 from kcli.output.progress import counted
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column, aligned, flat
@@ -55,7 +56,7 @@ def offsets_plan(
             "topic": where.topic,
             "partition": where.partition,
             "committed": offset.offset,
-            "metadata": offset.metadata or None,
+            "metadata": own_metadata(offset) or None,
             "note": "stays: members read the topic" if where.topic in kept else None,
         }
         for where, offset in sorted(chosen.items())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from kcli.flows.rewind.mark import marked_by
 from kcli.output.tables import Column
 
 if TYPE_CHECKING:
@@ -67,11 +68,17 @@ def report_rows(report: GroupReport) -> Iterator[Row]:
             **_place(report.plan, outcome.item),
             "found": _offset(outcome.found),
             "status": outcome.status,
-            "note": str(error) if error is not None else outcome.item.note or None,
+            "note": str(error) if error is not None else _by(outcome) or outcome.item.note or None,
             "action": outcome.item.action,
             "undo": report.plan.id if report.kept else None,
             **(_member(outcome) if report.plan.live else {}),
         }
+
+
+def _by(outcome: Outcome) -> str:
+    """The rewind whose offsets were found in place of ours."""
+    rewind = marked_by(outcome.found) if outcome.status == "overwritten" else None
+    return f"overwritten by rewind {rewind}" if rewind else ""
 
 
 def _member(outcome: Outcome) -> Row:

@@ -79,9 +79,12 @@ def spec_target(text: str, option: str, examples: str, *, terminal: bool) -> tup
 
 def group_target(admin: Admin, group: str, *, exact: bool = False) -> Target:
     """What another group has committed; raises why that is nothing, or why some of it cannot be read."""
+    from dataclasses import replace
+
     from kcli.core.errors import KcliError
     from kcli.core.types import OffsetAndMetadata
     from kcli.flows.groups.nearest import without_commits
+    from kcli.flows.rewind.mark import own_metadata
     from kcli.flows.rewind.targets import Target
 
     told = admin.fetch_offsets({group: None})[group]
@@ -90,9 +93,10 @@ def group_target(admin: Admin, group: str, *, exact: bool = False) -> Target:
     for one in told.values():
         if isinstance(one, KcliError):
             raise one
-    offsets = {where: one for where, one in told.items() if isinstance(one, OffsetAndMetadata)}
-    if not offsets:
+    commits = {where: one for where, one in told.items() if isinstance(one, OffsetAndMetadata)}
+    if not commits:
         raise without_commits(admin, group)
+    offsets = {where: replace(one, metadata=own_metadata(one)) for where, one in commits.items()}
     return Target("given", offsets=offsets, exact=exact)
 
 

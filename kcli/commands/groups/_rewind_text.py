@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kcli.flows.rewind.execute import GroupReport
     from kcli.flows.rewind.plan import GroupPlan, RewindItem, RewindPlan
 
+NO_UNDO = "Nothing will change, and there will be nothing to undo."
 MINUS = "\N{MINUS SIGN}"
 ARROW = "\N{RIGHTWARDS ARROW}"
 _GAP = "   "
@@ -38,6 +39,16 @@ def plan_text(plan: RewindPlan, where: str, *, dry: bool = False) -> str:
 def question(plan: RewindPlan) -> str:
     """What is asked below the plan."""
     return "Proceed?" if len(plan.groups) == 1 else f"Proceed with {len(plan.groups)} groups?"
+
+
+def changes(plan: GroupPlan) -> bool:
+    """Whether anything of the plan differs from what is committed; members of a live group commit meanwhile."""
+    return plan.live or any(item.changes for item in plan.todo)
+
+
+def undone_text(plan: GroupPlan) -> str:
+    """After a refusal, when the plan has named an undo already."""
+    return f"group {plan.group}: nothing was done, and there is nothing to undo"
 
 
 def done_text(report: GroupReport) -> str:
@@ -142,7 +153,8 @@ def _group(plan: GroupPlan, whole: RewindPlan, where: str, *, dry: bool) -> str:
         if plan.live:
             state += f", {counted(len(plan.members), 'member')}"
             lines.append(_NOTICED)
-        lines.append(f"Group state: {state}. Undo afterwards with: {undo_command(plan, planned=dry)}")
+        undo = f"Undo afterwards with: {undo_command(plan, planned=dry)}" if changes(plan) else NO_UNDO
+        lines.append(f"Group state: {state}. {undo}")
     return "\n".join(lines)
 
 

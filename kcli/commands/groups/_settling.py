@@ -132,12 +132,15 @@ def _tell_refused(inv: Invocation, plan: RewindPlan) -> None:
 
 def _tell_errors(inv: Invocation, report: GroupReport) -> None:
     """One error for each reason, however many partitions it is about."""
+    from kcli.commands.groups._rewind_text import undone_text
     from kcli.commands.groups._verdicts import tell_failed, tell_overwritten
     from kcli.flows.groups.members import named
+    from kcli.flows.rewind.mark import marked_by
 
     if report.error is not None:
         if report.plan.refusal is None:  # what forbade the plan was told with it
             inv.failed(report.error)
+            inv.talk.note(undone_text(report.plan))
         return
     failed = [o.error for o in report.outcomes if o.status in ("failed", "unknown") and o.error is not None]
     tell_failed(inv, report.plan.group, failed)
@@ -146,5 +149,7 @@ def _tell_errors(inv: Invocation, report: GroupReport) -> None:
         found, member = lost[0].found, lost[0].member
         seen = "no commit" if found is None else found.offset
         has = "" if member is None else f"; {named([member])} has it"
-        why = f"somebody else has set {lost[0].item.where} to {seen}{has}"
+        rewind = marked_by(found)
+        who = f"the rewind {rewind} from another machine" if rewind else "somebody else"
+        why = f"{who} has set {lost[0].item.where} to {seen}{has}"
         tell_overwritten(inv, report.plan.group, len(lost), len(report.outcomes), why, "rewind")

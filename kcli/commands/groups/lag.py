@@ -10,7 +10,7 @@ from kcli.commands._cluster import connect, open_admin, unique
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
 from kcli.commands._garbage import uncollected
-from kcli.commands._options import OUTPUT_KINDS, AttachedOption
+from kcli.commands._options import LIKE_A_DURATION, OUTPUT_KINDS, AttachedOption
 from kcli.commands._types import DURATION, GROUP, TOPIC
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ SHORTEST = 0.1
     "--watch",
     cls=AttachedOption,
     bare="2s",
+    looks=LIKE_A_DURATION,
     type=DURATION,
     metavar="[=DUR]",
     help="again every 2 s, or DUR",
@@ -164,6 +165,8 @@ class _Run:
         from kcli.core.errors import KcliError
 
         seen, told = self._look(cluster), list[str]()  # what is wrong from the beginning ends it
+        if not self._names_exist(seen):
+            return self.inv.finish(done=False)
         breaches: list[KcliError] = []
         with self._output(cluster, watched=True) as output:
             while seen.sample.groups or not self.wanted.groups:
@@ -188,6 +191,17 @@ class _Run:
             return "nothing lags" if nothing else "nothing is committed, and no member reads anything"
         match = self.wanted.match
         return "there are no groups" if match is None else f"no group matches {match}"
+
+    def _names_exist(self, seen: LagLook) -> bool:
+        """Tells which groups do not exist, before any others are watched."""
+        from kcli.core.errors import NotFoundError
+        from kcli.flows.groups.nearest import name_nearest
+
+        missing = {name: one for name, one in seen.sample.failed.items() if isinstance(one, NotFoundError)}
+        name_nearest(self.admin, missing)
+        for error in missing.values():
+            self.inv.failed(error)
+        return not missing
 
     def _tell(self, errors: Sequence[KcliError], told: list[str]) -> list[str]:
         said = [str(error) for error in errors]

@@ -10,19 +10,19 @@ from kcli.commands._cluster import connect, open_admin, unique
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
 from kcli.commands._exit import usage
-from kcli.commands._options import AttachedOption
+from kcli.commands._options import LIKE_A_DURATION, AttachedOption
 from kcli.commands._params import DURATION, Word
 from kcli.commands._types import GROUP, TARGET, TOPIC
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from kcli.commands.groups._live import Guards
     from kcli.core.admin.admin import Admin
     from kcli.core.admin.group_description import GroupDescription
     from kcli.core.errors import KcliError
     from kcli.flows.rewind.journal import Journals
-    from kcli.flows.rewind.plan import RewindPlan
+    from kcli.flows.rewind.plan import GroupPlan, RewindPlan
     from kcli.flows.rewind.survey import Asked
 
 NEWEST = ""
@@ -93,6 +93,7 @@ DATETIME = Word("time", _datetime)
     "--hold",
     cls=AttachedOption,
     bare=LONGEST,
+    looks=LIKE_A_DURATION,
     metavar="[=60s]",
     help="like --live, and the group stands still while the plan is looked at, for so long at most",
 )
@@ -100,13 +101,15 @@ DATETIME = Word("time", _datetime)
     "--wait",
     cls=AttachedOption,
     bare=FOR_EVER,
+    looks=LIKE_A_DURATION,
     metavar="[=DUR]",
-    help="wait until its members have gone, then go on",
+    help="wait until its members have gone and its transactions have ended, then go on",
 )
 @click.option(
     "--undo",
     cls=AttachedOption,
     bare=NEWEST,
+    looks=r"\d{8}-\d{6}-[0-9a-f]{6}",
     metavar="[=ID]",
     help="take back the newest rewind of the group, or ID",
 )
@@ -185,8 +188,9 @@ class _Run:
         from kcli.commands._confirm import check_answerable
         from kcli.commands._orderly_end import orderly_end
         from kcli.commands.groups._live import Guards
-        from kcli.core.clock import wall_ms
+        from kcli.core.clock import monotonic, wall_ms
         from kcli.flows.rewind.journal import Journals
+        from kcli.flows.rewind.open_transactions import refused_for_transactions
         from kcli.flows.rewind.spans import time_spans
         from kcli.flows.rewind.survey import survey
 
@@ -201,15 +205,26 @@ class _Run:
                     return self.inv.finish(done=True)
                 self._asked = self._before_contact()
             asked = self._asked or self._with_cluster(admin, journals)
-            if self.flags["wait"] is not None and not self.inv.dry_run:
-                _wait_until_empty(self.inv, admin, list(asked.targets), self.patience)
+            waits = self.flags["wait"] is not None and not self.inv.dry_run
+            deadline = None if self.patience is None else monotonic() + self.patience
+            if waits:
+                if not self._names_exist(admin, asked):
+                    return self.inv.finish(done=False)
+                _wait_until_empty(self.inv, admin, list(asked.targets), deadline)
             live = self.flags["live"] or self.hold is not None
             if live:
                 guards.wait_until_settled(list(asked.targets))
             if self.hold is not None and not self.inv.dry_run:
                 guards.hold(list(asked.targets), journals, self.hold)
             asked = replace(asked, live=live, held=guards.before)
-            plan, failures = survey(admin, cluster, asked, wall_ms(), partial(time_spans, admin))
+            look = partial(survey, admin, cluster, asked)
+            plan, failures = look(wall_ms(), partial(time_spans, admin))
+            if in_transactions := refused_for_transactions(admin, plan.groups):
+                if waits:
+                    _wait_for_transactions(self.inv, admin, plan, deadline, in_transactions)
+                    plan, failures = look(wall_ms(), partial(time_spans, admin))
+                    in_transactions = refused_for_transactions(admin, plan.groups)
+                plan = replace(plan, groups=tuple(_refused(one, in_transactions) for one in plan.groups))
             return self._settle(admin, plan, failures, guards)
 
     def _settle(self, admin: Admin, plan: RewindPlan, failures: Sequence[KcliError], guards: Guards) -> int:
@@ -225,6 +240,19 @@ class _Run:
             failures,
             Manner(only_look=exports and not self.inv.yes, stdout_taken=exports, guards=guards),
         )
+
+    def _names_exist(self, admin: Admin, asked: Asked) -> bool:
+        """Tells which groups do not exist, before any others are waited for; an undo may bring one back."""
+        from kcli.core.errors import NotFoundError
+        from kcli.flows.groups.nearest import name_nearest
+
+        names = [name for name in asked.targets if name not in asked.undoes]
+        told = admin.describe_groups(names) if names else {}
+        missing = {name: one for name, one in told.items() if isinstance(one, NotFoundError)}
+        name_nearest(admin, missing)
+        for error in missing.values():
+            self.inv.failed(error)
+        return not missing
 
     # what is asked
 
@@ -361,13 +389,12 @@ def _undo(journals: Journals, names: Sequence[str], wanted: str, scope: Any) -> 
     )
 
 
-def _wait_until_empty(inv: Invocation, admin: Admin, names: Sequence[str], patience: float | None) -> None:
-    """Returns when no group has members, or ``patience`` seconds have passed: the plan says what is left then."""
+def _wait_until_empty(inv: Invocation, admin: Admin, names: Sequence[str], deadline: float | None) -> None:
+    """Returns when no group has members, or at the deadline: the plan says what is left then."""
     import time
 
     from kcli.core.clock import monotonic
 
-    deadline = None if patience is None else monotonic() + patience
     said = False
     while True:
         told = admin.describe_groups(names)
@@ -379,6 +406,32 @@ def _wait_until_empty(inv: Invocation, admin: Admin, names: Sequence[str], patie
             inv.talk.note(f"waiting until {', '.join(live)} has no members …")
         left = LOOK_EVERY if deadline is None else min(LOOK_EVERY, max(0.0, deadline - monotonic()))
         time.sleep(left)
+
+
+def _wait_for_transactions(
+    inv: Invocation,
+    admin: Admin,
+    plan: RewindPlan,
+    deadline: float | None,
+    found: Mapping[str, KcliError],
+) -> None:
+    """Returns when no transaction on the offsets of the plan is open, or at the deadline."""
+    from kcli.core.clock import monotonic
+    from kcli.flows.rewind.open_transactions import open_transactions
+
+    for error in found.values():
+        inv.talk.note(f"waiting: {error.what}; {error.why}")
+    wanted = {group.group: [item.where for item in group.todo] for group in plan.groups if group.todo}
+    while found and (deadline is None or monotonic() < deadline):
+        left = LOOK_EVERY if deadline is None else min(LOOK_EVERY, max(0.05, deadline - monotonic()))
+        if not open_transactions(admin, {group: wanted[group] for group in found}, left):
+            return
+
+
+def _refused(plan: GroupPlan, refusals: Mapping[str, KcliError]) -> GroupPlan:
+    from dataclasses import replace
+
+    return plan if plan.refusal is not None else replace(plan, refusal=refusals.get(plan.group))
 
 
 def _may_have_members(told: GroupDescription | KcliError) -> bool:

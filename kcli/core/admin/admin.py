@@ -294,17 +294,22 @@ class Admin:
         wanted: Mapping[str, Collection[TopicPartition] | None],
         *,
         require_stable: bool = False,
+        timeout: float | None = None,
     ) -> dict[str, Committed | KcliError]:
         """What groups have committed for some partitions (None: for all); None where nothing is committed (KIP-709).
 
-        ``require_stable`` waits for open transactions, to the deadline (KIP-447). A partition whose offset could not
+        ``require_stable`` waits for open transactions, to the deadline (KIP-447): UnstableOffsetError. ``timeout``, in
+        seconds, can only shorten that of this client. A partition whose offset could not
         be read has its error; a group that could not be read has one for all.
         """
         check_groups(wanted, all_of=True)
         from kcli.core.admin import committed
 
+        deadline = self._start()
+        if timeout is not None:
+            deadline = min(deadline, self.cluster.deadline(timeout))
         return committed.fetch_offsets(
-            self.cluster, self._coordinators(), wanted, self._start(), require_stable=require_stable
+            self.cluster, self._coordinators(), wanted, deadline, require_stable=require_stable
         )
 
     def commit_offsets(

@@ -14,8 +14,8 @@ from kcli.core.cluster.fanout import Items, LeftOutError, Part, fan_out
 from kcli.core.cluster.retry import given_up, judge
 from kcli.core.cluster.routes import ToCoordinator
 from kcli.core.connection.plan import Broker
-from kcli.core.error_codes import NONE
-from kcli.core.errors import BrokerError, KcliError, ProtocolError, UnsupportedError
+from kcli.core.error_codes import NONE, UNSTABLE_OFFSET_COMMIT
+from kcli.core.errors import BrokerError, KcliError, ProtocolError, TimedOutError, UnsupportedError
 from kcli.core.protocol.messages import offset_fetch as wire
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 
@@ -28,6 +28,10 @@ _FIRST_FOR_ALL = 2
 _FIRST_STABLE = 7
 _FIRST_WITH_GROUPS = 8
 _NO_COMMIT = -1
+
+
+class UnstableOffsetError(TimedOutError):
+    """A transaction on the offset was still open at the deadline: what is committed is not known before its end."""
 
 
 class GroupPartition(NamedTuple):
@@ -117,9 +121,7 @@ class _Fetch:
             for where in left:
                 key = GroupPartition(group, where)
                 own = self._errors.get(key)
-                found[where] = (
-                    error if own is None else given_up(f"reading the offset of {key}", own, seconds)
-                )
+                found[where] = error if own is None else _given_up(key, own, seconds)
         return found if asked is None else {where: found[where] for where in asked}
 
     # --- inside ------------------------------------------------------------------------------------
@@ -193,6 +195,13 @@ def _outcome(
         return None
     why = f"the broker answers with {row.committed_offset}"
     return ProtocolError(f"reading the offset of {key}", why=why)
+
+
+def _given_up(key: GroupPartition, error: KcliError, seconds: float) -> KcliError:
+    found = given_up(f"reading the offset of {key}", error, seconds)
+    if isinstance(error, BrokerError) and error.code == UNSTABLE_OFFSET_COMMIT:
+        return UnstableOffsetError(found.what, why=found.why, do=found.do)
+    return found
 
 
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:

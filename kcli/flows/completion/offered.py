@@ -16,13 +16,14 @@ def is_offerable(name: str) -> bool:
 def offered(names: Iterable[str], prefix: str, *, hide: str = "") -> list[str]:
     """The names that begin with ``prefix``, sorted, at most ``MOST``.
 
-    Names that begin with ``hide`` are shown when its first character was typed; so are those that begin with a
-    dash, which a command would take for options.
+    Names that begin with ``hide`` are shown when its first character was typed, or its first word up to a dash; so are
+    those that begin with a dash, which a command would take for options.
     """
     if not prefix:
         hidden = tuple(filter(None, ("-", hide)))
     else:
-        hidden = (hide,) if hide and not prefix.startswith(hide[0]) else ()
+        typed = hide[: max(1, hide.find("-") + 1)]
+        hidden = (hide,) if hide and not prefix.startswith(typed) else ()
     found = sorted(
         {
             name

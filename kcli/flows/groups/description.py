@@ -8,6 +8,7 @@ from kcli.core.dataclass import dataclass
 from kcli.core.errors import KcliError, UnsupportedError
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.offsets import Positions, positions
+from kcli.flows.groups.place_keepers import keeps_a_place, what_it_is
 
 if TYPE_CHECKING:
     from kcli.core.admin.admin import Admin
@@ -76,6 +77,7 @@ def assigned(group: "GroupDescription") -> dict[TopicPartition, "MemberDescripti
 
 def _described(group: "GroupDescription", places: Positions | KcliError) -> Described:
     failed = isinstance(places, KcliError)
+    own = what_it_is(group.group_id) if keeps_a_place(group.group_id) else None
     return Described(
         group.group_id,
         group.type,
@@ -84,7 +86,7 @@ def _described(group: "GroupDescription", places: Positions | KcliError) -> Desc
         group.coordinator,
         description=group,
         positions={} if isinstance(places, KcliError) else places,
-        note="its offsets could not be read" if failed else None,
+        note="its offsets could not be read" if failed else own,
         error=places if isinstance(places, KcliError) else None,
     )
 

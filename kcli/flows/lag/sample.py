@@ -16,6 +16,7 @@ from kcli.core.errors import KcliError, UnsupportedError
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.description import assigned
 from kcli.flows.groups.offsets import LogEnds, log_ends
+from kcli.flows.groups.place_keepers import keeps_a_place, what_it_is
 
 if TYPE_CHECKING:
     from kcli.core.admin.admin import Admin
@@ -114,6 +115,12 @@ def _groups(
         for name, told in admin.describe_groups(wanted.groups).items():
             if isinstance(told, KcliError):
                 failed[name] = told
+            elif keeps_a_place(name):
+                failed[name] = KcliError(
+                    f"group {name} has no lag",
+                    why=what_it_is(name),
+                    do=f"`kcli groups describe {name}` shows it",
+                )
             else:
                 described[name] = told
         return {name: told.state for name, told in described.items()}, described, failed, []
@@ -122,6 +129,7 @@ def _groups(
         row
         for row in listing.groups
         if row.type not in _COMMITS_NOTHING
+        and not keeps_a_place(row.group_id)
         and (wanted.match is None or fnmatchcase(row.group_id, wanted.match))
     ]
     if wanted.members:

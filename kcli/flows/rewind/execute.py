@@ -19,7 +19,7 @@ from kcli.core.error_codes import (
     UNKNOWN_MEMBER_ID,
 )
 from kcli.core.errors import BrokerError, KcliError, NotFoundError, OutcomeUnknownError, TimedOutError
-from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.journal import Journals
 from kcli.flows.rewind.live import (
     HELD,
@@ -33,6 +33,8 @@ from kcli.flows.rewind.live import (
     set_offsets,
     watch,
 )
+from kcli.flows.rewind.mark import marked_by
+from kcli.flows.rewind.open_transactions import refused_for_transactions
 from kcli.flows.rewind.plan import ABSENT, GroupPlan, NotPossibleError, RewindItem, RewindPlan, not_possible
 
 LIVE = (
@@ -44,6 +46,17 @@ LIVE = (
 )
 
 VERIFIED, FAILED, REFUSED, UNKNOWN = "verified", "failed", "refused", "unknown"
+
+LATER_SECONDS = 1.0
+"""Between the commits of groups without members and the later look at them."""
+WINDOW_SECONDS = 0.9
+"""From the last look before the commits to their answer, at most: see ``_Run.idle``."""
+
+
+class UnprovenError(OutcomeUnknownError):
+    """The offsets were set and read back, but another rewind may have ended unseen meanwhile."""
+
+    exit_code = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +134,7 @@ def execute(
     todo = [group for group in plan.groups if group.todo]
     with journals.locked([group.group for group in todo if group.group not in doors.held]):
         run = _Run(admin, journals, written)
-        refused = run.idle([group for group in todo if not group.live])
+        refused = run.idle([group for group in todo if not group.live], doors.sleep)
         refused |= run.live([group for group in todo if group.live], doors)
         return [
             run.reports.get(group.group)
@@ -141,19 +154,54 @@ class _Run:
         self._journals.write(plan, clock.wall_ms())
         self._written(plan)
 
-    def idle(self, plans: Sequence[GroupPlan]) -> dict[str, KcliError]:
-        """Groups without members: anybody may commit."""
-        refused = _changed(self._admin, plans)
+    def idle(self, plans: Sequence[GroupPlan], sleep: Callable[[float], None]) -> dict[str, KcliError]:
+        """Groups without members: anybody may commit, and a rewind on another machine knows nothing of our lock.
+
+        Of two that both found their plan as it was, one commits over the other. The first sees it in the later look,
+        for the second has its answer within WINDOW_SECONDS of a look that was before the first one's commit, and the
+        later look is LATER_SECONDS after that. The second knows when it was slower than that: it is not sure then.
+        """
+        if not plans:
+            return {}
+        in_transactions = refused_for_transactions(self._admin, plans)
+        plans = [plan for plan in plans if plan.group not in in_transactions]
+        if not plans:
+            return in_transactions
+        refused, looked = self._begun(plans)
         going = [plan for plan in plans if plan.group not in refused]
         for plan in going:
-            self._journal(plan)
-        stored = {plan.group: _store(self._admin, plan) for plan in going}
+            self._written(plan)
+        stored = _store(self._admin, going)
+        answered = clock.monotonic()
         wanted = {plan.group: [item.where for item in plan.todo] for plan in going}
         back = self._admin.fetch_offsets(wanted) if wanted else {}
+        outcomes = {plan.group: _outcomes(plan, stored[plan.group], back[plan.group]) for plan in going}
+        if wanted_later := [plan for plan in going if any(map(_is_news, outcomes[plan.group]))]:
+            sleep(max(0.0, answered + LATER_SECONDS - clock.monotonic()))
+            later = _Later(self._admin, wanted_later, answered - looked)
+            outcomes |= {
+                plan.group: [later.judged(plan, one) for one in outcomes[plan.group]] for plan in wanted_later
+            }
         for plan in going:
-            outcomes = _outcomes(plan, stored[plan.group], back[plan.group])
-            self._report(plan, outcomes, certain=not isinstance(back[plan.group], KcliError))
-        return refused
+            certain = not isinstance(back[plan.group], KcliError)
+            self._report(plan, outcomes[plan.group], certain=certain)
+        return refused | in_transactions
+
+    def _begun(self, plans: Sequence[GroupPlan]) -> tuple[dict[str, KcliError], float]:
+        """Which groups are no longer what their plan says, and when that was looked at. The others have journals."""
+        refused: dict[str, KcliError] = {}
+        going = False
+        try:
+            for plan in plans:
+                self._journals.write(plan, clock.wall_ms())
+            looked = clock.monotonic()
+            refused = _changed(self._admin, plans)
+            going = True
+        finally:
+            for plan in plans:
+                if not going or plan.group in refused:
+                    self._journals.remove(plan.id)
+        return refused, looked
 
     def _ends(self, places: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         try:
@@ -198,6 +246,60 @@ class _Run:
         self.reports[plan.group] = GroupReport(plan, in_order, kept=kept, missing=missing)
 
 
+class _Later:
+    """The look at groups that were rewound a second ago. ``window``: seconds from the look before to the answer."""
+
+    def __init__(self, admin: Admin, plans: Sequence[GroupPlan], window: float) -> None:
+        self._window = window
+        self._commits = admin.fetch_offsets({plan.group: [i.where for i in plan.todo] for plan in plans})
+        moved = [plan.group for plan in plans if self._has_moved(plan)]
+        self._described = admin.describe_groups(moved) if moved else {}
+
+    def judged(self, plan: GroupPlan, outcome: Outcome) -> Outcome:
+        """What became of one partition since it was read back."""
+        item, commits = outcome.item, self._commits[plan.group]
+        if not _is_news(outcome):
+            return outcome
+        found = commits if isinstance(commits, KcliError) else commits[item.where]
+        if isinstance(found, KcliError):
+            return replace(outcome, status=UNKNOWN, error=_unproven(plan, item, str(found)))
+        if not _same(found, item.new) and not self._went_on(plan.group, item, found):
+            return replace(outcome, status=OVERWRITTEN, found=found)
+        if self._window > WINDOW_SECONDS:
+            why = (
+                f"{self._window:.1f} s passed between the last look at the group and the answer to the commit"
+            )
+            return replace(outcome, status=UNKNOWN, error=_unproven(plan, item, why))
+        return outcome
+
+    def _has_moved(self, plan: GroupPlan) -> bool:
+        commits = self._commits[plan.group]
+        return not isinstance(commits, KcliError) and any(
+            not isinstance(found := commits[item.where], KcliError) and not _same(found, item.new)
+            for item in plan.todo
+        )
+
+    def _went_on(self, group: str, item: RewindItem, found: OffsetAndMetadata | None) -> bool:
+        """Whether a member has come and reads on from the new offset."""
+        described = self._described.get(group)
+        if marked_by(found) or found is None or item.new is None or isinstance(described, KcliError | None):
+            return False
+        return bool(described.members) and found.offset >= item.new.offset
+
+
+def _is_news(outcome: Outcome) -> bool:
+    """Whether a partition was changed, and read back so."""
+    return outcome.status == VERIFIED and outcome.item.changes
+
+
+def _unproven(plan: GroupPlan, item: RewindItem, why: str) -> KcliError:
+    return UnprovenError(
+        f"{item.where} was set and read back, but a rewind from another machine may have ended unseen meanwhile",
+        why=why,
+        do=f"if nobody else rewinds group {plan.group}, all is well; else compare the journals of both",
+    )
+
+
 def _changed(admin: Admin, plans: Sequence[GroupPlan]) -> dict[str, KcliError]:
     """Groups that are no longer what the plan says, and why: members came, or somebody has committed."""
     described = admin.describe_groups([plan.group for plan in plans]) if plans else {}
@@ -229,18 +331,28 @@ def _moved(plan: GroupPlan, committed: Committed) -> KcliError | None:
 
 
 def _shown(commit: OffsetAndMetadata | None) -> str:
-    return "no commit" if commit is None else str(commit.offset)
+    rewind = marked_by(commit)
+    by = f" (set by rewind {rewind})" if rewind else ""
+    return "no commit" if commit is None else f"{commit.offset}{by}"
 
 
-def _store(admin: Admin, plan: GroupPlan) -> Stored:
-    """One request for the commits, one for what is deleted."""
-    commits = {item.where: item.new for item in plan.todo if item.new is not None}
-    deletes = [item.where for item in plan.todo if item.action == "delete"]
-    stored: Stored = {item.where: None for item in plan.todo}
-    if commits:
-        stored |= admin.commit_offsets({plan.group: commits})[plan.group]
-    if deletes:
-        stored |= admin.delete_offsets({plan.group: deletes})[plan.group]
+def _store(admin: Admin, plans: Sequence[GroupPlan]) -> dict[str, Stored]:
+    """One request a group for the commits, one for what is deleted."""
+    commits: dict[str | GroupMetadata, dict[TopicPartition, OffsetAndMetadata]] = {
+        plan.group: news
+        for plan in plans
+        if (news := {item.where: item.new for item in plan.todo if item.new is not None})
+    }
+    deletes = {
+        plan.group: gone
+        for plan in plans
+        if (gone := [item.where for item in plan.todo if item.action == "delete"])
+    }
+    stored: dict[str, Stored] = {plan.group: {item.where: None for item in plan.todo} for plan in plans}
+    for group, told in (admin.commit_offsets(commits) if commits else {}).items():
+        stored[group] |= told
+    for group, told in (admin.delete_offsets(deletes) if deletes else {}).items():
+        stored[group] |= told
     return stored
 
 
@@ -285,7 +397,7 @@ def _late(item: RewindItem, result: LiveResult, found: OffsetAndMetadata | None)
 def _untouched(outcome: Outcome) -> bool:
     """Whether the partition is where it was."""
     if outcome.status in (VERIFIED, HELD):
-        return _same(outcome.item.committed, outcome.item.new)
+        return not outcome.item.changes
     return outcome.status == FAILED and outcome.error is not None and outcome.found == outcome.item.committed
 
 

@@ -46,6 +46,13 @@ class RewindItem:
         return self.new.offset - self.committed.offset
 
     @property
+    def changes(self) -> bool:
+        """Whether it is to be anything else than it is; leader epochs are not counted, old brokers keep none."""
+        if self.committed is None or self.new is None:
+            return self.committed is not self.new
+        return replace(self.committed, leader_epoch=self.new.leader_epoch) != self.new
+
+    @property
     def action(self) -> str:
         """``commit``, ``delete``, ``keep`` (there is no commit, and there shall be none) or ``refused``."""
         if self.refusal is not None:

@@ -18,7 +18,15 @@ from kcli.core.errors import KcliError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.offsets import ELECTION_PATIENCE
 from kcli.flows.rewind.looks import Spans, committed_groups, described_topics, good, group_plan
-from kcli.flows.rewind.plan import NotPossibleError, RewindItem, RewindPlan, plan_item, refused_item
+from kcli.flows.rewind.mark import marked
+from kcli.flows.rewind.plan import (
+    GroupPlan,
+    NotPossibleError,
+    RewindItem,
+    RewindPlan,
+    plan_item,
+    refused_item,
+)
 from kcli.flows.rewind.scope import Scope
 from kcli.flows.rewind.targets import Seen, Target
 
@@ -68,12 +76,23 @@ def survey(
         plans.append(
             replace(
                 plan,
+                items=plan.items if asked.targets[name].exact or plan.live else _marked(plan),
                 undoes=asked.undoes.get(name),
                 counts_offsets=asked.targets[name].kind == "shift",
                 refusal=plan.refusal or (_exists(name, commits[name]) if asked.only_new else None),
             )
         )
     return RewindPlan(cluster, tuple(plans), asked.act), failures
+
+
+def _marked(plan: GroupPlan) -> tuple[RewindItem, ...]:
+    """What changes is marked with the id of the plan's journal."""
+    return tuple(
+        replace(item, new=marked(item.new, plan.id))
+        if item.new is not None and item.new != item.committed
+        else item
+        for item in plan.items
+    )
 
 
 def _known(asked: Asked, group: str, committed: Committed) -> list[TopicPartition]:

@@ -13,6 +13,7 @@ from kcli.core.dataclass import dataclass
 from kcli.core.errors import KcliError
 from kcli.core.positions import OffsetSpec
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.rewind.mark import own_metadata
 
 NO_RECORD = -1
 
@@ -74,7 +75,7 @@ def find(target: Target, where: TopicPartition, seen: Seen) -> Found:
     """The new commit of one partition; TargetError when there is none. The old commit's metadata is kept."""
     if target.exact:
         return _exactly(target, where, seen)
-    metadata = seen.committed.metadata if seen.committed is not None else ""
+    metadata = own_metadata(seen.committed) if seen.committed is not None else ""
     offset, epoch, note = _place(target, where, seen)
     clamped = min(max(offset, seen.start.offset), max(seen.end.offset, _known(seen.at_time)))
     if clamped != offset:
@@ -84,7 +85,7 @@ def find(target: Target, where: TopicPartition, seen: Seen) -> Found:
     if seen.committed is None:
         note = _joined(note, "no commit before")
     elif offset == seen.committed.offset:
-        epoch = seen.committed.leader_epoch
+        return Found(seen.committed, note)
     return Found(OffsetAndMetadata(offset, metadata, epoch), note)
 
 

@@ -12,6 +12,8 @@ from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.first_records import Place
 from kcli.flows.groups.nearest import nearest_text, share_group
+from kcli.flows.groups.place_keepers import keeps_a_place
+from kcli.flows.rewind.mark import own_metadata
 from kcli.flows.transfer.first_unread import Unread
 from kcli.flows.transfer.saved_offset import SavedOffset
 
@@ -38,14 +40,18 @@ def export_offsets(
     at_ms: int,
     with_topic_ids: bool,
 ) -> Export:
-    """The commits of these groups (None: of all), for the partitions that are ``wanted``; members are no hindrance.
+    """The commits of these groups (None: of all) for the partitions that are ``wanted``; members are no hindrance.
+
+    Without names kcli's own groups (``place_keepers``) are left out.
 
     Each group's commits are one answer of its coordinator; those of several groups are not of one moment. Share groups
     commit nothing. NotFoundError among the errors for a group that does not exist. ``at_ms`` is now.
     """
     listing = admin.list_groups() if names is None else None
     if listing is not None:
-        names = [row.group_id for row in listing.groups if row.type != SHARE]
+        names = [
+            row.group_id for row in listing.groups if row.type != SHARE and not keeps_a_place(row.group_id)
+        ]
     committed = admin.fetch_offsets(dict.fromkeys(names or ())) if names else {}
     errors = list(listing.errors.values()) if listing is not None else []
     silent = [name for name, told in committed.items() if told == {}]
@@ -124,5 +130,5 @@ def _saved(group: str, where: TopicPartition, commit: OffsetAndMetadata) -> Save
         commit.offset,
         group=group,
         leader_epoch=commit.leader_epoch if commit.leader_epoch >= 0 else None,
-        metadata=commit.metadata,
+        metadata=own_metadata(commit),
     )

@@ -12,6 +12,7 @@ from kcli.core.cluster.offsets import NOT_FOUND, OffsetInfo
 from kcli.core.dataclass import dataclass
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.rewind.mark import own_metadata
 from kcli.flows.transfer.saved_offset import OffsetFile, SavedOffset
 
 Moment = tuple[TopicPartition, int]
@@ -169,7 +170,7 @@ def _item(aim: Aim, here: Here, wish: Wish) -> ImportItem:
         return ImportItem(aim.group, aim.where, committed, None, f"refused: {why}", error)
     metadata = aim.saved.metadata
     if metadata is None:
-        metadata = committed.metadata if committed is not None else ""
+        metadata = own_metadata(committed) if committed is not None else ""
     return ImportItem(aim.group, aim.where, committed, OffsetAndMetadata(offset, metadata, epoch), note)
 
 

@@ -1,5 +1,6 @@
 """A plan carried out against a stand-in for the admin client: what is reported, and whether a journal is kept."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -9,7 +10,7 @@ from kcli.core import Admin
 from kcli.core.admin.group_description import GroupDescription
 from kcli.core.errors import BrokerError, KcliError, OutcomeUnknownError, TimedOutError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.flows.rewind.execute import GroupReport, execute
+from kcli.flows.rewind.execute import NO_DOORS, GroupReport, execute
 from kcli.flows.rewind.journal import Journals
 from kcli.flows.rewind.plan import GroupPlan, RewindItem, RewindPlan
 
@@ -30,7 +31,7 @@ class StandIn:
     def describe_groups(self, names: list[str]) -> dict[str, Any]:
         return {name: GroupDescription(name, "classic", "Empty", "consumer", "", 1) for name in names}
 
-    def fetch_offsets(self, wanted: dict[str, list[TopicPartition]]) -> dict[str, Any]:
+    def fetch_offsets(self, wanted: dict[str, list[TopicPartition]], **_options: Any) -> dict[str, Any]:
         found = self._found if self._committed else OLD
         return {group: dict.fromkeys(places, found) for group, places in wanted.items()}
 
@@ -48,7 +49,9 @@ def carried_out(
     """The report, and whether there is a journal afterwards."""
     journals = Journals("c", root)
     plan = RewindPlan("c", (GroupPlan("g", "id", "offset 1", "Empty", (RewindItem(A, OLD, new),)),))
-    (report,) = execute(cast("Admin", StandIn(stored, found)), plan, journals, written=lambda _plan: None)
+    admin = cast("Admin", StandIn(stored, found))
+    at_once = replace(NO_DOORS, sleep=lambda _seconds: None)
+    (report,) = execute(admin, plan, journals, written=lambda _plan: None, doors=at_once)
     return report, (journals.folder / "id.json").exists()
 
 

@@ -1,0 +1,112 @@
+"""Transactions that are open on committed offsets: at their end they would replace what a rewind has set.
+
+A transactional application commits the offsets of what it reads in the transaction of what it writes. Until that ends
+the coordinator of the group keeps them apart, and tells only who asks for stable offsets (KIP-447). Which transaction
+it is can be seen in the partition of ``__consumer_offsets`` of the group (KIP-664), in which other groups may be, too.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TypeVar
+
+from kcli.core.admin.admin import Admin
+from kcli.core.admin.committed import UnstableOffsetError
+from kcli.core.admin.transactions import TransactionDescription
+from kcli.core.clock import wall_ms
+from kcli.core.dataclass import dataclass
+from kcli.core.errors import KcliError
+from kcli.core.types import TopicPartition
+from kcli.flows.groups.commit_times import TOPIC, offsets_partition
+from kcli.flows.rewind.plan import GroupPlan, NotPossibleError
+from kcli.output.progress import duration_text
+
+SHORT_SECONDS = 3.0
+"""Applications that are at work end a transaction in less."""
+
+
+T = TypeVar("T")
+
+
+class OpenTransactionError(NotPossibleError):
+    """The offsets of a group are in a transaction that is still open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A producer with an open transaction. ``transaction`` None: no transaction coordinator has it, so it hangs."""
+
+    producer_id: int
+    transaction: TransactionDescription | None
+
+    def __str__(self) -> str:
+        if self.transaction is None:
+            return f"producer {self.producer_id}, whose transaction hangs: no transaction coordinator has it"
+        found = self.transaction
+        age = max(0, wall_ms() - found.start_ms) / 1000
+        since = f", open for {duration_text(age)}" if found.start_ms >= 0 else ""
+        return f"transactional id {found.transactional_id} (producer {self.producer_id}{since})"
+
+
+def open_transactions(
+    admin: Admin, wanted: Mapping[str, Collection[TopicPartition]], seconds: float = SHORT_SECONDS
+) -> dict[str, list[TopicPartition]]:
+    """The partitions of each group whose offsets are in a transaction that does not end within ``seconds``.
+
+    What cannot be read is left to those that look next. Brokers before 2.5 tell nothing.
+    """
+    found = {}
+    for group, told in admin.fetch_offsets(wanted, require_stable=True, timeout=seconds).items():
+        if not isinstance(told, KcliError):
+            unstable = [where for where, one in told.items() if isinstance(one, UnstableOffsetError)]
+            if unstable:
+                found[group] = unstable
+    return found
+
+
+def refused_for_transactions(
+    admin: Admin, plans: Sequence[GroupPlan], seconds: float = SHORT_SECONDS
+) -> dict[str, KcliError]:
+    """Why groups without members cannot be rewound now, by group."""
+    wanted = {plan.group: [item.where for item in plan.todo] for plan in plans if plan.todo and not plan.live}
+    found = open_transactions(admin, wanted, seconds) if wanted else {}
+    return {group: open_error(group, places, holders_text(admin, group)) for group, places in found.items()}
+
+
+def open_error(group: str, places: Sequence[TopicPartition], holder: str) -> KcliError:
+    """``holder``: see ``holders_text``."""
+    more = f" and {len(places) - 1} more" if len(places) > 1 else ""
+    return OpenTransactionError(
+        f"a transaction with the offsets of group {group} is open ({places[0]}{more})",
+        why=f"at its end it would replace what a rewind has set; {holder}",
+        do="--wait waits for its end, --wait=5m for so long at most; or end its application",
+    )
+
+
+def holders_text(admin: Admin, group: str) -> str:
+    """Who has it open, in words; several may have offsets of groups in that partition."""
+    try:
+        holders = find_holders(admin, group)
+    except KcliError as error:
+        return f"who has it open could not be read: {error}"
+    if not holders:
+        return "it has just ended"
+    return ("it is of " if len(holders) == 1 else "it is one of: ") + "; ".join(map(str, holders))
+
+
+def find_holders(admin: Admin, group: str) -> list[Holder]:
+    """The producers with an open transaction in the partition that has the group's commits; KcliError."""
+    topic = _good(admin.describe_topics([TOPIC])[TOPIC])
+    where = offsets_partition(group, len(topic.partitions))
+    producers = _good(admin.describe_producers([where])[where])
+    ids = sorted({one.producer_id for one in producers if one.open_since >= 0})
+    if not ids:
+        return []
+    names = [one.transactional_id for one in admin.list_transactions(producer_ids=ids).transactions]
+    described = admin.describe_transactions(names) if names else {}
+    by_id = {one.producer_id: one for one in described.values() if not isinstance(one, KcliError)}
+    return [Holder(producer_id, by_id.get(producer_id)) for producer_id in ids]
+
+
+def _good(told: T | KcliError) -> T:
+    if isinstance(told, KcliError):
+        raise told
+    return told

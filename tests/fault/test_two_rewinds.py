@@ -1,0 +1,105 @@
+"""Two rewinds of a group by two processes whose state folders know nothing of one another: two machines.
+
+The first is held at one request; the second runs from its start to its end; then the first goes on.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
+from kcli.core.protocol.messages.offset_fetch import OffsetFetchRequest
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+from tests.committing import Kcli, commit, committed, put
+from tests.fake.cluster import FakeCluster
+
+T0, T1 = (TopicPartition("t", number) for number in range(2))
+OLD = {T0: OffsetAndMetadata(20), T1: OffsetAndMetadata(15)}
+
+
+@pytest.fixture
+def cluster() -> Iterator[FakeCluster]:
+    with FakeCluster(1, topics={"t": 2}) as made:
+        for partition in range(2):
+            put(made, "t", partition)
+        commit(made, "g", OLD)
+        yield made
+
+
+@pytest.mark.parametrize(
+    ("api", "after", "at", "codes"),
+    [
+        (OffsetFetchRequest, 1, "request", (7, 0)),
+        (OffsetFetchRequest, 1, "answer", (6, 0)),
+        (OffsetCommitRequest, 0, "request", (6, 0)),
+        (OffsetCommitRequest, 0, "answer", (7, 0)),
+        (OffsetFetchRequest, 2, "request", (7, 0)),
+        (OffsetFetchRequest, 2, "answer", (7, 0)),
+        (OffsetFetchRequest, 3, "request", (7, 0)),
+    ],
+    ids=[
+        "before-the-look", "after-the-look", "before-the-commit", "after-the-commit",
+        "before-the-read-back", "after-the-read-back", "before-the-later-look",
+    ],
+)  # fmt: skip
+def test_two_machines_are_never_both_sure(
+    cluster: FakeCluster, tmp_path: Path, api: Any, after: int, at: str, codes: tuple[int, int]
+) -> None:
+    first = Kcli(cluster, tmp_path / "first", "groups", "rewind", "g", "--yes", "-o", "json")
+    second = Kcli(cluster, tmp_path / "second", "groups", "rewind", "g", "--yes", "-o", "json")
+    held = cluster.hold(api, at, after=after, when=lambda sent: not getattr(sent, "require_stable", False))
+    one = first.start("--to", "5")
+    held.wait()
+    two = second("--to", "3", code=codes[1])
+    (journal,) = (path.stem for path in second.journals())
+    held.release()
+    out, err = one.communicate(timeout=60)
+    assert one.returncode == codes[0], err
+    statuses = {item["status"] for item in json.loads(out)["items"]}
+    assert "verified" not in statuses
+    if codes[0] == 7:
+        assert journal in err
+        assert set(committed(cluster).values()) == {OffsetAndMetadata(3, f"kcli-rewind={journal}")}
+    else:
+        assert "another machine may have ended unseen" in err
+        assert statuses == {"unknown"}
+    assert {item["status"] for item in json.loads(two.stdout)["items"]} == {"verified"}
+
+
+def test_two_machines_at_the_same_time(cluster: FakeCluster, tmp_path: Path) -> None:
+    both = [Kcli(cluster, tmp_path / name, "groups", "rewind", "g", "--yes") for name in ("one", "two")]
+    started = [kcli.start("--to", to) for kcli, to in zip(both, ("3", "5"), strict=True)]
+    codes = []
+    for process in started:
+        process.communicate(timeout=60)
+        codes.append(process.returncode)
+    assert codes.count(0) <= 1
+    assert set(codes) <= {0, 6, 7}
+    assert len({commit.offset for commit in committed(cluster).values()}) == 1
+
+
+def test_the_mark_of_a_rewind_is_no_metadata_of_the_application(cluster: FakeCluster, tmp_path: Path) -> None:
+    """Described, exported, copied, rewound again and undone as if it were not there."""
+    kcli = Kcli(cluster, tmp_path, "groups")
+    kcli("rewind", "g", "--to", "3", "--topic", "t:0", "--yes")
+    (journal,) = (path.stem for path in kcli.journals())
+    assert committed(cluster)[T0].metadata == f"kcli-rewind={journal}"
+    described = json.loads(kcli("describe", "g", "-o", "json").stdout)["items"]
+    (rows,) = [group["partitions"] for group in described]
+    assert (rows[0]["metadata"], rows[0]["note"]) == (None, f"set by rewind {journal}")
+    exported = kcli("export", "g", "--format", "ndjson").stdout
+    assert "kcli-rewind" not in exported
+    kcli("copy", "g", "h", "--yes")
+    assert committed(cluster, "h")[T0] == OffsetAndMetadata(3)
+    kcli("rewind", "g", "--to", "4", "--topic", "t:0", "--yes")
+    (second,) = {path.stem for path in kcli.journals()} - {journal} - _of(kcli, "h")
+    assert committed(cluster)[T0].metadata == f"kcli-rewind={second}"
+    kcli("rewind", "g", f"--undo={journal}", "--yes")
+    assert committed(cluster) == OLD
+
+
+def _of(kcli: Kcli, group: str) -> set[str]:
+    return {path.stem for path in kcli.journals() if json.loads(path.read_text())["group"] == group}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,7 @@ JOURNALS = (
     Column("at", "time"),
     Column("partitions", "number", spare=2),
     Column("to", spare=1),
+    Column("status", spare=3),
     Column("undoes", wide=True),
 )
 
@@ -70,7 +72,7 @@ def report_rows(report: GroupReport) -> Iterator[Row]:
             "note": str(error) if error is not None else outcome.item.note or None,
             "action": outcome.item.action,
             "undo": report.plan.id if report.kept else None,
-            **(_member(outcome) if report.plan.live else {}),
+            **({**_member(outcome), "commits": _commits(outcome)} if report.plan.live else {}),
         }
 
 
@@ -84,6 +86,11 @@ def _member(outcome: Outcome) -> Row:
     }
 
 
+def _commits(outcome: Outcome) -> list[Row]:
+    """What was committed since the members were let in, as it was seen."""
+    return [{"seconds": round(at, 3), "offset": offset} for at, offset in outcome.seen]
+
+
 def journal_row(journal: Journal) -> Row:
     """One rewind; JSON has the partitions in full."""
     return {
@@ -92,6 +99,7 @@ def journal_row(journal: Journal) -> Row:
         "at": journal.at,
         "partitions": len(journal.partitions),
         "to": journal.to,
+        "status": _status(journal),
         "undoes": journal.undoes,
         "offsets": [
             {
@@ -101,10 +109,19 @@ def journal_row(journal: Journal) -> Row:
                 "leader_epoch": row.leader_epoch if row.leader_epoch >= 0 else None,
                 "metadata": row.metadata,
                 "new": row.new,
+                "status": row.status,
             }
             for row in journal.partitions
         ],
     }
+
+
+def _status(journal: Journal) -> str | None:
+    """``held``, ``3 held, 1 unknown``; None where nothing was noted."""
+    counts = Counter(row.status for row in journal.partitions if row.status is not None)
+    if len(counts) == 1:
+        return next(iter(counts))
+    return ", ".join(f"{count} {status}" for status, count in sorted(counts.items())) or None
 
 
 def _place(group: GroupPlan, item: RewindItem) -> Row:

@@ -71,16 +71,24 @@ class ClassicGuard(Guard):
                 return
         raise self._gave_up()
 
-    def hold(self, offsets: Offsets, deadline: float, quiet: float = 0.0) -> int:  # noqa: ARG002 - see below
+    def hold(
+        self,
+        offsets: Offsets,  # noqa: ARG002 - see below
+        deadline: float,
+        *,
+        patience: float = HOLD,
+        quiet: float = 0.0,
+        least: float = 0.0,
+    ) -> int:
         """Those at the door are listed as members already. Nobody can commit meanwhile: commits of old batches fail."""
         loop = self._cluster.loop
-        give_up = min(deadline, loop.now() + HOLD)
+        give_up = min(deadline, loop.now() + patience)
         while True:
             self._others(deadline)
             now = loop.now()
-            if now >= deadline or (
-                (self.door.all_back or now >= give_up) and now >= self.door.last_arrival + quiet
-            ):
+            waited = self.door.all_back or now >= give_up
+            ready = max(self.door.last_arrival + quiet, self.door.sent_out_at + least)
+            if now >= deadline or (waited and now >= ready):
                 return self.door.back
             self._cluster.sleep(LOOK)
 

@@ -98,19 +98,28 @@ class ConsumerGuard(Guard):
         self._wake_heartbeat()
         return owned
 
-    def hold(self, offsets: Offsets, deadline: float, quiet: float = 0.0) -> int:
+    def hold(
+        self,
+        offsets: Offsets,
+        deadline: float,
+        *,
+        patience: float = HOLD,
+        quiet: float = 0.0,
+        least: float = 0.0,
+    ) -> int:
         """Late commits of those who are back land now, and are corrected, until there are no more of them."""
         loop, quiet = self._cluster.loop, max(quiet, _QUIET)
         began = corrected_at = loop.now()
-        give_up = min(deadline, began + HOLD + 2 * quiet)
+        give_up = min(deadline, began + patience + least + 2 * quiet)
         while True:
             self._others(deadline)
             if differing(self.verify(offsets, deadline), offsets):
                 self.commit(offsets, deadline)
                 corrected_at = loop.now()
             now = loop.now()
-            waited = self.door.all_back or now >= began + HOLD
-            if now >= give_up or (waited and now >= max(corrected_at, self.door.last_arrival) + quiet):
+            waited = self.door.all_back or now >= began + patience
+            ready = max(max(corrected_at, self.door.last_arrival) + quiet, self.door.sent_out_at + least)
+            if now >= give_up or (waited and now >= ready):
                 return self.door.back
             self._cluster.sleep(LOOK)
 

@@ -86,9 +86,19 @@ class Guard(ABC):
         """Returns as the only member that has anything; MembershipError when the others will not stay out."""
 
     @abstractmethod
-    def hold(self, offsets: Offsets, deadline: float, quiet: float = 0.0) -> int:
-        """Keeps the door shut until the evicted are back at it, or for some seconds, and for ``quiet`` seconds more: who
-        is back may still be at work on what it had read before. How many of the evicted are back.
+    def hold(
+        self,
+        offsets: Offsets,
+        deadline: float,
+        *,
+        patience: float = HOLD,
+        quiet: float = 0.0,
+        least: float = 0.0,
+    ) -> int:
+        """Keeps the door shut until the evicted are back at it, or for ``patience`` seconds; how many are back.
+
+        And until the last one has been back for ``quiet`` seconds, and ``least`` seconds have passed since the eviction:
+        they may still be at work on what they had read before.
         """
 
     def commit(self, offsets: Offsets, deadline: float) -> None:

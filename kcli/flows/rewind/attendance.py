@@ -29,9 +29,14 @@ UNKNOWN_PACE = 10.0
 """Where it is not known how long a member's batches take: twice the interval at which clients commit by themselves."""
 
 
+def usual_patience(pace: float) -> float:
+    """How long a batch takes of somebody who was seen to take ``pace`` seconds at most."""
+    return 1.5 * pace + 2.0
+
+
 def patience(pace: float) -> float:
-    """How long a batch of somebody may take who was seen to take ``pace`` seconds at most."""
-    return max(LONGEST_BATCH, 1.5 * pace + 2.0)
+    """How long a batch of theirs may take, once, out of the ordinary."""
+    return max(LONGEST_BATCH, usual_patience(pace))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +85,16 @@ class Party:
         longest = patience(self.pace)
         last = self.last_arrival
         if last is not None and self.certain and at_work:
-            return last + longest
+            return self.in_hand_until
         away = self._at + max(self._session, longest)
         return away if last is None else max(away, last + longest)
+
+    @property
+    def in_hand_until(self) -> float:
+        """By when the batches have ended that those have in hand who are back; −inf if nobody is, who cannot commit."""
+        if self.last_arrival is None:
+            return float("-inf")
+        return max(self._at + LONGEST_BATCH, self.last_arrival + usual_patience(self.pace))
 
 
 class Attendance:

@@ -67,7 +67,6 @@ class LiveRow(msgspec.Struct, frozen=True):
     new: int
     old: int | None
     end: int | None
-    sealed: bool
     commits: list[tuple[float, int | None]] = []
 
 

@@ -5,12 +5,13 @@ and has what. ``held`` is said of a partition when nothing that can be expected 
 
 - nobody who had the partition before is expected to commit an old batch any more (``attendance.py``), and
 - what is committed last comes from somebody who began at the new offset: it lies between the new and the old one; or
-  beyond the log's end as it was when the last of those who had it before came back; or it was committed when nothing old
-  was expected any more, by members that had committed before; or nothing is left to be read from the new offset on.
+  beyond the log's end as it was when the last of those who had it before came back; or it was committed when nobody who
+  was back could have an old batch in hand any more; or nothing is left to be read from the new offset on.
 
 A commit at or beyond the old offset and not beyond that end may be an old batch. Alone it does no harm, for who reads the
 partition goes on and commits further; but if the partition changes hands before it does, it is read on from there. Then
-nothing is known of it any more, until somebody commits between the new and the old offset. ``overwritten`` is said where
+nothing is known of it any more: it is ``unknown``. So it is if the first commit of all may be an old one, and whoever got
+the partition may have asked only then where to begin. ``overwritten`` is said where
 nobody who began at the new offset can have committed what is there.
 """
 
@@ -21,27 +22,27 @@ from kcli.core.admin.group_description import GroupDescription, MemberDescriptio
 from kcli.core.dataclass import dataclass
 from kcli.core.group.door import Listed
 from kcli.core.types import TopicPartition
-from kcli.flows.rewind.attendance import IDLE_SECONDS, Attendance, Party, patience
+from kcli.flows.rewind.attendance import IDLE_SECONDS, Attendance, Party, patience, usual_patience
 
 HELD, OVERWRITTEN, UNKNOWN, OPEN = "held", "overwritten", "unknown", "open"
 STABLE = "Stable"
 BLIND_SECONDS = 2.0
 """Between two looks that are further apart somebody may have committed, and others may have read on from there."""
+_BEGIN_SECONDS = 0.3
+"""By then a member that has got a partition has asked what is committed for it."""
 EAGER = ("range", "roundrobin", "sticky")
 """Assignors whose members give everything up before they join: all of them read what is committed when they are in."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rewound:
-    """One partition that was set: ``old`` and ``end`` (of the log) as of when the members were let in; None: not known.
-
-    ``sealed``: those who had it before were kept at the door for longer than their batches take.
+    """One partition that was set: ``old`` as of when the members were sent out, ``end`` of the log as of when the last of
+    them came back to the door: nobody has read beyond it. None: not known.
     """
 
     new: int
     old: int | None
     end: int | None
-    sealed: bool = False
 
     @property
     def idle(self) -> bool:
@@ -98,13 +99,11 @@ class Judge:
         partitions: Mapping[TopicPartition, Rewound],
         attendance: Attendance,
         *,
-        classic: bool,
         assignor: str = "",
     ) -> None:
         self.attendance = attendance
         self._eager = assignor in EAGER
-        # a classic group takes no commit before its members have what they read next
-        self._trails = {where: _Trail(one, read=classic) for where, one in partitions.items()}
+        self._trails = {where: _Trail(one, usual_patience(self._pace(where))) for where, one in partitions.items()}
         self._members: tuple[MemberDescription, ...] = ()
         self._known: set[str] = set()  # ids of members that were seen settled
         self._settled: tuple[object, ...] | None = None  # who was in a classic group when it was stable last
@@ -128,8 +127,8 @@ class Judge:
         if look.changed:
             for trail in self._trails.values():
                 if self._changes:
-                    trail.changed_hands(settled=True)
-                trail.read = True
+                    trail.changed_hands()
+                trail.has_reader(look.at)
             self._changes += 1
             return
         self._take(look, blind=False)
@@ -158,7 +157,7 @@ class Judge:
     def _take(self, look: Look, *, blind: bool) -> None:
         for where, offset in look.commits.items():
             if (trail := self._trails.get(where)) is not None:
-                trail.take(look.at, offset, self._due(where), blind=blind)
+                trail.take(look.at, offset, self._in_hand_until(where), blind=blind)
 
     # --- the group ----------------------------------------------------------------------------------------
 
@@ -174,10 +173,10 @@ class Judge:
         }
         moved = self._moved_classic(group, stable=stable) if classic else self._moved(readers)
         for where in moved:
-            self._trails[where].changed_hands(settled=where in readers)
+            self._trails[where].changed_hands()
         self._readers = readers
         for where in readers:
-            self._trails[where].read = True
+            self._trails[where].has_reader(look.at)
         for party in came:  # whoever has come just now has read nothing that was written after
             for where in party.partitions or self._trails:
                 if where in self._trails and where in look.ends:
@@ -212,10 +211,20 @@ class Judge:
     # --- who may still commit an old batch ----------------------------------------------------------------
 
     def _due(self, where: TopicPartition) -> float:
+        """When nothing old is expected for it any more."""
         parties = self.attendance.of(where)
-        if self._trails[where].rewound.idle and all(party.certain for party in parties):
+        if self._idle(where):
             return max((party.last_arrival or 0.0 for party in parties), default=0.0) + IDLE_SECONDS
         return max((party.due(at_work=self._at_work(party)) for party in parties), default=0.0)
+
+    def _in_hand_until(self, where: TopicPartition) -> float:
+        """Until when those who are back may commit what they have in hand."""
+        if self._idle(where):
+            return float("-inf")
+        return max((party.in_hand_until for party in self.attendance.of(where)), default=float("-inf"))
+
+    def _idle(self, where: TopicPartition) -> bool:
+        return self._trails[where].rewound.idle and all(party.certain for party in self.attendance.of(where))
 
     def _at_work(self, party: Party) -> bool:
         """Whether every member of that name was seen to go on since, where there was something to be read."""
@@ -237,34 +246,37 @@ class Judge:
 
     def _quiet(self, where: TopicPartition, trail: "_Trail", now: float, due: float) -> bool:
         """Whether all is read, what is committed last was not corrected, and would have been by now."""
-        if not trail.drained or trail.kept or trail.first_after_due:
+        if not trail.drained or trail.kept:
             return False
         if trail.last in (_NONE, _AT_NEW):
             return True
         return trail.last == _EITHER and now > max(due, trail.commits[-1][0] + self._patience(where))
 
     def _patience(self, where: TopicPartition) -> float:
-        return patience(max((party.pace for party in self.attendance.of(where)), default=0.0))
+        return patience(self._pace(where))
+
+    def _pace(self, where: TopicPartition) -> float:
+        return max((party.pace for party in self.attendance.of(where)), default=0.0)
 
 
 class _Trail:
     """What was committed for one partition since its members were let in."""
 
-    def __init__(self, rewound: Rewound, *, read: bool) -> None:
+    def __init__(self, rewound: Rewound, usual: float) -> None:
         self.rewound = rewound
+        self._usual = usual  # seconds that a batch takes as a rule, at most
         self.commits: list[tuple[float, int | None]] = []
         self.horizon = rewound.end  # who had it before has read nothing beyond
         self.end = rewound.end
         self.last = _NONE
-        self.read = read  # whether somebody may have got it since
+        self.read_since: float | None = None  # when somebody got it after the members were let in
         self.kept = False  # whether somebody claims to have kept it
         self.overwritten = False
         self.spoilt = False
         self.goes_on = False
-        self.first_after_due = False
         self.why = ""
 
-    def take(self, at: float, offset: int | None, due: float, *, blind: bool) -> None:
+    def take(self, at: float, offset: int | None, in_hand_until: float, *, blind: bool) -> None:
         """``offset`` is committed now. ``blind``: what came before it was not seen."""
         if offset == (self.commits[-1][1] if self.commits else self.rewound.new):
             return
@@ -273,24 +285,29 @@ class _Trail:
         if offset is None or offset < (new if old is None else min(new, old)):
             self.overwritten = True
             return
-        self.first_after_due = len(self.commits) == 1 and at > due and not self.rewound.idle
-        self.last = self._kind(at, offset, due)
-        if blind and self.last in (_NEW, _EITHER) and not self._between(offset):
+        self.last = self._kind(offset, old_possible=at <= in_hand_until)
+        if self._between(offset) or self.last in (_AT_NEW, _LOW):
+            return
+        if blind:
             self.last = _EITHER
             self._spoil("kcli could not look for some seconds, and somebody committed meanwhile")
-        elif self.last == _EITHER:
-            if not self.read and not self.rewound.sealed:
-                self._spoil("somebody committed for it before anybody could have read it again")
-        elif self.last == _AT_NEW or self._between(offset):
-            self.spoilt = False
-        self.goes_on = self.goes_on or self.last == _NEW or len(self.commits) > 1
+        elif at <= in_hand_until and len(self.commits) == 1 and not self._began_in_time(at):
+            self._spoil("it may have been read on from the first commit, which may have been of an old batch")
+        elif len(self.commits) == 1 and self._silent(at) and not self.rewound.idle:
+            self.last = _EITHER  # whoever was at work on something for that long may have committed just that
 
-    def changed_hands(self, *, settled: bool) -> None:
+    def has_reader(self, at: float) -> None:
+        """Somebody has it now."""
+        if self.read_since is None:
+            self.read_since = at
+
+    def changed_hands(self) -> None:
         """It may have been read on from what is committed now."""
-        again, self.read = self.read, self.read or settled
+        if self.read_since is None:
+            return
         if self.last == _LOW:
             self.overwritten = True
-        elif self.last == _EITHER and again:
+        elif self.last == _EITHER:
             self._spoil("it changed hands when the last commit may have been of an old batch")
 
     @property
@@ -304,7 +321,7 @@ class _Trail:
         committed = self.commits[-1][1] if self.commits else self.rewound.new
         return self.end is not None and committed is not None and self.end <= committed
 
-    def _kind(self, at: float, offset: int, due: float) -> str:
+    def _kind(self, offset: int, *, old_possible: bool) -> str:
         if offset == self.rewound.new:
             return _AT_NEW
         if offset < self.rewound.new:
@@ -314,8 +331,16 @@ class _Trail:
         if self.kept:
             return _EITHER
         beyond = self.horizon is not None and offset > self.horizon
-        later = at > due and len(self.commits) > 1
-        return _NEW if beyond or later or self.rewound.idle else _EITHER
+        return _NEW if beyond or not old_possible else _EITHER
+
+    def _began_in_time(self, at: float) -> bool:
+        """Whether the first commit came when it was to be expected of somebody who had nothing else to do: not before
+        who got it could ask where to begin, and not so late that it was busy.
+        """
+        return self.read_since is not None and at > self.read_since + _BEGIN_SECONDS and not self._silent(at)
+
+    def _silent(self, at: float) -> bool:
+        return self.read_since is None or at > self.read_since + self._usual
 
     def _between(self, offset: int) -> bool:
         """Who has begun at the old offset commits nothing below it."""

@@ -4,7 +4,7 @@
 what was before (``LiveFacts``). What became of it is watched afterwards (``watching.py``).
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Protocol
 
@@ -12,8 +12,16 @@ from kcli.core.admin.group_description import GroupDescription, MemberDescriptio
 from kcli.core.dataclass import dataclass
 from kcli.core.errors import KcliError, MembershipError
 from kcli.core.group.door import Arrival, DoorLog
+from kcli.core.group.guard import HOLD
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.flows.rewind.attendance import UNKNOWN_PACE, USUAL_SESSION, Attendance, SentOut
+from kcli.flows.rewind.attendance import (
+    LONGEST_BATCH,
+    UNKNOWN_PACE,
+    USUAL_SESSION,
+    Attendance,
+    SentOut,
+    usual_patience,
+)
 from kcli.flows.rewind.judge import Judge, Rewound
 from kcli.flows.rewind.pace import Pace
 from kcli.flows.rewind.plan import GroupPlan, NotPossibleError, RewindItem
@@ -21,12 +29,10 @@ from kcli.flows.rewind.plan import GroupPlan, NotPossibleError, RewindItem
 SEIZE_SECONDS = 20.0
 """For the members to be sent out, and not to come back before the guard has everything."""
 CALL_SECONDS = 10.0
-HOLD_SECONDS = 40.0
-"""For the members to come back to the door, and to end what they have in hand: far more than the guard waits."""
-CLASSIC_QUIET, CONSUMER_QUIET = 3.0, 8.0
-"""At most so many seconds a group is held for old batches: in a classic one their commits fail meanwhile, in one of the
-new protocol they are corrected."""
-_LEAST_QUIET = 3.0
+LONGEST_QUIET = 10.0
+"""At most so many seconds a group is held for batches that take long as a rule."""
+_MARGIN = 2.0  # seconds left to members who would give up waiting
+_ARRIVALS = 3  # so often a group is held a little longer for somebody who came in the meantime
 
 Commit = OffsetAndMetadata | None
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]
@@ -51,7 +57,15 @@ class Holding(Protocol):
 
     def commit(self, offsets: Offsets, timeout: float) -> Mapping[TopicPartition, KcliError | None]: ...
 
-    def wait_for_members(self, offsets: Offsets, timeout: float, quiet: float = 0.0) -> int: ...
+    def wait_for_members(
+        self,
+        offsets: Offsets,
+        timeout: float,
+        *,
+        patience: float = HOLD,
+        quiet: float = 0.0,
+        least: float = 0.0,
+    ) -> int: ...
 
     def release(self) -> None: ...
 
@@ -59,12 +73,14 @@ class Holding(Protocol):
 @dataclass(frozen=True, slots=True)
 class Before:
     """What was known of a group just before its members were sent out: who had what, how long they take from one commit
-    to the next (by partition), and their session timeouts (ms, by member id).
+    to the next (by partition), and, in classic groups, their session timeouts and how long they wait in a rebalance (ms,
+    by member id).
     """
 
     members: tuple[MemberDescription, ...] = ()
     paces: Mapping[TopicPartition, Pace] = field(default_factory=dict)
     sessions: Mapping[str, int] = field(default_factory=dict)
+    waits: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +112,7 @@ class LiveFacts:
     @property
     def judge(self) -> Judge:
         """A new one, who has seen nothing yet."""
-        return Judge(self.partitions, self.attendance, classic=self.type == "classic", assignor=self.assignor)
+        return Judge(self.partitions, self.attendance, assignor=self.assignor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,11 +192,10 @@ def set_offsets(
         stored = dict(holding.commit(offsets, CALL_SECONDS))
         good = {where: new for where, new in offsets.items() if stored[where] is None}
         if good:
-            quiet = _quiet(shut.before, plan, log_ends(list(good)))
-            holding.wait_for_members(good, HOLD_SECONDS, quiet)
+            patience = _patience(shut.before, plan, log_ends(list(good)))
+            ends = _wait(holding, good, patience, log_ends)
             stored |= holding.commit(good, CALL_SECONDS)
         found = holding.committed(offsets, CALL_SECONDS)
-        ends = log_ends(list(offsets))
         result = LiveResult(plan, stored, found)
     except KcliError as error:
         if not holding.may_have_committed:
@@ -204,25 +219,46 @@ def _as_held(plan: GroupPlan, committed: Mapping[TopicPartition, Commit]) -> Gro
     return replace(plan, items=tuple(items))
 
 
-def _quiet(before: Before, plan: GroupPlan, ends: Mapping[TopicPartition, int]) -> float:
-    """For how long the group is held when all are back, so that what they have in hand comes to its end before.
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """For how long a group is held: ``quiet`` seconds after the last one came back, ``least`` since they were sent out."""
 
-    Not at all where nothing was unread. Classic members give up when they wait for too long, so there it is done only
-    where it is short.
+    quiet: float = 0.0
+    least: float = 0.0
+
+
+def _wait(
+    holding: Holding, offsets: Offsets, hold: Patience, log_ends: LogEnds
+) -> Mapping[TopicPartition, int]:
+    """Until the members are back, and as long as ``hold`` says; where the logs ended when the last one came, for at the
+    door nobody reads.
     """
-    classic = plan.type == "classic"
+    holding.wait_for_members(offsets, CALL_SECONDS)
+    ends: Mapping[TopicPartition, int] = {}
+    for _ in range(_ARRIVALS):
+        last, ends = holding.door.last_arrival, log_ends(list(offsets))
+        timeout = hold.quiet + hold.least + CALL_SECONDS
+        holding.wait_for_members(offsets, timeout, patience=0.0, quiet=hold.quiet, least=hold.least)
+        if holding.door.last_arrival == last:
+            return ends
+    return {}
+
+
+def patience_at_the_door(paces: Iterable[float], *, bound: float = LONGEST_BATCH) -> Patience:
+    """For what members have in hand to come to its end while nobody can commit it: as long as their batches take, and as
+    one may take out of the ordinary. ``bound``: for no longer than that after all are back, or since they were sent out.
+    """
+    longest = max((usual_patience(pace) for pace in paces), default=0.0)
+    return Patience(min(longest, LONGEST_QUIET, bound), min(LONGEST_BATCH, bound))
+
+
+def _patience(before: Before, plan: GroupPlan, ends: Mapping[TopicPartition, int]) -> Patience:
+    """None where nothing was unread. Classic members give up when they wait for too long."""
     if all(ends.get(item.where) == _at(item.committed) for item in plan.todo):
-        return 0.0
+        return Patience()
     known = [pace.seconds for pace in before.paces.values() if pace.known]
-    wanted = ended_after(max(known)) if known else 0.0
-    if classic:
-        return wanted if wanted <= CLASSIC_QUIET else 0.0
-    return min(max(wanted, _LEAST_QUIET), CONSUMER_QUIET)
-
-
-def ended_after(pace: float) -> float:
-    """By when a batch has ended that began before, of members who take ``pace`` seconds at most from commit to commit."""
-    return 1.25 * pace + 0.5
+    waits = [ms / 1000 - _MARGIN for ms in before.waits.values()] if plan.type == "classic" else []
+    return patience_at_the_door(known, bound=max(0.0, min([LONGEST_BATCH, *waits])))
 
 
 # --- what a judge must know ------------------------------------------------------------------------------
@@ -249,18 +285,13 @@ def _facts(
     facts = LiveFacts(
         let_in_ms, sent_out, door.sent_out_at - let_in_at, arrivals, {}, plan.type, plan.assignor
     )
-    attendance = facts.attendance
-    partitions = {item.where: _rewound(item, ends, attendance) for item in set_ones}
+    partitions = {item.where: _rewound(item, ends) for item in set_ones}
     return replace(facts, partitions=partitions)
 
 
-def _rewound(item: RewindItem, ends: Mapping[TopicPartition, int], attendance: Attendance) -> Rewound:
+def _rewound(item: RewindItem, ends: Mapping[TopicPartition, int]) -> Rewound:
     assert item.new is not None
-    sealed = all(
-        party.certain and party.last_arrival is not None and party.last_arrival + ended_after(party.pace) <= 0
-        for party in attendance.of(item.where)
-    )
-    return Rewound(item.new.offset, _at(item.committed), ends.get(item.where), sealed)
+    return Rewound(item.new.offset, _at(item.committed), ends.get(item.where))
 
 
 def _sent_out(before: Before, door: DoorLog) -> tuple[SentOut, ...]:

@@ -54,7 +54,7 @@ def facts_of(entry: LiveEntry) -> LiveFacts:
             for one in entry.arrivals
         ),
         {
-            TopicPartition(row.topic, row.partition): Rewound(row.new, row.old, row.end, row.sealed)
+            TopicPartition(row.topic, row.partition): Rewound(row.new, row.old, row.end)
             for row in entry.partitions
         },
         entry.type,
@@ -89,4 +89,4 @@ def _row(where: TopicPartition, rewound: Rewound, sentence: Sentence | None) -> 
     commits = [(round(at, 3), offset) for at, offset in sentence.commits] if sentence is not None else []
     if len(commits) > _KEPT_COMMITS:
         commits = [*commits[: _KEPT_COMMITS // 2], *commits[-_KEPT_COMMITS // 2 :]]
-    return LiveRow(*where, rewound.new, rewound.old, rewound.end, rewound.sealed, commits)
+    return LiveRow(*where, rewound.new, rewound.old, rewound.end, commits)

@@ -12,9 +12,9 @@ from random import Random
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
 from kcli.core.group.door import DoorLog, Listed
 from kcli.core.types import TopicPartition
-from kcli.flows.rewind.attendance import Attendance, SentOut
+from kcli.flows.rewind.attendance import LONGEST_BATCH, Attendance, SentOut
 from kcli.flows.rewind.judge import HELD, Judge, Look, Rewound
-from kcli.flows.rewind.live import ended_after
+from kcli.flows.rewind.live import patience_at_the_door
 
 STEP = 0.05
 NEVER = float("inf")
@@ -22,13 +22,16 @@ NEVER = float("inf")
 
 @dataclass
 class Habit:
-    """``batch``: seconds that one takes; ``kind``: ``auto`` (every ``auto`` seconds), ``batch`` or ``worker``."""
+    """``batch``: seconds that one takes; ``kind``: ``auto`` (every ``auto`` seconds), ``batch`` or ``worker``; ``size``:
+    records of each partition. ``late_fetch``: it asks where to begin when its batch is done, even if it has joined before.
+    """
 
     kind: str
     batch: float
     auto: float
     background: bool
     size: int
+    late_fetch: bool
 
     @property
     def pace(self) -> float:
@@ -49,25 +52,31 @@ class Member:
     positions: dict[int, int] = field(default_factory=dict)
     hands: dict[int, int] = field(default_factory=dict)
     queue: list[tuple[float, dict[int, int]]] = field(default_factory=list)
-    busy_until: float = 0.0
-    next_beat: float = 0.0
-    next_auto: float = 0.0
+    busy_until: float = -NEVER
+    next_beat: float = -NEVER
+    next_auto: float = -NEVER
     fetch_at: float = NEVER
+    to_fetch: set[int] = field(default_factory=set)
     dead: bool = False
-    stopped_until: float = 0.0
+    stopped_until: float = -NEVER
     must_join: bool = False
     at_door: bool = False
-    silent_since: float = 0.0
+    silent_since: float = -NEVER
 
     def listed(self) -> Listed:
         return Listed(self.id, None, self.name, "/h")
 
 
 class World:
-    """One rewind. Everything happens in ``run``; then ``judge`` and ``jumped`` are compared."""
+    """One rewind. Everything happens in ``run``; then ``held`` and ``jumped`` are compared.
 
-    def __init__(self, rng: Random, *, protocol: str, accidents: bool) -> None:
-        self.rng, self.classic = rng, protocol == "classic"
+    ``bound``: for how long the group may be held for batches that members have in hand.
+    """
+
+    def __init__(
+        self, rng: Random, *, protocol: str, accidents: bool, bound: float = LONGEST_BATCH
+    ) -> None:
+        self.rng, self.classic, self.bound = rng, protocol == "classic", bound
         self.time, self.ids = 0.0, 0
         self.partitions = rng.randint(1, 4)
         self.rate = rng.choice((0, 20, 150))
@@ -80,7 +89,7 @@ class World:
             Member(n, "app" if same else f"app-{n}", rng.choice(habits), rng.choice((0.3, 1.0, 3.0)))
             for n in range(count)
         ]
-        self.committed = dict.fromkeys(range(self.partitions), 0)
+        self.committed = dict.fromkeys(range(self.partitions), self.base)
         self.owner: dict[int, Member | None] = dict.fromkeys(range(self.partitions))
         self.group: list[Member] = []
         self.generation, self.preparing = 0, False
@@ -100,7 +109,7 @@ class World:
         batch = rng.choice((0.0, 0.0, 0.3, 2.3, 6.0))
         if kind == "worker":
             batch = max(batch, 1.0)
-        return Habit(kind, batch, rng.choice((0.1, 1.0, 5.0)), rng.random() < 0.6, rng.choice((50, 500)))
+        return Habit(kind, batch, rng.choice((0.1, 1.0, 5.0)), rng.random() < 0.6, rng.choice((50, 500)), rng.random() < 0.5)
 
     def _draw_accidents(self, count: int) -> list[tuple[float, str, int, float]]:
         rng = self.rng
@@ -112,14 +121,15 @@ class World:
     # --- the group ---------------------------------------------------------------------------------------
 
     def end(self) -> int:
-        return self.base + int(self.rate * (self.time + 60))
+        return self.base + int(self.rate * (self.time + 40))
 
     def enter(self, member: Member) -> None:
         """It asks to join."""
         if self.classic or not member.id:
             self.ids += 1
             member.id = f"{member.name}-{self.ids}"
-        member.must_join, member.positions, member.hands_lost = False, {}, True
+        member.must_join, member.positions = False, {}
+        member.to_fetch.clear()
         member.generation, member.fetch_at = -1, NEVER
         if member not in self.group:
             self.group.append(member)
@@ -154,7 +164,7 @@ class World:
                     self.owner[partition] = order[partition % len(order)]
                 for one in self.group:
                     one.at_door, one.generation = False, self.generation
-                    one.fetch_at = self.time + self.rng.uniform(0.01, 0.2)
+                    one.fetch_at = self.time + self.rng.uniform(0.0, 0.15)
             return
         order = sorted(self.group, key=lambda one: one.id)
         for partition in range(self.partitions):
@@ -165,8 +175,7 @@ class World:
             if owner is None:
                 if self.time >= wanted.next_beat - STEP and not self._still(wanted):
                     self.owner[partition] = wanted
-                    wanted.positions[partition] = self.committed[partition]
-                    self.begun(wanted, partition)
+                    wanted.to_fetch.add(partition)
             elif self.time >= owner.next_beat - STEP and not self._still(owner):
                 if owner.habit.kind == "auto" and partition in owner.positions:
                     self.commit(owner, {partition: owner.positions[partition]}, owner.generation)
@@ -232,21 +241,33 @@ class World:
     def work(self, member: Member) -> None:
         while member.queue and member.queue[0][0] <= self.time:
             self.commit(member, member.queue.pop(0)[1], member.generation)
+        if not member.habit.late_fetch:
+            self.fetch(member)
         if member.busy_until > self.time:
             return
         if member.hands:
             self.commit(member, member.hands, member.generation)
             member.hands = {}
+        self.fetch(member)
         if member.must_join:
             self.rejoin(member, evicted=member not in self.group)
-        if member.fetch_at <= self.time:
-            member.fetch_at = NEVER
-            if member.generation == self.generation:
-                for partition, owner in self.owner.items():
-                    if owner is member:
-                        member.positions[partition] = self.committed[partition]
-                        self.begun(member, partition)
         self.read(member)
+
+    def fetch(self, member: Member) -> None:
+        """It asks where to begin."""
+        for partition in member.to_fetch:
+            if self.owner[partition] is member and member in self.group:
+                member.positions[partition] = self.committed[partition]
+                self.begun(member, partition)
+        member.to_fetch.clear()
+        if member.fetch_at > self.time:
+            return
+        member.fetch_at = NEVER
+        if member.generation == self.generation:
+            for partition, owner in self.owner.items():
+                if owner is member:
+                    member.positions[partition] = self.committed[partition]
+                    self.begun(member, partition)
 
     def read(self, member: Member) -> None:
         habit = member.habit
@@ -319,7 +340,7 @@ class World:
         self.let_in_generation = 10**9
         if self.long is not None:
             member = self.members[self.long]
-            late = {p: min(self.end(), at + 300) for p, at in member.positions.items()}
+            late = {p: min(self.end(), at + 300) for p, at in member.positions.items() if at < self.end()}
             long = self.rng.uniform(0.0, 10.0)
             if member.habit.kind == "worker":
                 member.queue = [(long, late)]
@@ -344,11 +365,10 @@ class World:
         choice = self.rng.choice((200, 1_000, 2_500, -100))
         self.new = {p: max(0, min(at - choice, self.end())) for p, at in old.items()}
         self.committed = dict(self.new)
-        pace = max(paces.values(), default=0.0)
         began = self.time
-        quiet = ended_after(pace)
-        quiet = (quiet if quiet <= 3.0 else 0.0) if self.classic else min(max(quiet, 3.0), 8.0)
+        patience = patience_at_the_door(paces.values(), bound=self.bound)
         corrected = began
+        horizon, seen = self.end(), began
         while True:
             self.happen()
             self.tick()
@@ -356,8 +376,11 @@ class World:
                 corrected = self.time
                 self.committed = dict(self.new)
             door.looked([one.listed() for one in self.group], self.time)
+            if door.last_arrival > seen:
+                horizon, seen = self.end(), door.last_arrival
             waited = door.all_back or self.time > began + 8.0
-            if waited and self.time > max(corrected if not self.classic else 0.0, door.last_arrival) + quiet:
+            quiet_since = max(corrected if not self.classic else 0.0, door.last_arrival)
+            if waited and self.time > max(quiet_since + patience.quiet, began + patience.least):
                 break
         self.let_in, self.guard = self.time, False
         self.note("let in")
@@ -375,13 +398,9 @@ class World:
         rewound = {}
         for p in self.new:
             where = TopicPartition("t", p)
-            sealed = all(
-                party.certain and (party.last_arrival or 0.0) + ended_after(party.pace) <= 0
-                for party in attendance.of(where)
-            )
-            rewound[where] = Rewound(self.new[p], old[p], self.end(), sealed)
+            rewound[where] = Rewound(self.new[p], old[p], horizon)
         self.old = old
-        self.judge = Judge(rewound, attendance, classic=self.classic, assignor="range" if self.classic else "")
+        self.judge = Judge(rewound, attendance, assignor="range" if self.classic else "")
         self.held: dict[int, float] = {}
         self.verdicts: dict[int, str] = {}
 

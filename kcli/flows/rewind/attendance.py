@@ -30,8 +30,8 @@ UNKNOWN_PACE = 10.0
 
 
 def usual_patience(pace: float) -> float:
-    """How long a batch takes of somebody who was seen to take ``pace`` seconds at most."""
-    return 1.5 * pace + 2.0
+    """For how long somebody who was seen to take ``pace`` seconds at most has things in hand: one batch, and the next."""
+    return 2.0 * pace + 2.0
 
 
 def patience(pace: float) -> float:

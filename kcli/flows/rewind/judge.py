@@ -28,8 +28,6 @@ HELD, OVERWRITTEN, UNKNOWN, OPEN = "held", "overwritten", "unknown", "open"
 STABLE = "Stable"
 BLIND_SECONDS = 2.0
 """Between two looks that are further apart somebody may have committed, and others may have read on from there."""
-_BEGIN_SECONDS = 0.3
-"""By then a member that has got a partition has asked what is committed for it."""
 EAGER = ("range", "roundrobin", "sticky")
 """Assignors whose members give everything up before they join: all of them read what is committed when they are in."""
 
@@ -174,9 +172,9 @@ class Judge:
         moved = self._moved_classic(group, stable=stable) if classic else self._moved(readers)
         for where in moved:
             self._trails[where].changed_hands()
-        self._readers = readers
-        for where in readers:
+        for where in readers.keys() - self._readers.keys():
             self._trails[where].has_reader(look.at)
+        self._readers = readers
         for party in came:  # whoever has come just now has read nothing that was written after
             for where in party.partitions or self._trails:
                 if where in self._trails and where in look.ends:
@@ -285,21 +283,22 @@ class _Trail:
         if offset is None or offset < (new if old is None else min(new, old)):
             self.overwritten = True
             return
-        self.last = self._kind(offset, old_possible=at <= in_hand_until)
-        if self._between(offset) or self.last in (_AT_NEW, _LOW):
+        first, old_possible = len(self.commits) == 1, at <= in_hand_until
+        self.last = self._kind(offset, old_possible=old_possible)
+        if self._between(offset) or self.last == _AT_NEW:
             return
         if blind:
-            self.last = _EITHER
             self._spoil("kcli could not look for some seconds, and somebody committed meanwhile")
-        elif at <= in_hand_until and len(self.commits) == 1 and not self._began_in_time(at):
+        elif first and (old_possible or self.last == _LOW):
             self._spoil("it may have been read on from the first commit, which may have been of an old batch")
-        elif len(self.commits) == 1 and self._silent(at) and not self.rewound.idle:
+        elif first and self._silent(at) and not self.rewound.idle:
             self.last = _EITHER  # whoever was at work on something for that long may have committed just that
 
     def has_reader(self, at: float) -> None:
-        """Somebody has it now."""
+        """Somebody has it now, for the first time since."""
         if self.read_since is None:
             self.read_since = at
+            self.changed_hands()
 
     def changed_hands(self) -> None:
         """It may have been read on from what is committed now."""
@@ -333,13 +332,8 @@ class _Trail:
         beyond = self.horizon is not None and offset > self.horizon
         return _NEW if beyond or not old_possible else _EITHER
 
-    def _began_in_time(self, at: float) -> bool:
-        """Whether the first commit came when it was to be expected of somebody who had nothing else to do: not before
-        who got it could ask where to begin, and not so late that it was busy.
-        """
-        return self.read_since is not None and at > self.read_since + _BEGIN_SECONDS and not self._silent(at)
-
     def _silent(self, at: float) -> bool:
+        """Whether a first commit would have been expected earlier."""
         return self.read_since is None or at > self.read_since + self._usual
 
     def _between(self, offset: int) -> bool:

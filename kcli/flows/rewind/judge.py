@@ -334,7 +334,7 @@ class _Trail:
 
     def _silent(self, at: float) -> bool:
         """Whether a first commit would have been expected earlier."""
-        return self.read_since is None or at > self.read_since + self._usual
+        return self.read_since is not None and at > self.read_since + self._usual
 
     def _between(self, offset: int) -> bool:
         """Who has begun at the old offset commits nothing below it."""

@@ -83,7 +83,7 @@ def _gaps(history: GroupHistory, now_ms: int) -> dict[TopicPartition, list[Gap]]
     for commit in history.commits:
         before = last.get(commit.partition)
         begin = _begin(before, commit.at, changes)
-        if begin is not None:
+        if begin is not None and (before is None or before[1] != commit.offset):  # the same again ends no batch
             gap = Gap(begin, commit.at, None if before is None else before[1])
             found.setdefault(commit.partition, []).append(gap)
         last[commit.partition] = (commit.at, commit.offset)

@@ -73,11 +73,10 @@ def test_o11_o13_members_read_again_from_where_the_plan_says(
         assert len(rewind.journals()) == 1
 
 
-def by_one_record(rewind: Kcli, kind: dict[str, Any], *undo: str) -> None:
-    """Of which nothing that is committed can tell whether it was read again; with the new protocol nothing else does."""
-    status, code = ("held", 0) if kind is CLASSIC else ("unknown", 3)
-    items = rewind.items("g", *undo, "--yes", code=code)
-    assert [(one["status"], one["new"]) for one in items] == [(status, 20)] * 3
+def by_one_record(rewind: Kcli, *undo: str) -> None:
+    """No commit lies between the new and the old offset; but all was read before, so nobody had an old batch in hand."""
+    items = rewind.items("g", *undo, "--yes")
+    assert [(one["status"], one["new"]) for one in items] == [("held", 20)] * 3
 
 
 @BOTH
@@ -87,7 +86,7 @@ def test_an_undo_is_a_live_rewind_too(cluster: FakeCluster, rewind: Kcli, kind: 
         undo = shown[shown.index("--undo=") :].split()
         wait_for(lambda: settled(cluster))
         one_more(cluster)
-        by_one_record(rewind, kind, *undo[:2])
+        by_one_record(rewind, *undo[:2])
 
 
 @BOTH
@@ -174,7 +173,7 @@ def test_o15_killed_while_it_holds_the_group_goes_on_at_the_new_offsets_and_an_u
         assert group.first == dict.fromkeys(range(PARTITIONS), 5)
         wait_for(lambda: settled(cluster))
         one_more(cluster)
-        by_one_record(rewind, kind, "--undo", "--live")
+        by_one_record(rewind, "--undo", "--live")
 
 
 @pytest.mark.parametrize("flag", ["--live", "--hold"])

@@ -1,21 +1,26 @@
-"""Groups that are rewound as they run: their guards, and for how long one may be held while somebody thinks."""
+"""Groups that are rewound as they run: their guards, what is known of them before, and for how long one may be held
+while somebody thinks.
+"""
 
 from __future__ import annotations
 
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+from kcli.commands.groups._reader import reader
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from kcli.commands._context import Invocation
     from kcli.core.admin.admin import Admin
-    from kcli.core.admin.group_description import GroupDescription
-    from kcli.core.group.hold import Hold
+    from kcli.core.admin.group_description import GroupDescription, MemberDescription
+    from kcli.flows.groups.group_history import GroupHistory
     from kcli.flows.rewind.execute import Doors
     from kcli.flows.rewind.journal import Journals
-    from kcli.flows.rewind.live import LiveResult
+    from kcli.flows.rewind.live import Before, LiveResult, Shut
     from kcli.flows.rewind.plan import GroupPlan
+    from kcli.flows.rewind.watching import Watcher
 
 LONGEST_HOLD = 60.0
 """Seconds that a group may be held for while a plan is looked at."""
@@ -27,15 +32,19 @@ _LOOK_SECONDS = 0.25
 _SESSION_MS, _HEARTBEAT_MS = 10_000, 2_000
 _GUARD_MS = 90_000  # after this long a group is let go whatever happens
 _READ_BYTES, _READ_SECONDS = 16 << 20, 5.0
+_HISTORY_BYTES, _HISTORY_SECONDS, _HISTORY_MS = 4 << 20, 3.0, 300_000
 
 
 class Guards:
-    """The guards of one run; a context manager, which lets all groups go. ``until`` is when held ones must be."""
+    """The guards of one run; a context manager, which lets all groups go. ``until`` is when held ones must be.
 
-    def __init__(self, inv: Invocation, admin: Admin) -> None:
-        self._inv, self._admin = inv, admin
+    ``watcher`` watches them afterwards.
+    """
+
+    def __init__(self, inv: Invocation, admin: Admin, watcher: Watcher) -> None:
+        self._inv, self._admin, self.watcher = inv, admin, watcher
         self._stack = ExitStack()
-        self._held: dict[str, Hold] = {}
+        self._held: dict[str, Shut] = {}
         self.before: dict[str, GroupDescription] = {}
         self.until: float | None = None
 
@@ -50,7 +59,7 @@ class Guards:
         """For ``execute``."""
         from kcli.flows.rewind.execute import Doors
 
-        return Doors(self._shut, frozenset(self._held), self._told)
+        return Doors(self._shut, self.watcher, frozenset(self._held), self._told)
 
     def wait_until_settled(self, names: Sequence[str]) -> None:
         """Returns when none of the groups is in a rebalance, or some seconds have passed."""
@@ -100,7 +109,7 @@ class Guards:
         limit = TimeLimit(self.until, _LET_GO) if self.until is not None else None
         self._inv.confirm(plan, question, limit=limit)
 
-    def _shut(self, plan: GroupPlan) -> Hold:
+    def _shut(self, plan: GroupPlan) -> Shut:
         from kcli.core.errors import KcliError
         from kcli.flows.rewind.plan import NotPossibleError, not_possible
 
@@ -120,11 +129,11 @@ class Guards:
             )
         return self._seized(told)
 
-    def _seized(self, group: GroupDescription) -> Hold:
+    def _seized(self, group: GroupDescription) -> Shut:
         from kcli.core.errors import KcliError
         from kcli.core.group.hold import Hold
         from kcli.core.options import ConsumerOptions
-        from kcli.flows.rewind.live import read_topics, seize
+        from kcli.flows.rewind.live import Shut, read_topics, seize
 
         topics: list[str] = []
         if group.type == "consumer":
@@ -141,20 +150,44 @@ class Guards:
             heartbeat_interval_ms=_HEARTBEAT_MS,
             max_poll_interval_ms=_GUARD_MS,
         )
+        before = self._before(group)
         made = Hold(options, assignor=group.assignor, topics=topics, hooks=self._inv.hooks)
         self._stack.enter_context(made)
         seize(made)
-        return made
+        return Shut(made, before)
 
     def _told(self, results: Sequence[LiveResult]) -> None:
-        from kcli.flows.rewind.live import WATCH_SECONDS
+        from kcli.commands.groups._rewind_text import let_in_text
 
-        watched = [result.plan.group for result in results if result.watched]
-        if watched:
-            names = ", ".join(watched)
-            self._inv.talk.note(
-                f"offsets of {names} set; watching for up to {WATCH_SECONDS:.0f} s what the members commit …"
+        for result in results:
+            if result.facts is not None and result.facts.partitions:
+                self._inv.talk.note(let_in_text(result.plan.group, result.facts, self.watcher.bound))
+
+    def _before(self, group: GroupDescription) -> Before:
+        """What a judge must know of the members before they are sent out."""
+        from kcli.core.clock import wall_ms
+        from kcli.flows.rewind.live import Before
+        from kcli.flows.rewind.pace import paces
+        from kcli.flows.rewind.watching import log_ends
+
+        now = wall_ms()
+        history = read_history(self._inv, self._admin, group.group_id, since_ms=now - _HISTORY_MS)
+        if history is None:
+            self._inv.talk.detail(
+                f"how often group {group.group_id} commits is not known: __consumer_offsets cannot be read"
             )
+            return Before(self._members(group))
+        partitions = sorted({commit.partition for commit in history.commits})
+        ends = log_ends(self._admin, partitions)
+        found = paces(history, now, self._admin.list_offsets, ends)
+        return Before(self._members(group), found, history.sessions, history.waits)
+
+    def _members(self, group: GroupDescription) -> tuple[MemberDescription, ...]:
+        """As late as can be."""
+        from kcli.core.errors import KcliError
+
+        told = self._admin.describe_groups([group.group_id])[group.group_id]
+        return () if isinstance(told, KcliError) else told.members
 
     def _allowed(self, group: GroupDescription, seconds: float) -> float:
         """Members of the new protocol hold nothing while they wait, and go on waiting; others give up."""
@@ -181,18 +214,42 @@ class Guards:
         return min(seconds, limit)
 
     def _timeouts(self, group: str) -> Mapping[str, int]:
-        from kcli.commands.groups._reader import reader
         from kcli.core.errors import KcliError
         from kcli.flows.groups.budget import Budget
-        from kcli.flows.groups.commit_times import TOPIC
         from kcli.flows.groups.rebalance_timeouts import rebalance_timeouts
 
-        topic = self._admin.describe_topics([TOPIC])[TOPIC]
-        if isinstance(topic, KcliError):
-            return {}
+        partitions = _offsets_partitions(self._admin)
         budget = Budget(_READ_BYTES, _READ_SECONDS)
+        if not partitions:
+            return {}
         try:
             with reader(self._inv) as consumer:
-                return rebalance_timeouts(consumer, len(topic.partitions), group, budget, self._inv.timeout)
+                return rebalance_timeouts(consumer, partitions, group, budget, self._inv.timeout)
         except KcliError:
             return {}
+
+
+def read_history(inv: Invocation, admin: Admin, group: str, *, since_ms: int) -> GroupHistory | None:
+    """What a group has done since; None where ``__consumer_offsets`` cannot be read."""
+    from kcli.core.errors import KcliError
+    from kcli.flows.groups.budget import Budget
+    from kcli.flows.groups.group_history import group_history
+
+    partitions = _offsets_partitions(admin)
+    if not partitions:
+        return None
+    budget = Budget(_HISTORY_BYTES, _HISTORY_SECONDS)
+    try:
+        with reader(inv) as consumer:
+            return group_history(consumer, partitions, group, budget, inv.timeout, since_ms=since_ms)
+    except KcliError:
+        return None
+
+
+def _offsets_partitions(admin: Admin) -> int:
+    """How many ``__consumer_offsets`` has; 0 where it cannot be told."""
+    from kcli.core.errors import KcliError
+    from kcli.flows.groups.commit_times import TOPIC
+
+    topic = admin.describe_topics([TOPIC])[TOPIC]
+    return 0 if isinstance(topic, KcliError) else len(topic.partitions)

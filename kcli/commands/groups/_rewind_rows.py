@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,7 @@ JOURNALS = (
     Column("at", "time", spare=1),
     Column("partitions", "number", spare=2),
     Column("to"),
+    Column("status", spare=3),
     Column("undoes", wide=True),
 )
 
@@ -71,7 +73,7 @@ def report_rows(report: GroupReport) -> Iterator[Row]:
             "note": str(error) if error is not None else _by(outcome) or outcome.item.note or None,
             "action": outcome.item.action,
             "undo": report.plan.id if report.kept else None,
-            **(_member(outcome) if report.plan.live else {}),
+            **({**_member(outcome), "commits": _commits(outcome)} if report.plan.live else {}),
         }
 
 
@@ -91,6 +93,11 @@ def _member(outcome: Outcome) -> Row:
     }
 
 
+def _commits(outcome: Outcome) -> list[Row]:
+    """What was committed since the members were let in, as it was seen."""
+    return [{"seconds": round(at, 3), "offset": offset} for at, offset in outcome.seen]
+
+
 def journal_row(journal: Journal) -> Row:
     """One rewind; JSON has the partitions in full."""
     return {
@@ -99,6 +106,7 @@ def journal_row(journal: Journal) -> Row:
         "at": journal.at,
         "partitions": len(journal.partitions),
         "to": journal.to,
+        "status": _status(journal),
         "undoes": journal.undoes,
         "offsets": [
             {
@@ -108,10 +116,19 @@ def journal_row(journal: Journal) -> Row:
                 "leader_epoch": row.leader_epoch if row.leader_epoch >= 0 else None,
                 "metadata": row.metadata,
                 "new": row.new,
+                "status": row.status,
             }
             for row in journal.partitions
         ],
     }
+
+
+def _status(journal: Journal) -> str | None:
+    """``held``, ``3 held, 1 unknown``; None where nothing was noted."""
+    counts = Counter(row.status for row in journal.partitions if row.status is not None)
+    if len(counts) == 1:
+        return next(iter(counts))
+    return ", ".join(f"{count} {status}" for status, count in sorted(counts.items())) or None
 
 
 def _place(group: GroupPlan, item: RewindItem) -> Row:

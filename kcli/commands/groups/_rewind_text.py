@@ -14,13 +14,17 @@ from kcli.output.sanitise import visible_line
 if TYPE_CHECKING:
     from datetime import tzinfo
 
+    from kcli.core.group.door import Listed
     from kcli.flows.rewind.execute import GroupReport
+    from kcli.flows.rewind.live import LiveFacts
     from kcli.flows.rewind.plan import GroupPlan, RewindItem, RewindPlan
+    from kcli.flows.rewind.watching import Open
 
 NO_UNDO = "Nothing will change, and there will be nothing to undo."
 MINUS = "\N{MINUS SIGN}"
 ARROW = "\N{RIGHTWARDS ARROW}"
 _GAP = "   "
+_SHOWN = 4
 _NOTICED = (
     "Live: the members are kept out for some seconds while the offsets are set, then begin there. They notice one\n"
     "rebalance; a commit by hand fails once in each (CommitFailedException, UNKNOWN_MEMBER_ID), and what they have read\n"
@@ -57,9 +61,60 @@ def done_text(report: GroupReport) -> str:
     partitions = counted(report.done, "partition")
     done = "set and read back"
     if plan.live:
-        done = "set and held: the members went on from there" if report.done else "held"
+        done = "set and held: the members went on from there" if report.done else "known to be held"
     undo = f"; undo with: {undo_command(plan)}" if report.kept else "; nothing has changed"
     return f"group {plan.group}: {partitions} {done}{rest_text(report.count)}{undo}"
+
+
+def let_in_text(group: str, facts: LiveFacts, bound: float) -> str:
+    """What is certain of a live rewind before it is watched."""
+    sent_out, away = len(facts.sent_out), len(facts.attendance.away)
+    back = (
+        f"{sent_out - away} of {counted(sent_out, 'member')} {'is' if sent_out - away == 1 else 'are'} back"
+    )
+    done = f"offsets of group {group} set and read back, {back}"
+    return (
+        f"{done}; watching for up to {time_span_text(round(bound * 1000))} what they commit …"
+        if bound
+        else done
+    )
+
+
+def awaited_text(left: Sequence[Open]) -> str:
+    """What is waited for, of whom: ``waiting for a commit by billing-1 at 10.0.0.7: orders-0, orders-3``."""
+    causes: dict[str, list[str]] = {}
+    for one in left:
+        causes.setdefault(_cause(one), []).append(str(one.partition))
+    return "; ".join(f"{cause}: {_some(partitions)}" for cause, partitions in causes.items())
+
+
+def _cause(one: Open) -> str:
+    awaited = one.sentence.awaited
+    if awaited is None or one.left is None:
+        owner = None if awaited is None else awaited.owner
+        if owner is None:
+            return "waiting until a member has it and commits"
+        return f"waiting for a commit by {_member(owner.client_id, owner.member_id, owner.client_host)}"
+    left = f"{max(1, round(one.left))} s left"
+    if awaited.away:
+        names = ", ".join(dict.fromkeys(_listed(member) for member in awaited.away))
+        return f"waiting for {names} to come back, or its time to end, {left}"
+    return f"waiting for late commits of what was read before, {left}"
+
+
+def _listed(member: Listed) -> str:
+    return _member(member.client_id, member.member_id, member.client_host)
+
+
+def _member(client_id: str, member_id: str, host: str) -> str:
+    where = host.lstrip("/")
+    return visible_line(f"{client_id or member_id} at {where}" if where else client_id or member_id)
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(visible_line(name) for name in names[:_SHOWN])
+    more = len(names) - _SHOWN
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def rest_text(count: Callable[[str], int]) -> str:
@@ -75,8 +130,8 @@ def missing_text(report: GroupReport) -> str:
     """Who has not come back to a group that was rewound as it ran."""
     have = "has" if len(report.missing) == 1 else "have"
     return (
-        f"group {report.plan.group}: {counted(len(report.missing), 'member')} {have} not come back so far: "
-        f"{named(report.missing)}"
+        f"group {report.plan.group}: {len(report.missing)} of {counted(report.sent_out, 'member')} {have} not come "
+        f"back so far: {named(report.missing)}"
     )
 
 

@@ -55,17 +55,27 @@ def settle(
 
 def _carry_out(inv: Invocation, admin: Admin, plan: RewindPlan, manner: Manner) -> int:
     from kcli.commands.groups import _rewind_text as text
-    from kcli.flows.rewind.execute import NO_DOORS, execute
+    from kcli.flows.rewind.execute import execute
     from kcli.flows.rewind.journal import Journals
 
     begun: list[GroupPlan] = []
-    doors = manner.guards.doors if manner.guards is not None else NO_DOORS
+    doors = manner.guards.doors if manner.guards is not None else None
     try:
         reports = execute(admin, plan, Journals(plan.cluster), written=begun.append, doors=doors)
     except BaseException:  # Ctrl-C, too: nobody knows then what was set
         for group in begun:
             inv.talk.warn(f"offsets may have been set; undo with: {text.undo_command(group)}")
         raise
+    done = tell(inv, plan.cluster, reports, manner)
+    if doors is not None and doors.watcher.interruption is not None:
+        raise doors.watcher.interruption
+    return inv.finish(done=done, also=_refusals(plan))
+
+
+def tell(inv: Invocation, cluster: str, reports: Sequence[GroupReport], manner: Manner = DEFAULT) -> bool:
+    """Reports what was done; whether anything was confirmed."""
+    from kcli.commands.groups import _rewind_text as text
+
     done = False
     for report in reports:
         done = done or report.done > 0
@@ -75,8 +85,8 @@ def _carry_out(inv: Invocation, admin: Admin, plan: RewindPlan, manner: Manner) 
         if report.missing:
             inv.talk.warn(text.missing_text(report))
     if not manner.stdout_taken:  # last: a full disk or a reader that left must not hide how to undo it
-        _print(inv, plan, reports, manner.report)
-    return inv.finish(done=done, also=_refusals(plan))
+        _print(inv, cluster, reports, manner.report)
+    return done
 
 
 # --- what is shown ---------------------------------------------------------------------------------------
@@ -92,11 +102,11 @@ def _show(inv: Invocation, plan: RewindPlan) -> None:
         show_alone(inv, text, rows.PLAN, rows.plan_rows(plan), plan.cluster)
 
 
-def _print(inv: Invocation, plan: RewindPlan, reports: Sequence[GroupReport], kind: str) -> None:
+def _print(inv: Invocation, cluster: str, reports: Sequence[GroupReport], kind: str) -> None:
     from kcli.commands.groups import _rewind_rows as rows
 
     with inv.out.rows(
-        kind, f"{kind}Item", rows.REPORT, cluster=plan.cluster, warnings=inv.talk.warnings
+        kind, f"{kind}Item", rows.REPORT, cluster=cluster, warnings=inv.talk.warnings
     ) as printed:
         for report in reports:
             for row in rows.report_rows(report):
@@ -133,8 +143,9 @@ def _tell_refused(inv: Invocation, plan: RewindPlan) -> None:
 def _tell_errors(inv: Invocation, report: GroupReport) -> None:
     """One error for each reason, however many partitions it is about."""
     from kcli.commands.groups._rewind_text import undone_text
-    from kcli.commands.groups._verdicts import tell_failed, tell_overwritten
+    from kcli.commands.groups._verdicts import tell_failed, tell_not_proven, tell_overwritten
     from kcli.flows.groups.members import named
+    from kcli.flows.rewind.execute import NotProvenError
     from kcli.flows.rewind.mark import marked_by
 
     if report.error is not None:
@@ -143,7 +154,8 @@ def _tell_errors(inv: Invocation, report: GroupReport) -> None:
             inv.talk.note(undone_text(report.plan))
         return
     failed = [o.error for o in report.outcomes if o.status in ("failed", "unknown") and o.error is not None]
-    tell_failed(inv, report.plan.group, failed)
+    tell_failed(inv, report.plan.group, [one for one in failed if not isinstance(one, NotProvenError)])
+    tell_not_proven(inv, report)
     lost = [outcome for outcome in report.outcomes if outcome.status == "overwritten"]
     if lost:
         found, member = lost[0].found, lost[0].member

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
     from kcli.commands._context import Invocation
     from kcli.core.errors import KcliError
+    from kcli.flows.rewind.execute import GroupReport
 
 Refused = tuple[object, "KcliError"]
 """A partition, which prints as its name, and why it is left as it is."""
@@ -85,3 +86,22 @@ def tell_failed(inv: Invocation, group: str, errors: Iterable[KcliError]) -> Non
         unsure = isinstance(alike[0], OutcomeUnknownError | TimedOutError)
         what = f"{len(alike)} partitions of group {group} {'are not confirmed' if unsure else 'failed'}"
         inv.failed(alike[0] if len(alike) == 1 else PartlyFailedError(what, alike[0]))
+
+
+def tell_not_proven(inv: Invocation, report: GroupReport) -> None:
+    """The partitions of a live group of which it is not known whether they are read from where they were set."""
+    from kcli.flows.rewind.execute import NotProvenError
+
+    open_ones = [(o, o.error) for o in report.outcomes if isinstance(o.error, NotProvenError)]
+    by_reason: dict[str, list[str]] = {}
+    for outcome, error in open_ones:
+        by_reason.setdefault(error.why, []).append(str(outcome.item.where))
+    if not open_ones:
+        return
+    reasons = [f"{', '.join(places)}: {why}" for why, places in by_reason.items()]
+    group, count = report.plan.group, len(open_ones)
+    what = (
+        f"{count} of {len(report.outcomes)} partitions of group {group} were set, but whether "
+        f"{'it is' if count == 1 else 'they are'} read from there on is not known"
+    )
+    inv.failed(NotProvenError(what, why="; ".join(reasons), do=open_ones[0][1].do))

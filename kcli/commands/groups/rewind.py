@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 NEWEST = ""
 FOR_EVER = ""
 LONGEST = ""
+USUAL = ""
 LOOK_EVERY = 1.0
 
 
@@ -60,6 +61,10 @@ DATETIME = Word("time", _datetime)
         ),
         ("kcli groups rewind billing --undo", "put back what was committed before the last rewind"),
         ("kcli groups rewind --journal", "the rewinds that can be undone"),
+        (
+            "kcli groups rewind billing --check 20261121-091403-3fa9c1",
+            "what became of a rewind with --live that ended with unknown partitions",
+        ),
     ),
 )
 @click.argument("names", nargs=-1, type=GROUP, metavar="GROUP…")
@@ -113,6 +118,16 @@ DATETIME = Word("time", _datetime)
     metavar="[=ID]",
     help="take back the newest rewind of the group, or ID",
 )
+@click.option(
+    "--watch",
+    cls=AttachedOption,
+    bare=USUAL,
+    metavar="[=90s]",
+    help="with --live: how long to watch the members afterwards, until all partitions are decided; 0s: not at all",
+)
+@click.option(
+    "--check", metavar="ID", help="look again at what became of rewind ID, which was made with --live"
+)
 @click.option("--journal", is_flag=True, help="list the rewinds of this cluster that were made from here")
 @click.option(
     "--export", is_flag=True, help="print the plan as Kafka's csv; without --execute change nothing"
@@ -147,9 +162,10 @@ def rewind(inv: Invocation, /, names: tuple[str, ...], **flags: Any) -> int:
     committed before is kept in a journal, for --undo. Afterwards every partition is read back.
 
     A group with members is refused: they go on from positions of their own and would commit these. --live sends them
-    out, sets the offsets as the only member, and lets them in again when they can only begin there; what they commit is
-    watched for 10 seconds, and each partition reported as held or overwritten. Needs --topic or --all-topics unless the
-    group has commits on one topic only, or a file or another group says which partitions.
+    out, sets the offsets as the only member, and lets them in again when they can only begin there. What they commit is
+    then watched until each partition is known to be held or overwritten, for 90 seconds at most (--watch); a partition
+    of which neither is known by then is unknown (6), and --check looks at it again. Needs --topic or --all-topics unless
+    the group has commits on one topic only, or a file or another group says which partitions.
     """
     if flags["journal"]:
         return _list_journals(inv, names, flags)
@@ -164,6 +180,13 @@ def rewind(inv: Invocation, /, names: tuple[str, ...], **flags: Any) -> int:
             why="a rewind is of a group",
             do="`kcli groups list` shows them; --journal lists the rewinds made from here",
         )
+    if flags["check"] is not None:
+        from kcli.commands.groups._checking import check
+
+        _check_alone(
+            flags, "--check", {"check", "watch"}, "it looks at a rewind that was made; nothing was done"
+        )
+        return check(inv, names, flags["check"], _watch(flags))
     return _Run(inv, names, flags).run()
 
 
@@ -178,6 +201,13 @@ class _Run:
         self.scope = _scope(flags)
         self.patience = _patience(flags["wait"])
         self.hold = _hold(flags)
+        self.watch = _watch(flags)
+        if flags["watch"] is not None and not flags["live"] and self.hold is None:
+            raise usage(
+                "groups rewind: --watch without --live",
+                why="only the members of a group that is rewound as it runs are watched",
+                do="give --live, or leave --watch out",
+            )
         self._asked = None if flags["all_groups"] else self._before_contact()
 
     def run(self) -> int:
@@ -187,6 +217,7 @@ class _Run:
 
         from kcli.commands._confirm import check_answerable
         from kcli.commands._orderly_end import orderly_end
+        from kcli.commands.groups._awaiting import new_watcher
         from kcli.commands.groups._live import Guards
         from kcli.core.clock import monotonic, wall_ms
         from kcli.flows.rewind.journal import Journals
@@ -196,7 +227,8 @@ class _Run:
 
         if self.hold is not None:
             check_answerable(self.inv, "Proceed?")
-        with orderly_end(), open_admin(self.inv) as admin, Guards(self.inv, admin) as guards:
+        watcher = new_watcher(self.inv, self.watch)
+        with orderly_end(), open_admin(self.inv) as admin, Guards(self.inv, admin, watcher) as guards:
             cluster = connect(self.inv, admin)
             journals = Journals(cluster)
             if self.flags["all_groups"]:
@@ -376,6 +408,16 @@ def _hold(flags: dict[str, Any]) -> float | None:
     return seconds
 
 
+def _watch(flags: dict[str, Any]) -> float:
+    """Seconds that members are watched for, at most."""
+    from kcli.flows.rewind.watching import WATCH_SECONDS
+
+    if flags["watch"] in (None, USUAL):
+        return WATCH_SECONDS
+    seconds: float = DURATION.convert(flags["watch"], None, click.get_current_context())
+    return seconds
+
+
 def _undo(journals: Journals, names: Sequence[str], wanted: str, scope: Any) -> Asked:
     from kcli.flows.rewind.survey import Asked
     from kcli.flows.rewind.targets import Target
@@ -458,15 +500,15 @@ def _export(inv: Invocation, plan: RewindPlan) -> None:
     inv.out.flush()
 
 
-def _check_only_lists(flags: dict[str, Any]) -> None:
+def _check_alone(flags: dict[str, Any], flag: str, fitting: set[str], why: str) -> None:
     """All other flags say what to rewind, or how."""
     params = {param.name: param for param in click.get_current_context().command.params}
-    said = [max(params[n].opts, key=len) for n, value in flags.items() if n != "journal" and _given(value)]
+    said = [max(params[n].opts, key=len) for n, value in flags.items() if n not in fitting and _given(value)]
     if said:
         raise usage(
-            f"groups rewind: --journal with {', '.join(said)}",
-            why="--journal only lists the rewinds that were made; nothing was done",
-            do=f"leave {'it' if len(said) == 1 else 'them'} out, or --journal",
+            f"groups rewind: {flag} with {', '.join(said)}",
+            why=why,
+            do=f"leave {'it' if len(said) == 1 else 'them'} out, or {flag}",
         )
 
 
@@ -479,7 +521,9 @@ def _list_journals(inv: Invocation, names: Sequence[str], flags: dict[str, Any])
     from kcli.flows.rewind.journal import Journals
 
     inv.page()
-    _check_only_lists(flags)
+    _check_alone(
+        flags, "--journal", {"journal"}, "--journal only lists the rewinds that were made; nothing was done"
+    )
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
     found, broken = Journals(cluster).listed()

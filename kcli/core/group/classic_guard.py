@@ -71,12 +71,26 @@ class ClassicGuard(Guard):
                 return
         raise self._gave_up()
 
-    def hold(self, offsets: Offsets, deadline: float) -> int:  # noqa: ARG002 - nobody can commit meanwhile
-        """Those at the door are listed as members already."""
-        give_up = min(deadline, self._cluster.loop.now() + HOLD)
-        while (back := len(self._others(deadline))) < self.evicted and self._cluster.loop.now() < give_up:
+    def hold(
+        self,
+        offsets: Offsets,  # noqa: ARG002 - see below
+        deadline: float,
+        *,
+        patience: float = HOLD,
+        quiet: float = 0.0,
+        least: float = 0.0,
+    ) -> int:
+        """Those at the door are listed as members already. Nobody can commit meanwhile: commits of old batches fail."""
+        loop = self._cluster.loop
+        give_up = min(deadline, loop.now() + patience)
+        while True:
+            self._others(deadline)
+            now = loop.now()
+            waited = self.door.all_back or now >= give_up
+            ready = max(self.door.last_arrival + quiet, self.door.sent_out_at + least)
+            if now >= deadline or (waited and now >= ready):
+                return self.door.back
             self._cluster.sleep(LOOK)
-        return back
 
     def _question(self) -> Request:
         return DescribeGroupsRequest(groups=[self._membership.group_id])
@@ -93,9 +107,9 @@ class ClassicGuard(Guard):
 
         def waits(joining: Future[Any]) -> None:
             while not joining.done and self._cluster.loop.now() < deadline:
-                members, own_id = self._look(deadline).members, self._membership.member_id
-                if any(one.member_id == own_id for one in members):
-                    self._evict([self._identity(one) for one in members if one.member_id != own_id], deadline)
+                group, own_id = self._look(deadline), self._membership.member_id
+                if any(one.member_id == own_id for one in group.members):
+                    self._evict(self._listed(group), deadline)
                     break
                 self._cluster.sleep(LOOK)
 

@@ -55,7 +55,7 @@ class ConsumerGuard(Guard):
         everything at once: a coordinator computes an assignment once a second, and who is back by then has a share.
         """
         member = self._membership
-        self._evict([self._identity(one) for one in self._look(deadline).members], deadline)
+        self._evict(self._listed(self._look(deadline)), deadline)
         with member.lock:
             self._pulse.begin(self._pulse.topics, self._cluster.loop.now())
             member.happened(MemberEvent.JOIN)
@@ -98,21 +98,29 @@ class ConsumerGuard(Guard):
         self._wake_heartbeat()
         return owned
 
-    def hold(self, offsets: Offsets, deadline: float) -> int:
+    def hold(
+        self,
+        offsets: Offsets,
+        deadline: float,
+        *,
+        patience: float = HOLD,
+        quiet: float = 0.0,
+        least: float = 0.0,
+    ) -> int:
         """Late commits of those who are back land now, and are corrected, until there are no more of them."""
-        loop = self._cluster.loop
-        give_up = min(deadline, loop.now() + HOLD)
-        quiet_since = loop.now()
+        loop, quiet = self._cluster.loop, max(quiet, _QUIET)
+        began = corrected_at = loop.now()
+        give_up = min(deadline, began + patience + least + 2 * quiet)
         while True:
-            back = len(self._others(deadline))
+            self._others(deadline)
             if differing(self.verify(offsets, deadline), offsets):
                 self.commit(offsets, deadline)
-                quiet_since = loop.now()
-            if back < self.evicted:  # who comes back now may have something on its way still
-                quiet_since = loop.now()
+                corrected_at = loop.now()
             now = loop.now()
-            if now >= give_up or now - quiet_since >= _QUIET:
-                return back
+            waited = self.door.all_back or now >= began + patience
+            ready = max(max(corrected_at, self.door.last_arrival) + quiet, self.door.sent_out_at + least)
+            if now >= give_up or (waited and now >= ready):
+                return self.door.back
             self._cluster.sleep(LOOK)
 
     def _question(self) -> Request:

@@ -35,6 +35,7 @@ from kcli.core.error_codes import (
 from kcli.core.errors import BrokerError, KcliError, MembershipError, TimedOutError
 from kcli.core.future import Future
 from kcli.core.group.coordinator_link import CoordinatorLink, Seen
+from kcli.core.group.door import DoorLog, Listed
 from kcli.core.group.membership import Membership
 from kcli.core.group.offset_requests import (
     commit_request,
@@ -78,15 +79,27 @@ class Guard(ABC):
         self._link = link
         self._membership = membership
         self.may_have_committed = False
-        self.evicted = 0
+        self.door = DoorLog(keeps_id=self.by_epoch)
 
     @abstractmethod
     def seize(self, deadline: float) -> None:
         """Returns as the only member that has anything; MembershipError when the others will not stay out."""
 
     @abstractmethod
-    def hold(self, offsets: Offsets, deadline: float) -> int:
-        """Keeps the door shut until the evicted are back at it, or for some seconds; how many are."""
+    def hold(
+        self,
+        offsets: Offsets,
+        deadline: float,
+        *,
+        patience: float = HOLD,
+        quiet: float = 0.0,
+        least: float = 0.0,
+    ) -> int:
+        """Keeps the door shut until the evicted are back at it, or for ``patience`` seconds; how many are back.
+
+        And until the last one has been back for ``quiet`` seconds, and ``least`` seconds have passed since the eviction:
+        they may still be at work on what they had read before.
+        """
 
     def commit(self, offsets: Offsets, deadline: float) -> None:
         """Commits as the group's only member; raises the first refusal."""
@@ -207,13 +220,17 @@ class Guard(ABC):
     def _instance_id(self, described: Any) -> str | None:
         """That of a static member."""
 
-    def _identity(self, described: Any) -> MemberIdentity:
-        """What it takes to send a member out."""
-        instance_id = self._instance_id(described)
-        return MemberIdentity(member_id=described.member_id, group_instance_id=instance_id, reason=_REASON)
+    def _listed(self, group: Any) -> list[Listed]:
+        """Everybody in a group as it was described, but this member."""
+        own_id = self._membership.member_id
+        return [
+            Listed(one.member_id, self._instance_id(one), one.client_id, one.client_host)
+            for one in group.members
+            if one.member_id != own_id
+        ]
 
     def _look(self, deadline: float) -> Any:
-        """The group as it is described. Whoever looks is alive."""
+        """The group as it is described, which the door's log hears of. Whoever looks is alive."""
         member, now = self._membership, self._cluster.loop.now()
         with member.lock:
             member.polled_at = now
@@ -224,7 +241,9 @@ class Guard(ABC):
                 raise BrokerError(group.error_code, f"describing group {member.group_id}")
             return group
 
-        return self._call(self._question, check, deadline, "looking at the group")
+        group = self._call(self._question, check, deadline, "looking at the group")
+        self.door.looked(self._listed(group), self._cluster.loop.now())
+        return group
 
     def _look_as_member(self, deadline: float) -> Any:
         group = self._look(deadline)
@@ -232,17 +251,20 @@ class Guard(ABC):
             raise self._sent_out()
         return group
 
-    def _others(self, deadline: float) -> list[MemberIdentity]:
+    def _others(self, deadline: float) -> list[Listed]:
         """Everybody else in the group, at the door or inside."""
-        members, own_id = self._look_as_member(deadline).members, self._membership.member_id
-        return [self._identity(one) for one in members if one.member_id != own_id]
+        return self._listed(self._look_as_member(deadline))
 
-    def _evict(self, others: Sequence[MemberIdentity], deadline: float) -> None:
+    def _evict(self, others: Sequence[Listed], deadline: float) -> None:
         if not others:
             return
+        rows = [
+            MemberIdentity(member_id=one.member_id, group_instance_id=one.instance_id, reason=_REASON)
+            for one in others
+        ]
 
         def make() -> Request:
-            request = LeaveGroupRequest(group_id=self._membership.group_id, members=list(others))
+            request = LeaveGroupRequest(group_id=self._membership.group_id, members=rows)
             request.require_version(_FIRST_WITH_MANY)
             return request
 
@@ -251,7 +273,7 @@ class Guard(ABC):
                 raise BrokerError(answer.error_code, f"evicting the members of {self._membership.group_id}")
 
         self._call(make, check, deadline, "evicting the other members")
-        self.evicted = max(self.evicted, len(others))
+        self.door.evicted(others, self._cluster.loop.now())
 
     def _gave_up(self) -> MembershipError:
         return MembershipError(

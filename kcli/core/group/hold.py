@@ -17,7 +17,8 @@ from kcli.core.group.consumer_guard import ConsumerGuard
 from kcli.core.group.consumer_protocol import Subscription, encode_subscription
 from kcli.core.group.consumer_pulse import ConsumerPulse, Partitions
 from kcli.core.group.coordinator_link import CoordinatorLink
-from kcli.core.group.guard import Guard, Offsets
+from kcli.core.group.door import DoorLog
+from kcli.core.group.guard import HOLD, Guard, Offsets
 from kcli.core.group.heartbeat import HeartbeatThread, Pulse
 from kcli.core.group.membership import MemberEvent, Membership
 from kcli.core.hooks import NO_HOOKS, Hooks
@@ -62,9 +63,9 @@ class Hold:
         self.release()
 
     @property
-    def evicted(self) -> int:
-        """How many members were sent out."""
-        return self._guard.evicted
+    def door(self) -> DoorLog:
+        """Who was sent out, and who has come back since."""
+        return self._guard.door
 
     @property
     def may_have_committed(self) -> bool:
@@ -91,12 +92,22 @@ class Hold:
         self._check_alive()
         return self._guard.try_commit(offsets, self._cluster.deadline(timeout))
 
-    def wait_for_members(self, offsets: Offsets, timeout: float) -> int:
-        """Until those that were sent out are back at the door, or for some seconds; how many are.
+    def wait_for_members(
+        self,
+        offsets: Offsets,
+        timeout: float,
+        *,
+        patience: float = HOLD,
+        quiet: float = 0.0,
+        least: float = 0.0,
+    ) -> int:
+        """Until those that were sent out are back at the door, or for ``patience`` seconds; how many are.
 
-        What they commit on their way in is corrected (KIP-848; in classic groups they cannot).
+        What they commit on their way in, for ``quiet`` seconds after, and for ``least`` seconds since they were sent out,
+        is corrected (KIP-848) or refused (classic).
         """
-        return self._guard.hold(offsets, self._cluster.deadline(timeout))
+        deadline = self._cluster.deadline(timeout)
+        return self._guard.hold(offsets, deadline, patience=patience, quiet=quiet, least=least)
 
     def release(self) -> None:
         """Leaves; the members get their partitions with their next heartbeat. May be called again."""

@@ -29,13 +29,13 @@ def rebalance_timeouts(
 
     def take(record: Record) -> None:
         if record.key == key and (data := decoded(serde, record)) is not None and "members" in data:
-            newest[:] = [{one["member_id"]: _timeout(one) for one in data["members"]}]
+            newest[:] = [{one["member_id"]: rebalance_timeout(one) for one in data["members"]}]
 
     backwards(consumer, logs.ends, logs.starts, FIRST_STEP, take, lambda _: not newest, budget)
     return newest[0] if newest else {}
 
 
-def _timeout(member: dict[str, int]) -> int:
+def rebalance_timeout(member: dict[str, int]) -> int:
     """JoinGroup before its version 1 has none: then it is the session timeout (KIP-62)."""
     told = member["rebalance_timeout"]
     return told if told >= 0 else member["session_timeout"]

@@ -3,13 +3,13 @@
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from shlex import quote
 
 from kcli.core import clock
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.commits import Stored
 from kcli.core.admin.committed import Committed
 from kcli.core.admin.group_description import MemberDescription
-from kcli.core.cluster.offsets import LATEST
 from kcli.core.dataclass import dataclass
 from kcli.core.error_codes import (
     GROUP_SUBSCRIBED_TO_TOPIC,
@@ -21,21 +21,13 @@ from kcli.core.error_codes import (
 from kcli.core.errors import BrokerError, KcliError, NotFoundError, OutcomeUnknownError, TimedOutError
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.journal import Journals
-from kcli.flows.rewind.live import (
-    HELD,
-    OVERWRITTEN,
-    UNCLEAR,
-    WATCH_SECONDS,
-    GroupWatch,
-    Holding,
-    LiveResult,
-    Watched,
-    set_offsets,
-    watch,
-)
+from kcli.flows.rewind.judge import HELD, OPEN, OVERWRITTEN, Sentence
+from kcli.flows.rewind.live import Clocks, LiveResult, Shut, set_offsets
+from kcli.flows.rewind.live_record import entry_of
 from kcli.flows.rewind.mark import marked_by
 from kcli.flows.rewind.open_transactions import refused_for_transactions
 from kcli.flows.rewind.plan import ABSENT, GroupPlan, NotPossibleError, RewindItem, RewindPlan, not_possible
+from kcli.flows.rewind.watching import GroupWatch, Watched, Watcher, log_ends, missing
 
 LIVE = (
     UNKNOWN_MEMBER_ID,
@@ -59,33 +51,32 @@ class UnprovenError(OutcomeUnknownError):
     exit_code = 6
 
 
+class NotProvenError(KcliError):
+    """A partition of a live group was set and read back, but nobody has seen that its members went on from there."""
+
+    exit_code = 6
+
+
 @dataclass(frozen=True, slots=True)
 class Doors:
-    """How groups are held that are rewound as they run.
+    """How groups are held that are rewound as they run, and watched afterwards.
 
-    ``shut`` gives the one that holds a group, which ``held`` are already. ``told`` hears what was set before it is
-    watched for some seconds, ``sleep`` passes them.
+    ``shut`` holds a group; ``held`` are already. ``told`` hears what was set, before it is watched.
     """
 
-    shut: Callable[[GroupPlan], Holding]
+    shut: Callable[[GroupPlan], Shut]
+    watcher: Watcher
     held: Collection[str] = ()
     told: Callable[[Sequence[LiveResult]], object] = lambda _: None
-    sleep: Callable[[float], None] = time.sleep
-
-
-def _nobody(plan: GroupPlan) -> Holding:
-    raise NotPossibleError(f"group {plan.group} has members", do="rewind it with --live")
-
-
-NO_DOORS = Doors(_nobody)
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """One partition: ``status`` is ``verified`` (read back as it was asked for), ``overwritten`` (by somebody else),
     ``failed`` (``error`` says why), ``unknown`` (it was tried, and whether it was done could not be seen), ``refused``
-    (nothing was tried). Of a live group ``held`` stands for ``verified``, and ``found`` is what was seen last; ``member``
-    has the partition. ``found``: what was read back.
+    (nothing was tried). Of a live group ``held`` stands for ``verified``, ``found`` is what was seen last, ``member`` has
+    the partition, and ``seen`` are the commits since, with the seconds after which they were seen. ``found``: what was
+    read back.
     """
 
     item: RewindItem
@@ -93,13 +84,14 @@ class Outcome:
     found: OffsetAndMetadata | None = None
     error: KcliError | None = None
     member: MemberDescription | None = None
+    seen: tuple[tuple[float, int | None], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class GroupReport:
     """One group. ``error``: why nothing of it was tried. ``kept``: whether its journal is there for an undo.
 
-    ``missing``: members of a live group that have not come back.
+    ``missing``: members of a live group that have not come back, of ``sent_out``. ``watched``: for how many seconds.
     """
 
     plan: GroupPlan
@@ -107,6 +99,8 @@ class GroupReport:
     error: KcliError | None = None
     kept: bool = False
     missing: tuple[MemberDescription, ...] = ()
+    sent_out: int = 0
+    watched: float = 0.0
 
     def count(self, status: str) -> int:
         """How many partitions ended so."""
@@ -124,18 +118,21 @@ def execute(
     journals: Journals,
     *,
     written: Callable[[GroupPlan], object],
-    doors: Doors = NO_DOORS,
+    doors: Doors | None = None,
+    sleep: Callable[[float], None] = time.sleep,
 ) -> list[GroupReport]:
     """Carries out what can be; LockedError when another process rewinds one of the groups, before anything is done.
 
     ``written`` is told when the journal of a group is on the disk, before its first commit. ``doors`` are for groups
-    that are rewound as they run; those that are held already are locked.
+    that are rewound as they run; those that are held already are locked. ``sleep`` passes the time up to the later look.
     """
     todo = [group for group in plan.groups if group.todo]
-    with journals.locked([group.group for group in todo if group.group not in doors.held]):
+    held = doors.held if doors is not None else ()
+    with journals.locked([group.group for group in todo if group.group not in held]):
         run = _Run(admin, journals, written)
-        refused = run.idle([group for group in todo if not group.live], doors.sleep)
-        refused |= run.live([group for group in todo if group.live], doors)
+        refused = run.idle([group for group in todo if not group.live], sleep)
+        if doors is not None:
+            refused |= run.live([group for group in todo if group.live], doors)
         return [
             run.reports.get(group.group)
             or GroupReport(group, tuple(_untried(group)), group.refusal or refused.get(group.group))
@@ -203,29 +200,55 @@ class _Run:
                     self._journals.remove(plan.id)
         return refused, looked
 
-    def _ends(self, places: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-        try:
-            found = self._admin.list_offsets(dict.fromkeys(places, LATEST))
-        except KcliError:  # it only helps to tell what is committed afterwards
-            return {}
-        return {where: told.offset for where, told in found.items() if not isinstance(told, KcliError)}
-
     def live(self, plans: Sequence[GroupPlan], doors: Doors) -> dict[str, KcliError]:
         """Groups with members, one after the other; then all are watched."""
         refused: dict[str, KcliError] = {}
         results = []
         for plan in plans:
             try:
-                results.append(set_offsets(doors.shut(plan), plan, self._journal, self._ends))
+                results.append(self._set(plan, doors))
             except KcliError as error:
                 refused[plan.group] = error
         doors.told(results)
-        watched = watch(self._admin, results, now=clock.monotonic, sleep=doors.sleep)
+        watched = [
+            Watched(one.plan.group, one.facts, one.facts.judge, one.let_in_at)
+            for one in results
+            if one.facts is not None
+        ]
+        seen = doors.watcher.watch(self._admin, watched)
+        groups = {one.group: one for one in watched}
         for result in results:
-            seen = watched.get(result.plan.group, GroupWatch())
-            outcomes = live_outcomes(result, seen)
-            self._report(result.plan, outcomes, certain=result.failure is None, missing=seen.missing)
+            group = result.plan.group
+            self._tell(result, seen.get(group, GroupWatch()), groups.get(group))
         return refused
+
+    def _set(self, plan: GroupPlan, doors: Doors) -> LiveResult:
+        def ends(places: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+            return log_ends(self._admin, places)
+
+        clocks = Clocks(clock.monotonic, clock.wall_ms)
+        result = set_offsets(doors.shut(plan), plan, self._journal, ends, clocks)
+        if result.facts is not None:  # before it is watched: who is killed then can look again later
+            self._journals.update(plan.id, live=entry_of(result.facts), statuses={})
+        return result
+
+    def _tell(self, result: LiveResult, seen: GroupWatch, group: Watched | None) -> None:
+        outcomes = live_outcomes(result, seen)
+        absent = missing(result.plan.members, group) if group is not None else ()
+        self._report(
+            result.plan,
+            outcomes,
+            certain=result.failure is None,
+            missing=absent,
+            facts=result,
+            watched=seen.seconds,
+        )
+        if result.facts is not None:
+            self._journals.update(
+                result.plan.id,
+                live=entry_of(result.facts, seen.sentences, seen.seconds),
+                statuses={one.item.where: one.status for one in outcomes},
+            )
 
     def _report(
         self,
@@ -234,6 +257,8 @@ class _Run:
         *,
         certain: bool,
         missing: tuple[MemberDescription, ...] = (),
+        facts: LiveResult | None = None,
+        watched: float = 0.0,
     ) -> None:
         """The journal of a rewind that has changed nothing is of no use."""
         sure = certain and not any(isinstance(o.error, OutcomeUnknownError) for o in outcomes)
@@ -243,7 +268,10 @@ class _Run:
         refused = [Outcome(item, REFUSED, item.committed, item.refusal) for item in plan.refused]
         by_place = {outcome.item.where: outcome for outcome in (*outcomes, *refused)}
         in_order = tuple(by_place[item.where] for item in plan.items)
-        self.reports[plan.group] = GroupReport(plan, in_order, kept=kept, missing=missing)
+        sent_out = len(facts.facts.sent_out) if facts is not None and facts.facts is not None else 0
+        self.reports[plan.group] = GroupReport(
+            plan, in_order, kept=kept, missing=missing, sent_out=sent_out, watched=watched
+        )
 
 
 class _Later:
@@ -365,33 +393,58 @@ def _outcomes(plan: GroupPlan, stored: Stored, back: Committed | KcliError) -> l
 
 def live_outcomes(result: LiveResult, seen: GroupWatch) -> list[Outcome]:
     """What became of the partitions of a group that was rewound as it ran. Pure."""
-    return [_live_outcome(item, result, seen.partitions.get(item.where)) for item in result.plan.todo]
+    return [_live_outcome(item, result, seen) for item in result.plan.todo]
 
 
-def _live_outcome(item: RewindItem, result: LiveResult, seen: Watched | None) -> Outcome:
+def _live_outcome(item: RewindItem, result: LiveResult, seen: GroupWatch) -> Outcome:
     if result.failure is not None:
         return Outcome(item, UNKNOWN, None, _unseen(result.failure))
     if refused := result.stored.get(item.where):
         return Outcome(item, FAILED, result.found.get(item.where), refused)
-    if seen is None:
+    sentence = seen.sentences.get(item.where)
+    if sentence is None:
         return Outcome(item, OVERWRITTEN, result.found.get(item.where))
-    if seen.verdict == UNCLEAR:
-        return Outcome(item, UNKNOWN, seen.found, _late(item, result, seen.found), seen.member)
-    return Outcome(item, seen.verdict, seen.found, member=seen.member)
+    return judged(item, sentence, result.plan, seen.seconds)
 
 
-def _late(item: RewindItem, result: LiveResult, found: OffsetAndMetadata | None) -> KcliError:
-    if result.unseen:
-        why = f"of {result.evicted} members {result.unseen} had not come back when the others had to go on"
-    elif found is None or found == item.new:
-        why = f"nobody has committed anything for it in {WATCH_SECONDS:.0f} s"
-    else:
-        why = "what was committed since may have been read before or after, nothing in between was seen"
-    return OutcomeUnknownError(
-        f"{item.where} was set, but whether it was read from there could not be seen",
-        why=why,
-        do="look at what its members do, and at `kcli groups describe`; rewind again, or stop the members first",
+def judged(item: RewindItem, sentence: Sentence, plan: GroupPlan, seconds: float) -> Outcome:
+    """What a judge has found of a partition; what is still open is unknown."""
+    commits = sentence.commits
+    last = commits[-1][1] if commits else (None if item.new is None else item.new.offset)
+    found = None if last is None else OffsetAndMetadata(last)
+    if sentence.verdict in (HELD, OVERWRITTEN):
+        return Outcome(item, sentence.verdict, found, None, sentence.owner, commits)
+    error = NotProvenError(
+        f"{item.where} was set, but whether it is read from there on is not known",
+        why=_why(sentence, seconds),
+        do=f"look again with: {check_command(plan.group, plan.id)}",
     )
+    return Outcome(item, UNKNOWN, found, error, sentence.owner, commits)
+
+
+def check_command(group: str, journal_id: str) -> str:
+    """What looks again at a live rewind; a name that a shell or kcli would take for something else is kept from it."""
+    if group.startswith("-"):
+        return f"kcli groups rewind --check {journal_id} -- {quote(group)}"
+    return f"kcli groups rewind {quote(group)} --check {journal_id}"
+
+
+def _why(sentence: Sentence, seconds: float) -> str:
+    awaited = sentence.awaited
+    if sentence.verdict != OPEN or awaited is None:
+        return sentence.why
+    if awaited.away:
+        names = ", ".join(sorted({one.client_id or one.member_id for one in awaited.away}))
+        return f"{names} had it and has not come back in {seconds:.0f} s: it may still commit what it read before"
+    if awaited.until is not None:
+        return f"who had it may commit until {awaited.until:.0f} s after the group was let in what it read before"
+    if sentence.commits:
+        return (
+            sentence.why or "what was committed since may have been read before, and nothing has followed it"
+        )
+    if awaited.owner is None:
+        return f"no member has had it for {seconds:.0f} s"
+    return f"nobody has committed anything for it in {seconds:.0f} s"
 
 
 def _untouched(outcome: Outcome) -> bool:

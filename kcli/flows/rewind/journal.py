@@ -6,7 +6,7 @@ One file for each group and rewind: ``$XDG_STATE_HOME/kcli/rewind/<cluster id>/<
 import contextlib
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -25,8 +25,8 @@ from kcli.flows.xdg import state_home
 KIND = "RewindJournal"
 
 
-class Row(msgspec.Struct, frozen=True):
-    """One partition before and after; None is no commit."""
+class Row(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One partition before and after; None is no commit. ``status``: what was seen to become of it."""
 
     topic: str
     partition: int
@@ -34,6 +34,55 @@ class Row(msgspec.Struct, frozen=True):
     metadata: str
     leader_epoch: int
     new: int | None
+    status: str | None = None
+
+
+class LiveMember(msgspec.Struct, frozen=True):
+    """A member that was sent out. ``partitions`` of each topic; ``pace`` and ``session``: see ``attendance.SentOut``."""
+
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    client_host: str
+    partitions: dict[str, list[int]]
+    pace: float
+    session: float
+
+
+class LiveArrival(msgspec.Struct, frozen=True):
+    """A member that came, ``at`` seconds after the group was let in (before, if negative)."""
+
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    client_host: str
+    at: float
+
+
+class LiveRow(msgspec.Struct, frozen=True):
+    """A partition that was set; see ``judge.Rewound``. ``commits``: seconds and offsets as they were seen."""
+
+    topic: str
+    partition: int
+    new: int
+    old: int | None
+    end: int | None
+    commits: list[tuple[float, int | None]] = []
+
+
+class LiveEntry(msgspec.Struct, frozen=True):
+    """What it takes to judge a live rewind later. ``let_in`` is in ms since the epoch, ``sent_out_at`` in seconds from
+    there; ``looked_until`` too.
+    """
+
+    let_in: int
+    sent_out_at: float
+    type: str
+    assignor: str
+    members: list[LiveMember]
+    arrivals: list[LiveArrival]
+    partitions: list[LiveRow]
+    looked_until: float = 0.0
 
 
 class Journal(msgspec.Struct, frozen=True):
@@ -47,6 +96,7 @@ class Journal(msgspec.Struct, frozen=True):
     to: str
     partitions: tuple[Row, ...]
     undoes: str | None = None
+    live: LiveEntry | None = None
 
     @property
     def before(self) -> dict[TopicPartition, OffsetAndMetadata | None]:
@@ -77,16 +127,34 @@ class Journals:
         journal = Journal(
             KIND, plan.id, now_ms, self.cluster, plan.group, plan.to, tuple(_rows(plan)), plan.undoes
         )
-        path = self.folder / f"{plan.id}.json"
         try:
-            self._make_folder()
-            replace_file(str(path), msgspec.json.format(msgspec.json.encode(journal), indent=1) + b"\n")
+            return self._put(journal)
         except OSError as error:
             raise JournalError(
-                f"cannot write the journal {path}",
+                f"cannot write the journal {self.folder / journal.id}.json",
                 why=(error.strerror or str(error)).lower(),
                 do="nothing was committed; make room, or set XDG_STATE_HOME to another place",
             ) from None
+
+    def update(
+        self, journal_id: str, *, live: LiveEntry | None, statuses: Mapping[TopicPartition, str]
+    ) -> None:
+        """Adds what was seen since; what cannot be written then is left as it was."""
+        with contextlib.suppress(OSError, msgspec.MsgspecError, JournalError):
+            path = self.folder / f"{journal_id}.json"
+            before = msgspec.json.decode(path.read_bytes(), type=Journal)
+            rows = tuple(
+                msgspec.structs.replace(
+                    row, status=statuses.get(TopicPartition(row.topic, row.partition), row.status)
+                )
+                for row in before.partitions
+            )
+            self._put(msgspec.structs.replace(before, partitions=rows, live=live or before.live))
+
+    def _put(self, journal: Journal) -> Path:
+        path = self.folder / f"{journal.id}.json"
+        self._make_folder()
+        replace_file(str(path), msgspec.json.format(msgspec.json.encode(journal), indent=1) + b"\n")
         return path
 
     def remove(self, journal_id: str) -> None:

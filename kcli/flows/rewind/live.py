@@ -1,31 +1,38 @@
-"""A rewind of a group that has members: held at the door while its offsets are set, then watched.
+"""A rewind of a group that has members: held at the door while its offsets are set, then let in again.
 
-``set_offsets`` does it with a ``Holding`` (``core/group/hold.py`` and its reasons), ``watch`` looks on afterwards. What
-is told was seen: ``held`` is a partition of which a commit says that it was read from the new offset on, or whose members
-could not do anything else when they were let in, and nothing that was committed since says otherwise.
+``set_offsets`` does it with a ``Holding`` (``core/group/hold.py`` and its reasons), and notes what a judge must know of
+what was before (``LiveFacts``). What became of it is watched afterwards (``watching.py``).
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Protocol
 
-from kcli.core.admin.admin import Admin
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
 from kcli.core.dataclass import dataclass
 from kcli.core.errors import KcliError, MembershipError
+from kcli.core.group.door import Arrival, DoorLog
+from kcli.core.group.guard import HOLD
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.flows.rewind.plan import STABLE, GroupPlan, NotPossibleError, RewindItem
+from kcli.flows.rewind.attendance import (
+    LONGEST_BATCH,
+    UNKNOWN_PACE,
+    USUAL_SESSION,
+    Attendance,
+    SentOut,
+    usual_patience,
+)
+from kcli.flows.rewind.judge import Judge, Rewound
+from kcli.flows.rewind.pace import Pace
+from kcli.flows.rewind.plan import GroupPlan, NotPossibleError, RewindItem
 
 SEIZE_SECONDS = 20.0
 """For the members to be sent out, and not to come back before the guard has everything."""
 CALL_SECONDS = 10.0
-WATCH_SECONDS = 10.0
-"""Twice the interval at which clients commit by themselves (``auto.commit.interval.ms``)."""
-LOOK_SECONDS = 0.1
-EAGER = ("range", "roundrobin", "sticky")
-"""Assignors whose members give everything up before they join: all of them read what is committed when they are in."""
-
-HELD, OVERWRITTEN, UNCLEAR, OPEN = "held", "overwritten", "unclear", "open"
+LONGEST_QUIET = 10.0
+"""At most so many seconds a group is held for batches that take long as a rule."""
+_MARGIN = 2.0  # seconds left to members who would give up waiting
+_ARRIVALS = 3  # so often a group is held a little longer for somebody who came in the meantime
 
 Commit = OffsetAndMetadata | None
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]
@@ -37,7 +44,7 @@ class Holding(Protocol):
     """See ``core.group.hold.Hold``."""
 
     @property
-    def evicted(self) -> int: ...
+    def door(self) -> DoorLog: ...
 
     @property
     def may_have_committed(self) -> bool: ...
@@ -50,9 +57,62 @@ class Holding(Protocol):
 
     def commit(self, offsets: Offsets, timeout: float) -> Mapping[TopicPartition, KcliError | None]: ...
 
-    def wait_for_members(self, offsets: Offsets, timeout: float) -> int: ...
+    def wait_for_members(
+        self,
+        offsets: Offsets,
+        timeout: float,
+        *,
+        patience: float = HOLD,
+        quiet: float = 0.0,
+        least: float = 0.0,
+    ) -> int: ...
 
     def release(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What was known of a group just before its members were sent out: who had what, how long they take from one commit
+    to the next (by partition), and, in classic groups, their session timeouts and how long they wait in a rebalance (ms,
+    by member id).
+    """
+
+    members: tuple[MemberDescription, ...] = ()
+    paces: Mapping[TopicPartition, Pace] = field(default_factory=dict)
+    sessions: Mapping[str, int] = field(default_factory=dict)
+    waits: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Shut:
+    """A group that is held."""
+
+    holding: Holding
+    before: Before = Before()
+
+
+@dataclass(frozen=True, slots=True)
+class LiveFacts:
+    """What a judge must know of a live rewind. Times are seconds since the members were let in, at ``let_in_ms`` (since
+    the epoch). ``arrivals``: who was back by then.
+    """
+
+    let_in_ms: int
+    sent_out: tuple[SentOut, ...]
+    sent_out_at: float
+    arrivals: tuple[Arrival, ...]
+    partitions: Mapping[TopicPartition, Rewound]
+    type: str
+    assignor: str
+
+    @property
+    def attendance(self) -> Attendance:
+        return Attendance(self.sent_out, self.sent_out_at, self.arrivals, keeps_id=self.type != "classic")
+
+    @property
+    def judge(self) -> Judge:
+        """A new one, who has seen nothing yet."""
+        return Judge(self.partitions, self.attendance, assignor=self.assignor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,51 +120,16 @@ class LiveResult:
     """One group after its door was opened. ``plan`` has the commits as they were when it was shut.
 
     ``stored`` tells which commits were refused, ``found`` what was read back last before the door was opened.
-    ``failure`` has ended it early: what was set is not known then. ``unseen``: how many of those that were sent out,
-    ``evicted``, were not back at the door when it was opened. ``ends``: of the logs, when it was: a position from before
-    is not beyond.
+    ``failure`` has ended it early: what was set is not known then, and there are no ``facts``. ``let_in_at``: by the
+    monotonic clock.
     """
 
     plan: GroupPlan
     stored: Mapping[TopicPartition, KcliError | None] = field(default_factory=dict)
     found: Mapping[TopicPartition, Commit] = field(default_factory=dict)
-    ends: Mapping[TopicPartition, int] = field(default_factory=dict)
-    evicted: int = 0
-    unseen: int = 0
+    facts: LiveFacts | None = None
+    let_in_at: float = 0.0
     failure: KcliError | None = None
-
-    @property
-    def eager(self) -> bool:
-        """Whether all give up what they have before they join."""
-        return self.plan.type == "classic" and self.plan.assignor in EAGER
-
-    @property
-    def watched(self) -> dict[TopicPartition, RewindItem]:
-        """What is worth watching: partitions that were at their new offset when the door was opened."""
-        if self.failure is not None:
-            return {}
-        return {
-            item.where: item
-            for item in self.plan.todo
-            if self.stored.get(item.where) is None and _at(self.found.get(item.where)) == _at(item.new)
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Watched:
-    """What became of one partition: HELD, OVERWRITTEN or UNCLEAR. ``member`` has the partition now."""
-
-    verdict: str
-    found: Commit
-    member: MemberDescription | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class GroupWatch:
-    """``missing``: members that were there before and have not come back."""
-
-    partitions: Mapping[TopicPartition, Watched] = field(default_factory=dict)
-    missing: tuple[MemberDescription, ...] = ()
 
 
 def read_topics(group: GroupDescription) -> frozenset[str]:
@@ -137,33 +162,52 @@ def _impossible(error: KcliError) -> KcliError:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Clocks:
+    """``now`` is in seconds of the clock that the door's log uses, ``wall_ms`` in ms since the epoch."""
+
+    now: Callable[[], float]
+    wall_ms: Callable[[], int]
+
+
 def set_offsets(
-    holding: Holding, plan: GroupPlan, journal: Callable[[GroupPlan], object], log_ends: LogEnds
+    shut: Shut,
+    plan: GroupPlan,
+    journal: Callable[[GroupPlan], object],
+    log_ends: LogEnds,
+    clocks: Clocks,
 ) -> LiveResult:
     """Sets the offsets of a group that is held, and releases it. ``journal`` is called before the first commit.
 
     KcliError when nothing was committed.
     """
+    holding = shut.holding
     offsets = {item.where: item.new for item in plan.todo if item.new is not None}
     result = LiveResult(plan)
+    ends: Mapping[TopicPartition, int] = {}
     try:
         plan = _as_held(plan, holding.committed(offsets, CALL_SECONDS))
         result = LiveResult(plan)
         journal(plan)
         stored = dict(holding.commit(offsets, CALL_SECONDS))
         good = {where: new for where, new in offsets.items() if stored[where] is None}
-        back = holding.wait_for_members(good, CALL_SECONDS) if good else holding.evicted
-        stored |= holding.commit(good, CALL_SECONDS) if good else {}
+        if good:
+            patience = _patience(shut.before, plan, log_ends(list(good)))
+            ends = _wait(holding, good, patience, log_ends)
+            stored |= holding.commit(good, CALL_SECONDS)
         found = holding.committed(offsets, CALL_SECONDS)
-        ends, evicted = log_ends(list(offsets)), holding.evicted
-        result = LiveResult(plan, stored, found, ends, evicted, max(0, evicted - back))
+        result = LiveResult(plan, stored, found)
     except KcliError as error:
         if not holding.may_have_committed:
             raise _impossible(error) from error
         result = replace(result, failure=error)
     finally:
+        let_in_at, let_in_ms = clocks.now(), clocks.wall_ms()
         holding.release()
-    return result
+    if result.failure is not None:
+        return result
+    facts = _facts(result, shut.before, holding.door, ends, let_in_at, let_in_ms)
+    return replace(result, facts=facts, let_in_at=let_in_at)
 
 
 def _as_held(plan: GroupPlan, committed: Mapping[TopicPartition, Commit]) -> GroupPlan:
@@ -175,142 +219,95 @@ def _as_held(plan: GroupPlan, committed: Mapping[TopicPartition, Commit]) -> Gro
     return replace(plan, items=tuple(items))
 
 
-# --- afterwards ------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """For how long a group is held: ``quiet`` seconds after the last one came back, ``least`` since they were sent out."""
+
+    quiet: float = 0.0
+    least: float = 0.0
 
 
-def watch(
-    admin: Admin,
-    results: Sequence[LiveResult],
-    *,
-    seconds: float = WATCH_SECONDS,
-    now: Callable[[], float],
-    sleep: Callable[[float], None],
-) -> dict[str, GroupWatch]:
-    """Looks at what the members commit, until each partition has gone on from its new offset, or the time is over.
-
-    A coordinator that does not answer is asked again, to the end.
+def _wait(
+    holding: Holding, offsets: Offsets, hold: Patience, log_ends: LogEnds
+) -> Mapping[TopicPartition, int]:
+    """Until the members are back, and as long as ``hold`` says; where the logs ended when the last one came, for at the
+    door nobody reads.
     """
-    sights = {result.plan.group: _Sight(result) for result in results if result.watched}
-    end = now() + seconds
-    while sights:
-        wanted = {group: list(sight.items) for group, sight in sights.items()}
-        for group, told in admin.fetch_offsets(wanted).items():
-            if not isinstance(told, KcliError):
-                sights[group].take(told)
-        new = [group for group, sight in sights.items() if not sight.joined]
-        for group, described in (admin.describe_groups(new) if new else {}).items():
-            sights[group].look(described)
-        if now() >= end or all(sight.decided for sight in sights.values()):
-            break
-        sleep(min(LOOK_SECONDS, max(0.0, end - now())))
-    after = admin.describe_groups(list(sights)) if sights else {}
-    return {group: sight.judged(after[group]) for group, sight in sights.items()}
+    holding.wait_for_members(offsets, CALL_SECONDS)
+    ends: Mapping[TopicPartition, int] = {}
+    for _ in range(_ARRIVALS):
+        last, ends = holding.door.last_arrival, log_ends(list(offsets))
+        timeout = hold.quiet + hold.least + CALL_SECONDS
+        holding.wait_for_members(offsets, timeout, patience=0.0, quiet=hold.quiet, least=hold.least)
+        if holding.door.last_arrival == last:
+            return ends
+    return {}
 
 
-class _Sight:
-    """What was seen of one group."""
-
-    def __init__(self, result: LiveResult) -> None:
-        self.items = result.watched
-        self._result = result
-        self._proven = result.eager and result.unseen == 0
-        self.joined = False  # whether it was seen after its members had joined
-        self._seen: dict[TopicPartition, list[Commit]] = {where: [] for where in self.items}
-
-    def take(self, told: Mapping[TopicPartition, Commit | KcliError]) -> None:
-        for where, seen in self._seen.items():
-            commit = told[where]
-            if not isinstance(commit, KcliError) and (not seen or seen[-1] != commit):
-                seen.append(commit)
-
-    def look(self, group: GroupDescription | KcliError) -> None:
-        """Whether nobody could go on from an old position when the door was opened, whatever is committed since.
-
-        Cooperative members tell what they own when they join: nothing, unless a client keeps what it has though it was
-        sent out (kafka-python in the middle of a commit). Members of the new protocol join in the background: one that is
-        still at work on what it had read may commit that in its new epoch, and nobody can tell.
-        """
-        if isinstance(group, KcliError) or group.state != STABLE or not group.members or self.joined:
-            return
-        self.joined = True
-        if group.type == "classic" and not self._result.unseen:
-            self._proven = self._result.eager or not any(member.owned for member in group.members)
-
-    @property
-    def decided(self) -> bool:
-        """Whether nothing more is to come: who is not back yet may commit to the last moment."""
-        known = (HELD, OVERWRITTEN, UNCLEAR) if self._proven else (HELD, OVERWRITTEN)
-        return self._result.unseen == 0 and all(self._trail(where) in known for where in self._seen)
-
-    def _trail(self, where: TopicPartition) -> str:
-        if self._proven and _drained(self.items[where], self._end(where)):
-            return UNCLEAR  # nobody will commit
-        return trail(self.items[where], self._seen[where], self._end(where))
-
-    def _end(self, where: TopicPartition) -> int | None:
-        """Who has kept a position goes on beyond it, too."""
-        return self._result.ends.get(where) if self._proven or self._result.plan.type != "classic" else None
-
-    def judged(self, group: GroupDescription | KcliError) -> GroupWatch:
-        members = () if isinstance(group, KcliError) else group.members
-        owners = {where: member for member in members for where in member.assignment or ()}
-        verdicts = {
-            where: Watched(
-                verdict(self.items[where], seen, self._end(where), proven=self._proven),
-                seen[-1] if seen else self.items[where].new,
-                owners.get(where),
-            )
-            for where, seen in self._seen.items()
-        }
-        missing = () if isinstance(group, KcliError) else _missing(self._result.plan.members, members)
-        return GroupWatch(verdicts, missing)
-
-
-def trail(item: RewindItem, seen: Sequence[Commit], end: int | None) -> str:
-    """What the commits that were seen one after the other say of a partition, on their own.
-
-    Below the new offset nobody commits who has begun there. Between the new and the old one only those do who have: who
-    has read on was at the old one at least. Beyond ``end``, where the log ended when the members were let in, nobody had
-    read then. Elsewhere it may be either: UNCLEAR. OPEN: nobody has committed anything.
+def patience_at_the_door(paces: Iterable[float], *, bound: float = LONGEST_BATCH) -> Patience:
+    """For what members have in hand to come to its end while nobody can commit it: as long as their batches take, and as
+    one may take out of the ordinary. ``bound``: for no longer than that after all are back, or since they were sent out.
     """
+    longest = max((usual_patience(pace) for pace in paces), default=0.0)
+    return Patience(min(longest, LONGEST_QUIET, bound), min(LONGEST_BATCH, bound))
+
+
+def _patience(before: Before, plan: GroupPlan, ends: Mapping[TopicPartition, int]) -> Patience:
+    """None where nothing was unread. Classic members give up when they wait for too long."""
+    if all(ends.get(item.where) == _at(item.committed) for item in plan.todo):
+        return Patience()
+    known = [pace.seconds for pace in before.paces.values() if pace.known]
+    waits = [ms / 1000 - _MARGIN for ms in before.waits.values()] if plan.type == "classic" else []
+    return patience_at_the_door(known, bound=max(0.0, min([LONGEST_BATCH, *waits])))
+
+
+# --- what a judge must know ------------------------------------------------------------------------------
+
+
+def _facts(
+    result: LiveResult,
+    before: Before,
+    door: DoorLog,
+    ends: Mapping[TopicPartition, int],
+    let_in_at: float,
+    let_in_ms: int,
+) -> LiveFacts:
+    plan = result.plan
+    set_ones = [
+        item
+        for item in plan.todo
+        if result.stored.get(item.where) is None
+        and item.new is not None
+        and _at(result.found.get(item.where)) == item.new.offset
+    ]
+    sent_out = _sent_out(before, door)
+    arrivals = tuple(replace(one, at=one.at - let_in_at) for one in door.inside.values())
+    facts = LiveFacts(
+        let_in_ms, sent_out, door.sent_out_at - let_in_at, arrivals, {}, plan.type, plan.assignor
+    )
+    partitions = {item.where: _rewound(item, ends) for item in set_ones}
+    return replace(facts, partitions=partitions)
+
+
+def _rewound(item: RewindItem, ends: Mapping[TopicPartition, int]) -> Rewound:
     assert item.new is not None
-    new, old = item.new.offset, _at(item.committed)
-    found = OPEN
-    for commit in seen:
-        if commit is None or commit.offset < new:
-            return OVERWRITTEN
-        if commit.offset > new and found == OPEN:
-            again = old is not None and commit.offset < old
-            found = HELD if again or (end is not None and commit.offset > end) else UNCLEAR
-    return found
+    return Rewound(item.new.offset, _at(item.committed), ends.get(item.where))
 
 
-def verdict(item: RewindItem, seen: Sequence[Commit], end: int | None, *, proven: bool) -> str:
-    """HELD, OVERWRITTEN or UNCLEAR. Where nothing is left to be read from the new offset on, nothing has to be seen."""
-    found = trail(item, seen, end)
-    if found in (HELD, OVERWRITTEN):
-        return found
-    return HELD if proven or (found == OPEN and _drained(item, end)) else UNCLEAR
-
-
-def _drained(item: RewindItem, end: int | None) -> bool:
-    """Whether nothing is left to be read from the new offset on."""
-    return item.new is not None and end is not None and end <= item.new.offset
-
-
-def _missing(
-    before: Sequence[MemberDescription], after: Sequence[MemberDescription]
-) -> tuple[MemberDescription, ...]:
-    """Members have new ids when they come back; they are known by client and host."""
-    left = [(member.instance_id, member.client_id, member.client_host) for member in after]
-    missing = []
-    for member in before:
-        name = (member.instance_id, member.client_id, member.client_host)
-        if name in left:
-            left.remove(name)
-        else:
-            missing.append(member)
-    return tuple(missing)
+def _sent_out(before: Before, door: DoorLog) -> tuple[SentOut, ...]:
+    """Who had what: nobody knows it if the group had changed by the time of the eviction."""
+    had = {one.member_id: one.assignment for one in before.members}
+    certain = {one.member_id for one in door.sent_out} == set(had) and None not in had.values()
+    found = []
+    for member in door.sent_out:
+        own = frozenset(had[member.member_id] or ()) if certain else frozenset[TopicPartition]()
+        seen = [before.paces[where] for where in own or before.paces if where in before.paces]
+        pace = max((one.seconds for one in seen), default=0.0)
+        if sum(one.gaps for one in seen) < 2 or not any(one.known for one in seen):
+            pace = max(pace, UNKNOWN_PACE)
+        session = before.sessions.get(member.member_id)
+        found.append(SentOut(member, own, pace, USUAL_SESSION if session is None else session / 1000))
+    return tuple(found)
 
 
 def _at(commit: Commit) -> int | None:

@@ -1,6 +1,5 @@
 """A plan carried out against a stand-in for the admin client: what is reported, and whether a journal is kept."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -10,7 +9,7 @@ from kcli.core import Admin
 from kcli.core.admin.group_description import GroupDescription
 from kcli.core.errors import BrokerError, KcliError, OutcomeUnknownError, TimedOutError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.flows.rewind.execute import NO_DOORS, GroupReport, execute
+from kcli.flows.rewind.execute import GroupReport, execute
 from kcli.flows.rewind.journal import Journals
 from kcli.flows.rewind.plan import GroupPlan, RewindItem, RewindPlan
 
@@ -50,8 +49,7 @@ def carried_out(
     journals = Journals("c", root)
     plan = RewindPlan("c", (GroupPlan("g", "id", "offset 1", "Empty", (RewindItem(A, OLD, new),)),))
     admin = cast("Admin", StandIn(stored, found))
-    at_once = replace(NO_DOORS, sleep=lambda _seconds: None)
-    (report,) = execute(admin, plan, journals, written=lambda _plan: None, doors=at_once)
+    (report,) = execute(admin, plan, journals, written=lambda _plan: None, sleep=lambda _seconds: None)
     return report, (journals.folder / "id.json").exists()
 
 

@@ -8,7 +8,6 @@ import random
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,7 +17,7 @@ from kcli.core import Admin, clock
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
 from kcli.core.errors import KcliError, TimedOutError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.flows.rewind.execute import NO_DOORS, GroupReport, UnprovenError, execute
+from kcli.flows.rewind.execute import GroupReport, UnprovenError, execute
 from kcli.flows.rewind.journal import Journals
 from kcli.flows.rewind.mark import marked, marked_by, own_metadata
 from kcli.flows.rewind.plan import GroupPlan, RewindItem, RewindPlan
@@ -97,7 +96,7 @@ def carry_out(
         RewindPlan("c", (plan,)),
         Journals("c", root),
         written=lambda _plan: None,
-        doors=replace(NO_DOORS, sleep=sleep),
+        sleep=sleep,
     )
     return report
 

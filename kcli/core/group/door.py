@@ -1,0 +1,81 @@
+"""Who was sent out of a group, and who has come back to its door since: a list of names and times, not a count.
+
+A member of a classic group has a new id when it comes back: it is known by its instance id, or else by its client id and
+host, which others may have, too. A member of the new protocol (KIP-848) keeps its id. Pure: the time is given.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable
+
+from kcli.core.dataclass import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A member as its coordinator lists it."""
+
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    client_host: str
+
+    def name(self, *, keeps_id: bool) -> Hashable:
+        """What it is known by when it comes back; ``keeps_id``: in a group of the new protocol."""
+        if self.instance_id:
+            return self.instance_id
+        return self.member_id if keeps_id else (self.client_id, self.client_host)
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """``at``: when it was seen first, in seconds of the monotonic clock."""
+
+    member: Listed
+    at: float
+
+
+class DoorLog:
+    """``sent_out`` are those of the first eviction: whoever is sent out later has come back before, or is new.
+
+    ``inside``: who is listed now, by member id. ``keeps_id``: see ``Listed.name``.
+    """
+
+    def __init__(self, *, keeps_id: bool) -> None:
+        self.keeps_id = keeps_id
+        self.sent_out: tuple[Listed, ...] = ()
+        self.sent_out_at = 0.0
+        self.inside: dict[str, Arrival] = {}
+
+    def evicted(self, members: Iterable[Listed], now: float) -> None:
+        """These were sent out."""
+        gone = tuple(members)
+        if not self.sent_out:
+            self.sent_out, self.sent_out_at = gone, now
+        for member in gone:
+            self.inside.pop(member.member_id, None)
+
+    def looked(self, members: Collection[Listed], now: float) -> None:
+        """These are listed, at the door or inside, besides the guard."""
+        self.inside = {one.member_id: self.inside.get(one.member_id) or Arrival(one, now) for one in members}
+
+    @property
+    def back(self) -> int:
+        """How many of those that were sent out have come back, as far as names tell."""
+        there = Counter(one.member.name(keeps_id=self.keeps_id) for one in self.inside.values())
+        return (self._names & there).total()
+
+    @property
+    def all_back(self) -> bool:
+        """Whether there are as many of each name as were sent out."""
+        return self.back == len(self.sent_out)
+
+    @property
+    def last_arrival(self) -> float:
+        """When the last one came that is there; the eviction if there is none."""
+        return max((one.at for one in self.inside.values()), default=self.sent_out_at)
+
+    @property
+    def _names(self) -> Counter[Hashable]:
+        return Counter(one.name(keeps_id=self.keeps_id) for one in self.sent_out)

@@ -1,0 +1,102 @@
+"""What a group has done of late: its commits, and when its members changed, from ``__consumer_offsets``.
+
+No request tells of it. The coordinator writes both into one partition of that topic, in the order in which they happened.
+The topic is compacted, but not where it is being written: some minutes are there, as a rule. Needs Read on that topic.
+"""
+
+from collections.abc import Mapping
+from dataclasses import field
+from struct import pack
+
+from kcli.core.consumer.consumer import Consumer
+from kcli.core.dataclass import dataclass
+from kcli.core.types import Record, TopicPartition
+from kcli.flows.groups.budget import Budget
+from kcli.flows.groups.commit_times import FIRST_STEP, decoded, offsets_partition
+from kcli.flows.groups.reading_back import backwards, known_bounds
+from kcli.flows.groups.rebalance_timeouts import rebalance_timeout
+from kcli.serde.internal.serde import InternalTopicSerde
+
+_COMMIT, _CLASSIC = (0, 1), 2
+_MEMBERS_CHANGE = (_CLASSIC, 3, 8)
+"""GroupMetadata of a classic group; epochs and current assignments of one of the new protocol (KIP-848)."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedCommit:
+    """``offset`` None: the commit was deleted. ``at`` is in ms since the epoch, by the coordinator's clock."""
+
+    at: int
+    partition: TopicPartition
+    offset: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupHistory:
+    """In the order of the log. ``changes``: when the members of the group, or who has what, changed (ms).
+
+    ``sessions`` and ``waits``: the session timeout of each member of a classic group, and how long it waits in a rebalance,
+    in ms by member id, of the newest generation.
+    ``complete``: whether it goes back as far as it was asked for.
+    """
+
+    commits: tuple[LoggedCommit, ...] = ()
+    changes: tuple[int, ...] = ()
+    sessions: Mapping[str, int] = field(default_factory=dict)
+    waits: Mapping[str, int] = field(default_factory=dict)
+    complete: bool = True
+
+
+def group_history(
+    consumer: Consumer, partitions: int, group: str, budget: Budget, timeout: float, *, since_ms: int
+) -> GroupHistory:
+    """What there is since ``since_ms`` at least, as far as the budget goes. ``partitions``: of ``__consumer_offsets``.
+
+    To be read ``read_committed``.
+    """
+    where = offsets_partition(group, partitions)
+    logs = known_bounds(consumer, [where], timeout)
+    name = group.encode()
+    serde = InternalTopicSerde("consumer_offsets")
+    found: list[tuple[int, int, Record]] = []
+    oldest = [since_ms + 1]
+
+    def take(record: Record) -> None:
+        oldest[0] = min(oldest[0], record.timestamp)
+        kind = _kind(record.key or b"", name)
+        if kind in _COMMIT or kind in _MEMBERS_CHANGE:
+            found.append((record.offset, kind, record))
+
+    backwards(consumer, logs.ends, logs.starts, FIRST_STEP, take, lambda _where: oldest[0] > since_ms, budget)
+    commits, changes = list[LoggedCommit](), list[int]()
+    sessions, waits = dict[str, int](), dict[str, int]()
+    for _offset, kind, record in sorted(found, key=lambda one: one[0]):
+        if kind in _COMMIT:
+            commits.append(_commit(serde, record, len(name)))
+            continue
+        changes.append(record.timestamp)
+        if kind == _CLASSIC and (data := decoded(serde, record)) is not None:
+            members = data.get("members", ())
+            sessions = {one["member_id"]: one["session_timeout"] for one in members}
+            waits = {one["member_id"]: rebalance_timeout(one) for one in members}
+    complete = oldest[0] <= since_ms or not budget.spent
+    return GroupHistory(tuple(commits), tuple(changes), sessions, waits, complete)
+
+
+def _kind(key: bytes, name: bytes) -> int:
+    """The number of its kind; −1 for a record of another group."""
+    if len(key) < 4 or key[2 : 4 + len(name)] != pack(">h", len(name)) + name:
+        return -1
+    return int.from_bytes(key[:2], "big", signed=True)
+
+
+def _commit(serde: InternalTopicSerde, record: Record, name_size: int) -> LoggedCommit:
+    key = (record.key or b"")[4 + name_size :]
+    size = int.from_bytes(key[:2], "big")
+    partition = TopicPartition(
+        key[2 : 2 + size].decode(errors="replace"), int.from_bytes(key[2 + size : 6 + size], "big")
+    )
+    data = decoded(serde, record)
+    if data is None or "commit_timestamp" not in data:
+        return LoggedCommit(record.timestamp, partition, None)
+    return LoggedCommit(data["commit_timestamp"], partition, data["offset"])

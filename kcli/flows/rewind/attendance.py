@@ -1,0 +1,153 @@
+"""Until when those who were sent out of a group may still commit what they had read before. Pure: the time is given.
+
+A member that is back may be at work on an old batch still: clients that join in the background, and applications with
+worker threads, commit it by its offsets as soon as it is done, and a coordinator takes that. Nobody can tell from
+outside; but a batch ends. So everybody has a time (``due``) after which nothing old is expected of them: the longest
+time between two commits that was seen before, with a margin, after they were seen back.
+
+Who is back is known by name (``core/group/door.py``), never by count. Where several members share a name, one that comes
+late may be a newcomer, and the one that was sent out may be away: then it is given the time of somebody who is away.
+Times are seconds, on any clock that does not step.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable
+
+from kcli.core.dataclass import dataclass
+from kcli.core.group.door import Arrival, Listed
+from kcli.core.types import TopicPartition
+
+LONGEST_BATCH = 12.0
+"""Seconds that one batch may take out of the ordinary, whatever was seen before."""
+PROMPT = 4.0
+"""Within so many seconds a live member is back: more than a heartbeat interval. Who comes later may be new."""
+IDLE_SECONDS = 1.0
+"""For members that had nothing in hand: nothing was unread when they were back."""
+USUAL_SESSION = 45.0
+"""``session.timeout.ms`` of most clients, and of brokers for KIP-848, where it is not known."""
+UNKNOWN_PACE = 10.0
+"""Where it is not known how long a member's batches take: twice the interval at which clients commit by themselves."""
+
+
+def usual_patience(pace: float) -> float:
+    """For how long somebody who was seen to take ``pace`` seconds at most has things in hand: one batch, and the next."""
+    return 2.0 * pace + 2.0
+
+
+def patience(pace: float) -> float:
+    """How long a batch of theirs may take, once, out of the ordinary."""
+    return max(LONGEST_BATCH, usual_patience(pace))
+
+
+@dataclass(frozen=True, slots=True)
+class SentOut:
+    """A member that was sent out. ``pace``: seconds between two commits of its partitions, at most; ``session`` is its
+    session timeout in seconds.
+    """
+
+    member: Listed
+    partitions: frozenset[TopicPartition]
+    pace: float = UNKNOWN_PACE
+    session: float = USUAL_SESSION
+
+
+class Party:
+    """Those who were sent out and share a name: one, where names are exact."""
+
+    def __init__(self, members: Collection[SentOut], at: float, *, exact: bool) -> None:
+        self.members = tuple(members)
+        self.arrivals: dict[str, float] = {}
+        self.partitions = frozenset[TopicPartition]().union(*(one.partitions for one in members))
+        self.pace = max(one.pace for one in members)
+        self._session = max(one.session for one in members)
+        self._at, self._exact = at, exact
+
+    @property
+    def last_arrival(self) -> float | None:
+        """When the last one came."""
+        return max(self.arrivals.values(), default=None)
+
+    @property
+    def complete(self) -> bool:
+        """Whether as many have come as were sent out."""
+        return len(self.arrivals) >= len(self.members)
+
+    @property
+    def certain(self) -> bool:
+        """Whether all are back, and cannot be taken for anybody else."""
+        if self._exact:
+            return self.complete
+        prompt = all(at <= self._at + PROMPT for at in self.arrivals.values())
+        return len(self.arrivals) == len(self.members) and prompt
+
+    def due(self, *, at_work: bool) -> float:
+        """After this nothing old is expected of them. ``at_work``: all of them were seen to go on."""
+        longest = patience(self.pace)
+        last = self.last_arrival
+        if last is not None and self.certain and at_work:
+            return self.in_hand_until
+        away = self._at + max(self._session, longest)
+        return away if last is None else max(away, last + longest)
+
+    @property
+    def in_hand_until(self) -> float:
+        """By when the batches have ended that those have in hand who are back; −inf if nobody is, who cannot commit."""
+        if self.last_arrival is None:
+            return float("-inf")
+        return max(self._at + LONGEST_BATCH, self.last_arrival + usual_patience(self.pace))
+
+
+class Attendance:
+    """All parties. ``inside``: who was back already when it began. ``keeps_id``: see ``Listed.name``."""
+
+    def __init__(
+        self, sent_out: Iterable[SentOut], at: float, inside: Iterable[Arrival], *, keeps_id: bool
+    ) -> None:
+        self._keeps_id = keeps_id
+        by_name: dict[Hashable, list[SentOut]] = {}
+        for one in sent_out:
+            by_name.setdefault(one.member.name(keeps_id=keeps_id), []).append(one)
+        self.parties = {
+            name: Party(members, at, exact=keeps_id or bool(members[0].member.instance_id))
+            for name, members in by_name.items()
+        }
+        self._there = Counter[Hashable]()
+        arrived = list(inside)
+        for arrival in arrived:
+            self._arrived(arrival.member, arrival.at)
+        self._count([arrival.member for arrival in arrived])
+
+    def looked(self, members: Collection[Listed], now: float) -> list[Party]:
+        """These are in the group now; the parties to which somebody has come since the last look."""
+        new = [party for member in members if (party := self._arrived(member, now)) is not None]
+        self._count(members)
+        return new
+
+    def of(self, partition: TopicPartition) -> list[Party]:
+        """Those who may have read it: who had it, or all, if that is not known."""
+        owners = [party for party in self.parties.values() if partition in party.partitions]
+        return owners or list(self.parties.values())
+
+    def party(self, member: Listed) -> Party | None:
+        """To which a member belongs by its name; None for a newcomer."""
+        return self.parties.get(member.name(keeps_id=self._keeps_id))
+
+    def all_there(self, party: Party) -> bool:
+        """Whether as many of its name are in the group now as were sent out."""
+        name = party.members[0].member.name(keeps_id=self._keeps_id)
+        return self._there[name] >= len(party.members)
+
+    @property
+    def away(self) -> list[SentOut]:
+        """Of each name those who have not come back; which ones of several nobody can tell."""
+        return [one for party in self.parties.values() for one in party.members[len(party.arrivals) :]]
+
+    def _arrived(self, member: Listed, now: float) -> Party | None:
+        party = self.party(member)
+        if party is None or member.member_id in party.arrivals:
+            return None
+        party.arrivals[member.member_id] = now
+        return party
+
+    def _count(self, members: Iterable[Listed]) -> None:
+        self._there = Counter(one.name(keeps_id=self._keeps_id) for one in members)

@@ -1,0 +1,116 @@
+"""A live rewind that was made before, looked at again: what its group has committed since, by its history and now.
+
+Where ``__consumer_offsets`` can be read, the judge sees every commit since the members were let in, in its order. Else it
+sees what was seen then, and what is committed now: that decides less.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from kcli.core.admin.group_description import GroupDescription
+from kcli.core.dataclass import dataclass
+from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.groups.group_history import GroupHistory
+from kcli.flows.rewind.execute import Outcome, judged
+from kcli.flows.rewind.journal import Journal, LiveEntry
+from kcli.flows.rewind.judge import Look
+from kcli.flows.rewind.live import LiveFacts
+from kcli.flows.rewind.live_record import facts_of
+from kcli.flows.rewind.plan import GroupPlan, NotPossibleError, RewindItem
+from kcli.flows.rewind.watching import GroupWatch, Watched
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A rewind of the journal as it can be judged: ``watched`` goes on from what is known."""
+
+    plan: GroupPlan
+    watched: Watched
+
+
+def checked(
+    journal: Journal, history: GroupHistory | None, now: float, now_ms: int, group: GroupDescription | None
+) -> Checked:
+    """``history`` since the members were let in, None if it cannot be read; ``now``: monotonic, and ``now_ms`` the same.
+
+    NotPossibleError for a rewind of which nothing is known that could be judged.
+    """
+    entry = journal.live
+    if entry is None:
+        raise NotPossibleError(
+            f"rewind {journal.id} of group {journal.group} cannot be checked",
+            why="only rewinds of running groups (--live) that have set their offsets can be looked at again",
+            do=f"kcli groups describe {journal.group} shows what is committed now",
+        )
+    facts = _with_known_ends(facts_of(entry))
+    judge = facts.judge
+    for look in _seen(entry) if history is None else _logged(history, entry.let_in):
+        judge.replay(look)
+    since = (now_ms - entry.let_in) / 1000
+    if history is not None:
+        judge.replay(Look(since))
+    return Checked(_plan(journal, facts, group), Watched(journal.group, facts, judge, now - since))
+
+
+def outcomes(found: Checked, seen: GroupWatch) -> list[Outcome]:
+    """What is known of each partition now."""
+    return [
+        judged(item, seen.sentences[item.where], found.plan, seen.seconds)
+        for item in found.plan.items
+        if item.where in seen.sentences
+    ]
+
+
+def _with_known_ends(facts: LiveFacts) -> LiveFacts:
+    """Of those who were away when the others were let in nobody knows what they had read when they came back."""
+    attendance = facts.attendance
+    return replace(
+        facts,
+        partitions={
+            where: one if all(party.complete for party in attendance.of(where)) else replace(one, end=None)
+            for where, one in facts.partitions.items()
+        },
+    )
+
+
+def _logged(history: GroupHistory, let_in: int) -> Iterator[Look]:
+    """In the order of time; at the same time a change of members comes first."""
+    events = [(at, 0, None) for at in history.changes if at >= let_in]
+    commits = [(one.at, 1, one) for one in history.commits if one.at >= let_in]
+    for at, _order, commit in sorted([*events, *commits], key=lambda event: event[:2]):
+        since = (at - let_in) / 1000
+        yield Look(since, {} if commit is None else {commit.partition: commit.offset}, changed=commit is None)
+
+
+def _seen(entry: LiveEntry) -> Iterator[Look]:
+    rows = [
+        (at, TopicPartition(row.topic, row.partition), offset)
+        for row in entry.partitions
+        for at, offset in row.commits
+    ]
+    for at, where, offset in sorted(rows, key=lambda row: row[0]):
+        yield Look(at, {where: offset})
+
+
+def _plan(journal: Journal, facts: LiveFacts, group: GroupDescription | None) -> GroupPlan:
+    items: Sequence[RewindItem] = [
+        RewindItem(
+            TopicPartition(row.topic, row.partition),
+            journal.before[TopicPartition(row.topic, row.partition)],
+            None if row.new is None else OffsetAndMetadata(row.new),
+        )
+        for row in journal.partitions
+        if TopicPartition(row.topic, row.partition) in facts.partitions
+    ]
+    return GroupPlan(
+        journal.group,
+        journal.id,
+        journal.to,
+        "" if group is None else group.state,
+        tuple(items),
+        members=() if group is None else group.members,
+        undoes=journal.undoes,
+        type=facts.type,
+        assignor=facts.assignor,
+        live=True,
+    )

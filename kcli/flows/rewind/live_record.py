@@ -1,0 +1,92 @@
+"""What a journal keeps of a live rewind, so that it can be judged again later. Pure: from ``LiveFacts`` and back."""
+
+from collections.abc import Mapping
+
+from kcli.core.group.door import Arrival, Listed
+from kcli.core.types import TopicPartition
+from kcli.flows.rewind.attendance import SentOut
+from kcli.flows.rewind.journal import LiveArrival, LiveEntry, LiveMember, LiveRow
+from kcli.flows.rewind.judge import Rewound, Sentence
+from kcli.flows.rewind.live import LiveFacts
+
+_KEPT_COMMITS = 20
+
+
+def entry_of(
+    facts: LiveFacts, sentences: Mapping[TopicPartition, Sentence] | None = None, looked_until: float = 0.0
+) -> LiveEntry:
+    """``sentences``: what was seen until ``looked_until``; of many commits the first and the last ones are kept."""
+    return LiveEntry(
+        facts.let_in_ms,
+        facts.sent_out_at,
+        facts.type,
+        facts.assignor,
+        [_member(one) for one in facts.sent_out],
+        [_arrival(one) for one in facts.arrivals],
+        [
+            _row(where, rewound, None if sentences is None else sentences.get(where))
+            for where, rewound in facts.partitions.items()
+        ],
+        looked_until,
+    )
+
+
+def facts_of(entry: LiveEntry) -> LiveFacts:
+    """As they were when the members were let in."""
+    return LiveFacts(
+        entry.let_in,
+        tuple(
+            SentOut(
+                Listed(one.member_id, one.instance_id, one.client_id, one.client_host),
+                frozenset(
+                    TopicPartition(topic, number)
+                    for topic, numbers in one.partitions.items()
+                    for number in numbers
+                ),
+                one.pace,
+                one.session,
+            )
+            for one in entry.members
+        ),
+        entry.sent_out_at,
+        tuple(
+            Arrival(Listed(one.member_id, one.instance_id, one.client_id, one.client_host), one.at)
+            for one in entry.arrivals
+        ),
+        {
+            TopicPartition(row.topic, row.partition): Rewound(row.new, row.old, row.end)
+            for row in entry.partitions
+        },
+        entry.type,
+        entry.assignor,
+    )
+
+
+def _member(one: SentOut) -> LiveMember:
+    member = one.member
+    partitions: dict[str, list[int]] = {}
+    for where in sorted(one.partitions):
+        partitions.setdefault(where.topic, []).append(where.partition)
+    return LiveMember(
+        member.member_id,
+        member.instance_id,
+        member.client_id,
+        member.client_host,
+        partitions,
+        round(one.pace, 3),
+        one.session,
+    )
+
+
+def _arrival(one: Arrival) -> LiveArrival:
+    member = one.member
+    return LiveArrival(
+        member.member_id, member.instance_id, member.client_id, member.client_host, round(one.at, 3)
+    )
+
+
+def _row(where: TopicPartition, rewound: Rewound, sentence: Sentence | None) -> LiveRow:
+    commits = [(round(at, 3), offset) for at, offset in sentence.commits] if sentence is not None else []
+    if len(commits) > _KEPT_COMMITS:
+        commits = [*commits[: _KEPT_COMMITS // 2], *commits[-_KEPT_COMMITS // 2 :]]
+    return LiveRow(*where, rewound.new, rewound.old, rewound.end, commits)

@@ -1,0 +1,116 @@
+"""How long the members of a group take from one commit to the next, at most: what they have in hand when they are sent
+out is committed within that time. Pure: ``LogTimes`` asks when records were written.
+
+Time counts from the commit before, or from the rebalance after which a member began; and not before there was something
+to be read.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from kcli.core.cluster.offsets import OffsetInfo
+from kcli.core.dataclass import dataclass
+from kcli.core.errors import KcliError
+from kcli.core.types import TopicPartition
+from kcli.flows.groups.group_history import GroupHistory
+
+LogTimes = Callable[[Mapping[TopicPartition, int]], Mapping[TopicPartition, OffsetInfo | KcliError]]
+"""The first record of each partition that is not older than a time (ms)."""
+
+_LOOKED_AT = 3
+"""So many of a partition's longest gaps are asked about: whether there was anything to be read."""
+_ENOUGH = 2
+"""Fewer gaps say nothing."""
+_SHORT_MS = 1_000
+"""A gap that is no longer need not be explained."""
+
+
+class Gap(NamedTuple):
+    """From ``begin`` to the commit at ``end`` (ms); ``offset`` was committed before, None if that is not known."""
+
+    begin: int
+    end: int
+    offset: int | None
+
+    @property
+    def length(self) -> int:
+        return self.end - self.begin
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """``seconds`` between two commits at most; ``gaps``: how many were seen."""
+
+    seconds: float
+    gaps: int
+
+    @property
+    def known(self) -> bool:
+        """Whether enough was seen to go by."""
+        return self.gaps >= _ENOUGH
+
+
+def paces(
+    history: GroupHistory, now_ms: int, log_times: LogTimes, ends: Mapping[TopicPartition, int]
+) -> dict[TopicPartition, Pace]:
+    """That of each partition which the group has committed. The time since the last commit counts, too.
+
+    ``ends`` are those of the logs, where they are known.
+    """
+    found = {
+        where: sorted(gaps, key=lambda gap: -gap.length) for where, gaps in _gaps(history, now_ms).items()
+    }
+    lengths = {where: [gap.length for gap in gaps] for where, gaps in found.items()}
+    for rank in range(_LOOKED_AT):
+        asked = {
+            where: gaps[rank]
+            for where, gaps in found.items()
+            if len(gaps) > rank and gaps[rank].length > _SHORT_MS
+        }
+        if not asked:
+            break
+        told = log_times({where: gap.begin for where, gap in asked.items()})
+        for where, gap in asked.items():
+            lengths[where][rank] = _busy(gap, told.get(where), ends.get(where))
+    return {where: Pace(max(length, default=0) / 1000, len(length) - 1) for where, length in lengths.items()}
+
+
+def _gaps(history: GroupHistory, now_ms: int) -> dict[TopicPartition, list[Gap]]:
+    found: dict[TopicPartition, list[Gap]] = {}
+    last: dict[TopicPartition, tuple[int, int | None]] = {}
+    changes = sorted(history.changes)
+    for commit in history.commits:
+        before = last.get(commit.partition)
+        begin = _begin(before, commit.at, changes)
+        if begin is not None and (
+            before is None or before[1] != commit.offset
+        ):  # the same again ends no batch
+            gap = Gap(begin, commit.at, None if before is None else before[1])
+            found.setdefault(commit.partition, []).append(gap)
+        last[commit.partition] = (commit.at, commit.offset)
+    for where, (at, offset) in last.items():
+        begin = _begin((at, offset), now_ms, changes)
+        assert begin is not None
+        found.setdefault(where, []).append(Gap(begin, max(begin, now_ms), offset))
+    return found
+
+
+def _begin(before: tuple[int, int | None] | None, end: int, changes: Sequence[int]) -> int | None:
+    """The commit before, or the last change of members since; ``changes`` in order."""
+    number = bisect_right(changes, end)
+    since = changes[number - 1] if number else None
+    if before is None:
+        return since
+    return min(end, before[0] if since is None else max(before[0], since))
+
+
+def _busy(gap: Gap, told: OffsetInfo | KcliError | None, log_end: int | None) -> int:
+    """How much of a gap there was something to be read, in ms; all of it where that is not known."""
+    if not isinstance(told, OffsetInfo) or gap.offset is None:
+        return gap.length
+    if told.offset < 0:  # nothing was written since
+        return 0 if log_end is not None and log_end <= gap.offset else gap.length
+    if told.offset != gap.offset or told.timestamp < 0:
+        return gap.length
+    return max(0, gap.end - told.timestamp)

@@ -1,0 +1,170 @@
+"""Groups watched after they were rewound as they ran, until their judges have decided, or the time is over.
+
+Looks and waits; what it means decides the judge. Runs in the caller's thread, which may be interrupted: what is known by
+then is told all the same.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+
+from kcli.core.admin.admin import Admin
+from kcli.core.admin.group_description import GroupDescription, MemberDescription
+from kcli.core.cluster.offsets import LATEST
+from kcli.core.dataclass import dataclass
+from kcli.core.errors import KcliError
+from kcli.core.types import TopicPartition
+from kcli.flows.rewind.judge import OPEN, Judge, Look, Sentence
+from kcli.flows.rewind.live import LiveFacts
+
+WATCH_SECONDS = 90.0
+"""Enough for members that were killed to be missed (their session, 45 s in most clients), for others to get what they
+had, and to commit by themselves (5 s).
+"""
+_LOOK_SECONDS = 0.1
+_ENDS_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """A partition that is not decided yet. ``left``: seconds until nothing old is expected; None: a commit is awaited."""
+
+    group: str
+    partition: TopicPartition
+    sentence: Sentence
+    left: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A group that is watched: its facts, its judge, and when its members were let in (monotonic)."""
+
+    group: str
+    facts: LiveFacts
+    judge: Judge
+    let_in_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class GroupWatch:
+    """What is known in the end, so many ``seconds`` after the members were let in."""
+
+    sentences: Mapping[TopicPartition, Sentence] = field(default_factory=dict)
+    seconds: float = 0.0
+
+
+class Watcher:
+    """``bound``: seconds. ``told`` hears after each look what is open, and how many seconds are left at most; ``over``
+    is called when the watch has ended.
+
+    ``interruption`` is what has ended the watch before its time (Ctrl-C, SIGTERM): to be raised when all is told.
+    """
+
+    def __init__(
+        self,
+        *,
+        bound: float = WATCH_SECONDS,
+        now: Callable[[], float],
+        sleep: Callable[[float], None],
+        told: Callable[[Sequence[Open], float], object] = lambda _open, _left: None,
+        over: Callable[[], object] = lambda: None,
+    ) -> None:
+        self.bound, self._now, self._sleep, self._told, self._over = bound, now, sleep, told, over
+        self.interruption: BaseException | None = None
+
+    def watch(self, admin: Admin, groups: Sequence[Watched]) -> dict[str, GroupWatch]:
+        """All at the same time."""
+        eyes = [_Eye(one) for one in groups if one.facts.partitions]
+        end = self._now() + self.bound
+        try:
+            while eyes:
+                self._look(admin, eyes)
+                now = self._now()
+                left = [one for eye in eyes for one in eye.open(now)]
+                if not left or now >= end:
+                    break
+                self._told(left, end - now)
+                self._sleep(min(_LOOK_SECONDS, max(0.0, end - now)))
+        except (KeyboardInterrupt, SystemExit) as stop:
+            self.interruption = stop
+        finally:
+            self._over()
+        now = self._now()
+        return {eye.watched.group: eye.result(now) for eye in eyes}
+
+    def _look(self, admin: Admin, eyes: Sequence["_Eye"]) -> None:
+        """Commits, then members, then ends: see ``judge.Look``. A coordinator that does not answer is asked again."""
+        at = self._now()
+        try:
+            commits = admin.fetch_offsets(
+                {eye.watched.group: list(eye.watched.facts.partitions) for eye in eyes}
+            )
+            groups = admin.describe_groups([eye.watched.group for eye in eyes])
+        except KcliError:
+            return
+        for eye in eyes:
+            told, group = commits[eye.watched.group], groups[eye.watched.group]
+            if isinstance(told, KcliError) or isinstance(group, KcliError):
+                continue
+            offsets = {
+                where: None if one is None else one.offset
+                for where, one in told.items()
+                if not isinstance(one, KcliError)
+            }
+            eye.look(at, offsets, group, lambda places: log_ends(admin, places))
+
+
+def log_ends(admin: Admin, places: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+    """Of those logs whose ends can be told."""
+    try:
+        found = admin.list_offsets(dict.fromkeys(places, LATEST))
+    except KcliError:
+        return {}
+    return {where: told.offset for where, told in found.items() if not isinstance(told, KcliError)}
+
+
+class _Eye:
+    """One group."""
+
+    def __init__(self, watched: Watched) -> None:
+        self.watched = watched
+        self._ends_at = -_ENDS_SECONDS
+        self._ids: frozenset[str] | None = None
+
+    def look(
+        self,
+        at: float,
+        offsets: Mapping[TopicPartition, int | None],
+        group: GroupDescription,
+        ends: Callable[[Sequence[TopicPartition]], Mapping[TopicPartition, int]],
+    ) -> None:
+        since = at - self.watched.let_in_at
+        ids = frozenset(member.member_id for member in group.members)
+        found: Mapping[TopicPartition, int] = {}
+        if ids != self._ids or since >= self._ends_at + _ENDS_SECONDS:
+            self._ids, self._ends_at = ids, since
+            found = ends(list(self.watched.facts.partitions))
+        self.watched.judge.look(Look(since, offsets, group, found))
+
+    def open(self, now: float) -> list[Open]:
+        since = now - self.watched.let_in_at
+        found = []
+        for where in self.watched.facts.partitions:
+            sentence = self.watched.judge.sentence(where, since)
+            if sentence.verdict == OPEN and sentence.awaited is not None:
+                until = sentence.awaited.until
+                left = None if until is None else max(0.0, until - since)
+                found.append(Open(self.watched.group, where, sentence, left))
+        return found
+
+    def result(self, now: float) -> GroupWatch:
+        since = now - self.watched.let_in_at
+        judge = self.watched.judge
+        return GroupWatch(
+            {where: judge.sentence(where, since) for where in self.watched.facts.partitions}, since
+        )
+
+
+def missing(before: Sequence[MemberDescription], watched: Watched) -> tuple[MemberDescription, ...]:
+    """Those of the members before that have not come back."""
+    away = {one.member.member_id for one in watched.judge.attendance.away}
+    return tuple(member for member in before if member.member_id in away)

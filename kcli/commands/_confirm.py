@@ -70,11 +70,10 @@ def check_answerable(inv: "Invocation", question: str, *, name: str | None = Non
             do=f"--confirm {name}",
         )
     if verdict == NOBODY:
+        nobody = "--no-input was given" if inv.no_input else "there is no terminal"
         raise usage(
-            f"a confirmation is due: {question}",
-            why="--no-input was given"
-            if inv.no_input
-            else "there is no terminal to ask at; nothing was done",
+            f"confirmation required, and {nobody}: {question}",
+            why="nothing was done",
             do="--yes answers it, --dry-run only shows the plan",
         )
     return verdict

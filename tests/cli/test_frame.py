@@ -126,7 +126,7 @@ def lines_of(done: subprocess.CompletedProcess[str]) -> tuple[str, str, str]:
     [
         (["topcis"], "there is no command 'topcis'", "did you mean `kcli topics`?"),
         (["topics", "lst"], "topics: there is no command 'lst'", "did you mean `kcli topics list`?"),
-        (["top", "list"], "there is no command 'top'", "topics"),
+        (["top", "list"], "there is no command 'top'", "`kcli groups lag --watch`"),
         (
             ["topics", "list", "--mach", "x"],
             "topics list: there is no option --mach",
@@ -134,7 +134,7 @@ def lines_of(done: subprocess.CompletedProcess[str]) -> tuple[str, str, str]:
         ),
         (["topics", "list", "--matc", "x"], "there is no option --matc", "did you mean --match?"),
         (["produce", "t", "--checkpoint"], "produce: option '--checkpoint' requires", "kcli produce --help"),
-        (["topics", "create"], "no TOPIC… given", "kcli topics create --help"),
+        (["topics", "create"], "missing argument TOPIC…", "kcli topics create --help"),
         (["topics", "create", "a", "--partitions", "x"], "--partitions is not valid", "--help"),
         (["topics", "list", "--timeout", "soon"], "--timeout is not valid", "--help"),
         (["help", "topcis"], "there is no command 'topcis'", "did you mean `kcli topics`?"),

@@ -42,13 +42,14 @@ class InFlight:
         """The request this answer belongs to; ProtocolError unless it is the oldest one."""
         if not self._queue:
             raise ProtocolError(
-                f"{peer} sent answer #{correlation_id} that nobody asked for", why="no request was in flight"
+                f"{peer} sent an unexpected response: correlation id {correlation_id}, expected none",
+                why="no request was in flight",
             )
         sent = self._queue[0]
         if sent.correlation_id != correlation_id:
             raise ProtocolError(
-                f"{peer} sent answer #{correlation_id}, but #{sent.correlation_id} is due",
-                why="a broker answers in the order of the requests",
+                f"{peer} sent an unexpected response: correlation id {correlation_id}, expected {sent.correlation_id}",
+                why="a broker answers requests in their order",
             )
         self._queue.popleft()
         if not self._queue:

@@ -378,7 +378,7 @@ def test_confirmation_without_a_terminal_is_2(tmp_path: Path) -> None:
 
     refused = ask()
     assert (refused.returncode, refused.stdout) == (2, "")
-    assert refused.stderr.startswith("PLAN\nkcli: a confirmation is due")
+    assert refused.stderr.startswith("PLAN\nkcli: confirmation required, and there is no terminal")
     assert (ask("--yes").returncode, ask("--confirm", "x").returncode) == (0, 0)
     assert ask("--confirm", "y").returncode == 2
     dry = ask("--dry-run")

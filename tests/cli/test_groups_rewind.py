@@ -94,7 +94,7 @@ def test_c18_without_a_terminal_and_without_yes_the_plan_is_shown_and_nothing_do
     done = rewind("g", "--to", "earliest", code=2)
     assert done.stdout == ""
     assert "Rewind group g" in done.stderr
-    assert "a confirmation is due: Proceed?" in done.stderr
+    assert "confirmation required, and there is no terminal: Proceed?" in done.stderr
     assert offsets(cluster) == [20, 15, 20]
     planned = rewind.items("g", "--to", "earliest", "--dry-run")
     reported = rewind.items("g", "--to", "earliest", "--yes")
@@ -221,7 +221,7 @@ def test_topics_must_be_named_where_there_are_several(cluster: FakeCluster, rewi
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("g",), "it is not said where to"),
+        (("g",), "no target given"),
         (("g", "--to", "earliest", "--undo"), "several targets"),
         (("--to", "earliest"), "no GROUP given"),
         (("g", "--to", "sometime"), "is no target"),

@@ -530,8 +530,8 @@ def of_another(frame: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (of_another, r"sent answer #9, but #2 is due"),
-        (repeated, r"sent answer #2 that nobody asked for|sent answer #2, but #3 is due"),
+        (of_another, r"correlation id 9, expected 2"),
+        (repeated, r"correlation id 2, expected (none|3)"),
         (too_long, r"3 bytes too many behind Metadata"),
     ],
 )

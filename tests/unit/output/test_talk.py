@@ -109,10 +109,10 @@ def test_json_progress_is_ndjson_and_ends_with_the_total() -> None:
     [
         (None, 10, 1.0, None),
         (100, 0, 5.0, None),
-        (100, 25, 5.0, "15 s left"),
-        (100, 25, 300.0, "15 min 0 s left"),
-        (100, 100, 5.0, "0 s left"),
-        (100, 120, 5.0, "0 s left"),
+        (100, 25, 5.0, "15s left"),
+        (100, 25, 300.0, "15m left"),
+        (100, 100, 5.0, "0s left"),
+        (100, 120, 5.0, "0s left"),
     ],
 )
 def test_the_time_that_is_left_is_told_where_there_is_an_end(

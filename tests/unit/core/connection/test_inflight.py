@@ -30,20 +30,20 @@ def test_an_answer_that_is_not_due_names_both_ids() -> None:
     queue = in_flight(sent(1), sent(2))
     with pytest.raises(ProtocolError) as error:
         queue.take(2, "broker:9092")
-    assert "#2" in str(error.value)
-    assert "#1" in str(error.value)
+    assert "2" in str(error.value)
+    assert "1" in str(error.value)
     assert "broker:9092" in str(error.value)
 
 
 def test_a_repeated_answer_is_refused() -> None:
     queue = in_flight(sent(1), sent(2))
     queue.take(1, "b")
-    with pytest.raises(ProtocolError, match=r"#1.*#2"):
+    with pytest.raises(ProtocolError, match="correlation id 1, expected 2"):
         queue.take(1, "b")
 
 
 def test_an_answer_that_nobody_asked_for_is_refused() -> None:
-    with pytest.raises(ProtocolError, match="#9 that nobody asked for"):
+    with pytest.raises(ProtocolError, match="correlation id 9, expected none"):
         InFlight().take(9, "b")
 
 

@@ -175,6 +175,7 @@ def test_ends_are_behind_markers_and_records_that_are_gone(cluster: FakeCluster)
         (4, "ABORT"),
     ]
     assert "COMMIT" in lines(cluster, "txn", "-e", "--print-control", "-o", "table")[3]
+    assert lines(cluster, "txn", "-e", "--print-control") == ["a", "b", "COMMIT", "ABORT"]
     assert lines(cluster, "txn", "-g", "g", "-e", "-n", "9") == ["a", "b"]
     assert committed(cluster) == {0: 5}
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from kcli.output.colour import wants_colour
-from kcli.output.progress import Progress, progress_style, size_text
+from kcli.output.progress import Progress, duration_text, progress_style, size_text
 from kcli.output.talk import Talk
 
 
@@ -167,3 +167,19 @@ def test_sizes() -> None:
         "1.2 MB",
         "5.0 TB",
     ]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0s"),
+        (59.4, "59s"),
+        (60, "1m"),
+        (200, "3m20s"),
+        (4140, "1h09m"),
+        (86_400, "1d"),
+        (187_200, "2d04h"),
+    ],
+)
+def test_durations_have_one_form(seconds: float, text: str) -> None:
+    assert duration_text(seconds) == text

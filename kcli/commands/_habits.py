@@ -91,7 +91,10 @@ _OTHER_TOOLS = {
             ("cat", "tail", "read", "console-consumer", "sub", "subscribe"), "`kcli consume TOPIC`"
         ),
         **dict.fromkeys(("send", "publish", "pub", "console-producer"), "`kcli produce TOPIC`"),
-        **dict.fromkeys(("consumer-groups", "consumer-group", "consumergroups"), "`kcli groups`"),
+        **dict.fromkeys(
+            ("consumer-groups", "consumer-group", "consumergroups"),
+            "`kcli groups list`, `kcli groups describe GROUP`",
+        ),
         **dict.fromkeys(
             ("list", "ls", "get", "describe", "create", "delete", "metadata", "misc", "admin"),
             "the noun comes first: `kcli topics list`, `kcli topics create TOPIC`, `kcli groups describe GROUP`",

@@ -612,7 +612,7 @@ def test_a_silent_cluster_is_3() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "no topic"),
+        ((), "missing argument TOPIC"),
         (("t", "-o", "yaml"), "there is no output"),
         (("t", "-J", "-o", "csv"), "-J and -o together"),
         (("t", "-f", "%k", "-J"), "-f and -J together"),

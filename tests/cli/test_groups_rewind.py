@@ -206,7 +206,7 @@ def test_to_another_groups_offsets_and_those_of_a_file(
 
 def test_topics_must_be_named_where_there_are_several(cluster: FakeCluster, rewind: Kcli) -> None:
     commit(cluster, "g", {TopicPartition("u", 0): OffsetAndMetadata(5)})
-    assert "it has committed offsets of 2: t, u" in rewind("g", "--to", "earliest", "--yes", code=2).stderr
+    assert "it has committed offsets of t, u" in rewind("g", "--to", "earliest", "--yes", code=2).stderr
     done = rewind("g", "--to", "earliest", "--topic", "u", "--yes")
     assert "Other topics of the group: untouched (1)." in done.stderr
     rewind("g", "--to", "7", "--exclude-topic", "u", "--yes")

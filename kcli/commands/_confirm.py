@@ -95,11 +95,10 @@ def check_answerable(
             do=f"--confirm {name} answers it, --dry-run only shows the plan",
         )
     if verdict == NOBODY:
+        nobody = "--no-input was given" if inv.no_input else "there is no terminal"
         raise usage(
-            f"a confirmation is due: {question}",
-            why="--no-input was given"
-            if inv.no_input
-            else "there is no terminal to ask at; nothing was done",
+            f"confirmation required, and {nobody}: {question}",
+            why="nothing was done",
             do="--yes answers it, --dry-run only shows the plan",
         )
     return verdict

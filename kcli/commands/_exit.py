@@ -47,9 +47,15 @@ def usage(what: str, *, why: str, do: str, ctx: click.Context | None = None) -> 
 
 
 def unknown_command(ctx: click.Context, name: str, known: Iterable[str]) -> Refused:
-    """There is no such command: names the nearest."""
-    near = nearest(name, known)
+    """There is no such command: names what does the same, or the nearest."""
+    from kcli.commands._habits import instead_of_command
+
     path = ctx.command_path
+    habit = instead_of_command(path, name)
+    if habit is not None:
+        why, do = habit
+        return Refused(f"{where(ctx)}there is no command {name!r}", why=why, do=do, ctx=ctx)
+    near = nearest(name, known)
     return Refused(
         f"{where(ctx)}there is no command {name!r}",
         why="commands are never abbreviated, and nothing was run",
@@ -101,7 +107,7 @@ def settle(error: BaseException, values: GlobalValues | None) -> int:
         error = WriteError(
             f"cannot write output: {os.strerror(error.errno or 0)}",
             why=f"stdout refused what was written ({errno.errorcode[error.errno or 0]})",
-            do="make room, or write to another place; what was not written counts as not read",
+            do="make room, or write to another place: the output is not complete",
         )
     if values is not None and values.debug is not None:
         _traceback(error)
@@ -158,6 +164,7 @@ def print_error(code: int, what: str, why: str, do: str, values: GlobalValues | 
     """Three lines on stderr, or one object where the output is JSON. A closed stderr is no reason to fail."""
     from kcli.output.sanitise import visible
 
+    why = "" if why in what else why
     if values is not None and values.output in ("json", "ndjson"):
         text = error_document(code, what, why, do)
     else:
@@ -191,9 +198,16 @@ def _describe_usage(error: click.ClickException) -> tuple[str, str, str]:
     if isinstance(error, Refused):
         return error.message, error.why, error.do
     if isinstance(error, click.NoSuchOption):
-        from kcli.commands._habits import as_client_option, instead_of
+        from kcli.commands._habits import PROFILE_NAMES, as_client_option, instead_of
 
         name, near = error.option_name, error.possibilities
+        if name in PROFILE_NAMES:
+            why = "this version of kcli has no profiles"
+            return (
+                f"{place}{name} is not supported yet",
+                why,
+                "name the brokers with -b HOST:PORT, options with -F FILE",
+            )
         hint = f"did you mean {near[0]}? " if near else ""
         do = instead_of(path, name) or as_client_option(name) or hint + see
         return f"{place}there is no option {name}", "nothing was run", do
@@ -219,7 +233,7 @@ def _nearest_choice(error: click.BadParameter) -> str:
 def _missing(error: click.MissingParameter) -> str:
     param = error.param
     if isinstance(param, click.Option):
-        return f"missing option {_shown(param)}"
+        return f"{_shown(param)} is missing"
     return f"missing argument {_shown(param).rstrip('…')}" if param else "missing argument"
 
 

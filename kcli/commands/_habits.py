@@ -26,6 +26,9 @@ _TOPIC_VERBS = {
 }
 
 _EVERYWHERE = {
+    "--timeout-ms": "--timeout DUR, as in --timeout 5s, bounds the first contact and each request",
+    "--property": "-f FORMAT says what is printed of a record and what is read, as in -f '%k\\t%v\\n'",
+    "--formatter": "-s decodes keys and values, -f FORMAT says what is printed of a record",
     "--group-id": "a group is named with -g GROUP in `kcli consume`, and without a flag elsewhere",
     "--broker-list": "brokers are named with -b HOST:PORT",
     "--zookeeper": "brokers are named with -b HOST:PORT; Kafka's clients do not ask ZooKeeper any more",
@@ -41,7 +44,124 @@ _EVERYWHERE = {
     "-c": "kcat's -c is -n, --max-messages",
 }
 
-_BY_NOUN = {"groups": _GROUP_VERBS, "topics": _TOPIC_VERBS}
+_CONSUME = {
+    "--timeout-ms": "--idle-timeout DUR, as in --idle-timeout 5s, stops when nothing came for so long",
+    "--property": "-f FORMAT says what is printed of a record, as in -f '%k\\t%v\\n' for key and value",
+    "--skip-message-on-error": "--on-corrupt skip passes over damaged batches",
+    "--whitelist": "a topic that begins with ^ is a pattern: `kcli consume '^orders-.*'`",
+    "--include": "a topic that begins with ^ is a pattern: `kcli consume '^orders-.*'`",
+}
+
+_BY_NOUN = {"groups": _GROUP_VERBS, "topics": _TOPIC_VERBS, "consume": _CONSUME}
+
+PROFILE_NAMES = ("--profile", "--context", "--cluster")
+
+_FUTURE = {
+    "kcli": {
+        "cluster": "`kcli topics describe` shows leaders and replicas",
+        "configs": "`kcli topics describe TOPIC` shows what is set on a topic; kafka-configs.sh changes it",
+        "acls": "kafka-acls.sh does that",
+        "users": "kafka-configs.sh --entity-type users does that",
+        "quotas": "kafka-configs.sh --entity-type clients does that",
+        "reassign": "kafka-reassign-partitions.sh does that",
+        "elect-leaders": "kafka-leader-election.sh does that",
+        "txn": "kafka-transactions.sh does that",
+        "exporter": "`kcli groups lag -o openmetrics` prints what Prometheus reads",
+        "mirror": "`kcli consume A -e -o ndjson | kcli produce B -i ndjson` copies a topic",
+        "perf": "`kcli produce --progress json` and `kcli consume --progress json` tell their rates",
+        "top": "`kcli groups lag --watch` shows lag as it changes",
+        "tui": "`kcli groups lag --watch` shows lag as it changes",
+        "pipeline": "`kcli consume -o ndjson` feeds other programs",
+        "doctor": "`kcli topics list --debug` shows each step on the way to the brokers",
+        "profile": "name the brokers with -b HOST:PORT, options with -F FILE",
+        "config": "--debug=conf, at any command, shows each option and where it comes from",
+        "man": "`kcli help COMMAND` has the same text",
+        "schema": "-s avro, protobuf and jsonschema of `kcli consume` read schemas from a registry",
+    },
+    "kcli topics": {
+        "alter": "kafka-configs.sh changes settings, kafka-topics.sh --alter the number of partitions",
+        "trim": "kafka-delete-records.sh does that",
+    },
+}
+"""Commands that are planned, by their group; and what there is until then."""
+
+_OTHER_TOOLS = {
+    "kcli": {
+        **dict.fromkeys(
+            ("cat", "tail", "read", "console-consumer", "sub", "subscribe"), "`kcli consume TOPIC`"
+        ),
+        **dict.fromkeys(("send", "publish", "pub", "console-producer"), "`kcli produce TOPIC`"),
+        **dict.fromkeys(
+            ("consumer-groups", "consumer-group", "consumergroups"),
+            "`kcli groups list`, `kcli groups describe GROUP`",
+        ),
+        **dict.fromkeys(
+            ("list", "ls", "get", "describe", "create", "delete", "metadata", "misc", "admin"),
+            "the noun comes first: `kcli topics list`, `kcli topics create TOPIC`, `kcli groups describe GROUP`",
+        ),
+        **dict.fromkeys(("lag", "lags"), "`kcli groups lag`"),
+        **dict.fromkeys(
+            ("reset", "reset-offsets", "reset-offset", "rewind", "seek"), "`kcli groups rewind GROUP`"
+        ),
+        "offsets": "`kcli topics offsets TOPIC` for a topic's, `kcli groups describe GROUP` for a group's",
+        "version": "`kcli --version`",
+        **dict.fromkeys(("container", "redpanda", "docker", "start", "up"), "`kcli sandbox up`"),
+        **dict.fromkeys(("stop", "down"), "`kcli sandbox down`"),
+        **dict.fromkeys(
+            ("acl", "security"), "kafka-acls.sh does that; kcli has no commands for it in this version"
+        ),
+        **dict.fromkeys(("broker", "brokers", "nodes"), "`kcli topics describe` shows leaders and replicas"),
+        "transact": "`kcli produce TOPIC --transactional-id ID`",
+        "attach": "name the brokers with -b HOST:PORT",
+    },
+    "kcli groups": {
+        "offsets": "`{path} describe GROUP` shows what is committed, `{path} lag GROUP` how far behind that is",
+        **dict.fromkeys(
+            ("reset", "seek", "reset-offsets", "reset-offset", "set-offsets", "set", "commit", "alter"),
+            "`{path} rewind GROUP`, with --to earliest, --to @-1h, --to 1200, …",
+        ),
+        **dict.fromkeys(("ls", "get"), "`{path} list`"),
+        **dict.fromkeys(("show", "state"), "`{path} describe GROUP`"),
+        "members": "`{path} describe GROUP --members`",
+        **dict.fromkeys(("rm", "remove"), "`{path} delete GROUP`"),
+        **dict.fromkeys(
+            ("offset-delete", "delete-offset", "remove-offsets"), "`{path} delete-offsets GROUP -t TOPIC`"
+        ),
+        **dict.fromkeys(("clone", "duplicate"), "`{path} copy A B`"),
+        **dict.fromkeys(("dump", "backup", "save"), "`{path} export GROUP`"),
+        **dict.fromkeys(("restore", "load"), "`{path} import FILE`"),
+        **dict.fromkeys(("kick", "evict"), "`{path} remove-members GROUP`"),
+    },
+    "kcli topics": {
+        **dict.fromkeys(("ls", "get"), "`{path} list`"),
+        **dict.fromkeys(("show", "info", "partitions"), "`{path} describe TOPIC`"),
+        **dict.fromkeys(("add", "new"), "`{path} create TOPIC`"),
+        **dict.fromkeys(("rm", "remove", "drop"), "`{path} delete TOPIC`"),
+        **dict.fromkeys(("consume", "cat", "tail", "read"), "`kcli consume TOPIC`"),
+        **dict.fromkeys(("produce", "send"), "`kcli produce TOPIC`"),
+        **dict.fromkeys(("watermarks", "get-offsets", "offset"), "`{path} offsets TOPIC`"),
+        **dict.fromkeys(
+            ("alter-config", "set-config", "configs", "config", "add-partitions", "add-config"),
+            "kafka-configs.sh changes settings, kafka-topics.sh --alter the number of partitions: "
+            "this version of kcli does neither",
+        ),
+        **dict.fromkeys(("trim-prefix", "delete-records", "truncate"), "kafka-delete-records.sh does that"),
+    },
+}
+"""Words of Kafka's scripts, kcl, rpk and kafkactl, by the group of commands they were tried in."""
+
+
+def instead_of_command(path: str, name: str) -> tuple[str, str] | None:
+    """Why there is no command ``name`` in the group at ``path`` (``kcli groups``), and what does the same; None for a
+    word that is nobody's habit.
+    """
+    later = _FUTURE.get(path, {}).get(name)
+    if later is not None:
+        return f"`{path} {name}` is not available in this version", later
+    found = _OTHER_TOOLS.get(path, {}).get(name)
+    return (
+        None if found is None else ("other tools call it that, and nothing was run", found.format(path=path))
+    )
 
 
 def as_client_option(option: str) -> str | None:

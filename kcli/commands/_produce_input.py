@@ -93,7 +93,7 @@ def _check_pattern(form: InputFormat) -> None:
         Pattern(form.pattern, form.how.delimiter)
     except PatternError as error:
         raise usage(
-            f"kcli produce: -f {form.pattern!r} is no pattern for input",
+            f"kcli produce: -f '{form.pattern}' is no pattern for input",
             why=str(error),
             do=r"write for example -f '%k\t%v\n'; `kcli produce --help` lists the verbs",
         ) from None

@@ -78,7 +78,7 @@ def _template(text: str, null: bytes, decoders: "Decoders | None") -> "Formatter
         return TemplateFormatter(Template(text, null=null), decoders)
     except TemplateError as error:
         raise usage(
-            f"kcli consume: -f {text!r} is not a format",
+            f"kcli consume: -f '{text}' is not a format",
             why=str(error),
             do="`kcli consume --help` lists the verbs",
         ) from None

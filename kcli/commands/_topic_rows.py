@@ -63,7 +63,7 @@ TIMES = (
     Column("topic"),
     Column("partition", "id"),
     Column("offset", "number"),
-    Column("timestamp", "id"),
+    Column("timestamp", "epoch"),
     Column("leader_epoch", "id", spare=1),
 )
 

@@ -30,6 +30,36 @@ class DurationType(ParamType):
             self.fail(str(error), param, ctx)
 
 
+class CountType(ParamType):
+    """A whole number from ``low`` to ``high``: ``100``, ``1_000``, ``10k``, ``1M``, ``2G`` (powers of ten)."""
+
+    name = "integer"
+
+    def __init__(self, low: int | None = None, high: int | None = None) -> None:
+        self.low = low
+        self.high = high
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number."""
+        if not isinstance(value, str):
+            return value
+        text = value.strip()
+        factor = _FACTORS.get(text[-1:], 1)
+        digits = text if factor == 1 else text[:-1]
+        try:
+            number = int(digits) * factor
+        except ValueError:
+            self.fail(f"{value!r} is not a whole number: 100, 10k, 1M", param, ctx)
+        if self.low is not None and number < self.low:
+            self.fail(f"must be at least {self.low:,}, got {value}", param, ctx)
+        if self.high is not None and number > self.high:
+            self.fail(f"must be at most {self.high:,}, got {value}", param, ctx)
+        return number
+
+
+_FACTORS = {"k": 10**3, "K": 10**3, "m": 10**6, "M": 10**6, "g": 10**9, "G": 10**9}
+
+
 class OutputType(ParamType):
     """A word; which words a command has is checked when it runs. kcat's ``-o beginning`` is told the way."""
 

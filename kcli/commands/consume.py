@@ -14,7 +14,7 @@ from kcli.commands._exit import abandon_stdout, usage
 from kcli.commands._options import RECORD_KINDS
 from kcli.commands._params import DELIMITER, DURATION, INSTANT, OFFSET_RANGE, PARTITIONS
 from kcli.commands._serde_options import plaintext_secrets_option, serde_option
-from kcli.commands._types import GROUP, TOPIC
+from kcli.commands._types import GROUP, TOPIC, CountType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,11 +78,9 @@ if TYPE_CHECKING:
 )
 @click.option("--until", type=INSTANT, metavar="TIME", help="Stop at this time.")
 @click.option("--from-beginning", is_flag=True, help="Start at the earliest offset (the default).")
-@click.option("--tail", type=click.IntRange(min=1), metavar="N", help="The last N records in all, then exit.")
+@click.option("--tail", type=CountType(1), metavar="N", help="The last N records in all, then exit.")
 @click.option("-e", "--exit", "until_end", is_flag=True, help="Stop at the ends as they are at the start.")
-@click.option(
-    "-n", "--max-messages", type=click.IntRange(min=1), metavar="N", help="Stop after N records that match."
-)
+@click.option("-n", "--max-messages", type=CountType(1), metavar="N", help="Stop after N records that match.")
 @click.option("--idle-timeout", type=DURATION, metavar="DUR", help="Stop when nothing came for so long.")
 @click.option(
     "-g",
@@ -181,8 +179,8 @@ def consume(inv: Invocation, /, topics: tuple[str, ...], **flags: Any) -> int:
     wanted = what.Topics((*topics, *flags["more_topics"]))
     if not (wanted.names or wanted.patterns):
         raise usage(
-            "kcli consume: no topic given",
-            why="a topic is required",
+            "kcli consume: missing argument TOPIC",
+            why="it is required",
             do="name one: kcli consume TOPIC, or -t TOPIC",
         )
     flags["group"] = configured.group(inv, flags)
@@ -210,6 +208,10 @@ def consume(inv: Invocation, /, topics: tuple[str, ...], **flags: Any) -> int:
         broker=broker,
         decoders=decoders,
     )
+    flags["group"] = configured.group(inv, flags)
+    _check_commit(flags)
+    policy = configured.reset_policy(inv, flags)
+    asked = what.asked_range(flags, policy)
     options = _options(inv, flags, asked, policy)
     if serdes is None:
         check_no_registry(inv)

@@ -9,6 +9,7 @@ import click
 
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
+from kcli.commands._types import CountType
 
 TOPIC = "kcli-demo"
 
@@ -23,14 +24,14 @@ TOPIC = "kcli-demo"
 )
 @click.option(
     "--records",
-    type=click.IntRange(min=1),
+    type=CountType(1),
     default=1_000_000,
     metavar="N",
     help="How many.  [default: 1000000]",
 )
 @click.option(
     "--record-size",
-    type=click.IntRange(min=11),
+    type=CountType(11),
     default=100,
     metavar="BYTES",
     help="How large.  [default: 100]",

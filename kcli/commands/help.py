@@ -72,7 +72,7 @@ def _option_lines(key: str, field: object) -> list[str]:
         default = default.lower()
     details = [field.metadata["doc"]]
     if field.metadata["choices"]:
-        details.append("one of " + ", ".join(field.metadata["choices"]))
+        details.append("one of " + ", ".join(filter(None, field.metadata["choices"])))
     if field.metadata["aliases"]:
         details.append("also " + ", ".join(field.metadata["aliases"]))
     text = textwrap.wrap("; ".join(details), 74, break_on_hyphens=False)

@@ -16,7 +16,7 @@ from kcli.commands._exit import usage
 from kcli.commands._params import CODEC, DELIMITER, HEADER, RATE, Codec, check_topic_name
 from kcli.commands._produce_input import FORMATS
 from kcli.commands._serde_options import plaintext_secrets_option, serde_option
-from kcli.commands._types import TOPIC
+from kcli.commands._types import TOPIC, CountType
 
 if TYPE_CHECKING:
     from kcli.core.options import ProducerOptions
@@ -82,7 +82,7 @@ FOR_EVER_MS = 2**31 - 1
     metavar="NAME=VALUE",
     help=r"Header of all records; NAME= is empty, NAME alone is null (with colons in it as \:). Repeatable.",
 )
-@click.option("-p", "--partition", type=click.IntRange(min=0), metavar="N", help="Partition of all records.")
+@click.option("-p", "--partition", type=CountType(0), metavar="N", help="Partition of all records.")
 @click.option(
     "-D",
     "--delimiter",
@@ -133,7 +133,7 @@ FOR_EVER_MS = 2**31 - 1
 )
 @click.option(
     "--transaction-every",
-    type=click.IntRange(min=1),
+    type=CountType(1),
     metavar="N",
     help="End a transaction after N records; after 5 s or 8 MB in any case.  [default: 10000]",
 )

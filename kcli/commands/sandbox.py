@@ -15,7 +15,7 @@ import click
 from kcli.commands._command import group
 from kcli.commands._context import Invocation, pass_invocation
 from kcli.commands._orderly_end import orderly_end
-from kcli.commands._types import SANDBOX
+from kcli.commands._types import SANDBOX, CountType
 from kcli.output.tables import Column
 
 if TYPE_CHECKING:
@@ -64,11 +64,11 @@ def sandbox() -> None:
     ),
 )
 @_NAME
-@click.option("--brokers", type=click.IntRange(min=1), metavar="N", help="how many nodes (1)")
+@click.option("--brokers", type=CountType(1), metavar="N", help="how many nodes (1)")
 @click.option("--kafka-version", metavar="X.Y.Z", help="any published version (4.3.1)")
 @click.option(
     "--port",
-    type=click.IntRange(0, 65535),
+    type=CountType(0, 65535),
     metavar="PORT",
     help="nodes take PORT and the ones behind it; 9092, else a free one, without it; 0 is any free one",
 )
@@ -186,9 +186,7 @@ def status(inv: Invocation, name: str | None) -> int:
     ),
 )
 @_NAME
-@click.option(
-    "--tail", "lines", type=click.IntRange(min=0), metavar="N", default=100, help="so many lines (100)"
-)
+@click.option("--tail", "lines", type=CountType(0), metavar="N", default=100, help="so many lines (100)")
 @click.option("-f", "--follow", is_flag=True, help="go on until Ctrl-C")
 @pass_invocation
 def logs(inv: Invocation, name: str | None, lines: int, follow: bool) -> int:

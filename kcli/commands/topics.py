@@ -10,7 +10,7 @@ from kcli.commands._cluster import connect, open_admin, unique, without_errors
 from kcli.commands._command import group
 from kcli.commands._context import PARTLY, Invocation, pass_invocation
 from kcli.commands._params import OFFSET, check_topic_name
-from kcli.commands._types import TOPIC
+from kcli.commands._types import TOPIC, CountType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -193,9 +193,9 @@ def topic_offsets(inv: Invocation, names: tuple[str, ...], when: OffsetSpec | No
     ),
 )
 @click.argument("names", nargs=-1, required=True, metavar="TOPIC…")
-@click.option("--partitions", type=click.IntRange(1), metavar="N", help="how many (the broker's default)")
+@click.option("--partitions", type=CountType(1), metavar="N", help="how many (the broker's default)")
 @click.option(
-    "--replication-factor", type=click.IntRange(1, 32767), metavar="N", help="copies (the broker's default)"
+    "--replication-factor", type=CountType(1, 32767), metavar="N", help="copies (the broker's default)"
 )
 @click.option(
     "--config", "configs", multiple=True, metavar="K=V", help="configuration of the topic; repeatable"

@@ -172,13 +172,15 @@ def seconds_left(seconds: float, share: float) -> float | None:
 
 
 def duration_text(seconds: float) -> str:
-    """``7 s``, ``3 min 20 s``, ``2 h 5 min``."""
+    """``7s``, ``3m20s``, ``1h09m``, ``2d04h``: the two largest units, the second one unless it is 0."""
     whole = round(seconds)
     if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
+        return f"{whole}s"
+    for large, size, small, parts in (("m", 60, "s", 1), ("h", 3_600, "m", 60), ("d", 86_400, "h", 3_600)):
+        if whole < size * {"m": 60, "h": 24, "d": whole}[large]:
+            rest = whole % size // parts
+            return f"{whole // size}{large}" + (f"{rest:02d}{small}" if rest else "")
+    raise AssertionError(seconds)
 
 
 def size_text(size: float) -> str:

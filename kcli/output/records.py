@@ -181,7 +181,9 @@ class ProgramFormatter:
 
 
 class ValueFormatter(ProgramFormatter):
-    """``-o value``: the value and a delimiter; whole batches straight from their bytes."""
+    """``-o value``: the value and a delimiter; whole batches straight from their bytes. The end of a transaction, whose
+    value is no text, is COMMIT or ABORT.
+    """
 
     def __init__(self, delimiter: bytes, null: bytes, decoders: "Decoders | None" = None) -> None:
         super().__init__(
@@ -189,10 +191,15 @@ class ValueFormatter(ProgramFormatter):
         )
         self._delimiter = delimiter
         self._null = null
+        self._marker = ProgramFormatter(
+            [], closing=lambda marker: [(op.LITERAL, (marker or "").encode() + delimiter)]
+        )
 
     def batch(self, fetched: FetchedBatch, limit: int | None, selected: bytes | bytearray) -> Rendered:
         """See Formatter."""
         batch = fetched.batch
+        if batch.is_control:
+            return self._marker.batch(fetched, limit, selected)
         if self._extras or selected or (limit is not None and limit < batch.count):
             return super().batch(fetched, limit, selected)
         return Rendered(*batch.values(fetched.first, fetched.stop - 1, self._delimiter, self._null))

@@ -20,8 +20,9 @@ Row = Mapping[str, Any]
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column. ``kind``: ``text``, ``number`` (grouped in a table, right-aligned), ``id`` (right-aligned, never
-    grouped), ``time`` (ms since the epoch, shown as RFC 3339), ``duration`` (seconds; in a table ``3 min 20 s``),
-    ``size`` (bytes; in a table ``1.2 MB``), ``prose`` (in a table it wraps, so that the other columns keep their width).
+    grouped), ``time`` (ms since the epoch, shown as RFC 3339), ``epoch`` (the same; the number in the formats for
+    programs), ``duration`` (seconds; in a table ``3m20s``), ``size`` (bytes; in a table ``1.2 MB``), ``prose`` (in a
+    table it wraps, so that the other columns keep their width).
     ``wide`` ones appear with ``-o wide`` and in the formats for programs, not in table and plain.
     ``spare``: a table that is too wide for the terminal goes without it, the highest first; 0 stays."""
 
@@ -97,6 +98,7 @@ class Separated(Rows):
         super().__init__(out, columns[:1] if form == "name" else columns)
         self.form = form
         self._headed = not out.headers or form == "name"
+        self._named: set[str] = set()
         self._cells = [(column, column.key) for column in self.columns]
         by_key = {column.key: column for column in self.columns}
         times = frozenset(key for key, column in by_key.items() if column.kind == "time")
@@ -135,6 +137,9 @@ class Separated(Rows):
         sign, special, escaped = _SEPARATED[self.form]
         line = sign.join(cells)
         if self.form == "name":
+            if line in self._named:
+                return  # of one name there may be several rows, a partition each
+            self._named.add(line)
             line = visible_line(line) if self.out.isatty else line
         elif "\n" in line or _has(special, line) or line.count(sign) >= len(cells):
             line = sign.join(map(escaped, cells))
@@ -150,7 +155,7 @@ class Aligned(Rows):
 
     def put(self, row: Row) -> None:
         """Kept until the widths are known."""
-        self._cells.append([visible_line(flat(c, row.get(c.key), "-")) or '""' for c in self.columns])
+        self._cells.append([visible_line(flat(c, row.get(c.key), "-")) or "-" for c in self.columns])
 
     def close(self) -> None:
         """Prints all."""
@@ -213,7 +218,7 @@ def flat(column: Column, value: Any, missing: str) -> str:
     """A value as one cell of text."""
     if value is None:
         return missing
-    if column.kind == "time":
+    if column.kind in ("time", "epoch"):
         return time_text(value)
     if isinstance(value, bool):
         return "true" if value else "false"

@@ -180,7 +180,7 @@ def _escape(text: str, pos: int) -> tuple[bytes, int]:
     digits = text[pos + 2 : pos + 4]
     if following == "x" and len(digits) == 2 and set(digits) <= _HEX:
         return bytes([int(digits, 16)]), pos + 4
-    raise TemplateError(f"there is no escape {text[pos : pos + 4]!r}; there are \\n \\r \\t \\\\ \\xNN")
+    raise TemplateError(f"there is no escape '{text[pos : pos + 2]}'; there are \\n \\r \\t \\\\ \\xNN")
 
 
 _ENCODINGS = {None: op.RAW, "hex": op.HEX, "base64": op.BASE64, "json": op.JSON_ESCAPED}

@@ -19,6 +19,9 @@ FILES = {
     "broken.csv": "orders,0\n",
     "one.csv": "orders,0,3\n",
     "typo.properties": "linger.mss=5\n",
+    "sasl.conf": "bootstrap.servers=h:1\nsasl.username=me\nsasl.password=secret\n",
+    "near.conf": "queue.buffering.max.m=5\n",
+    "xdg/kcli/config.toml": 'current = "prod"\n',
     "two.txt": "small\n" + "x" * 3000 + "\n",
     "bad.ndjson": '{"value": "a"}\n{"value": \n',
     "without/fastavro.py": "raise ImportError('no fastavro here')\n",
@@ -86,7 +89,7 @@ def world(folder: Path) -> Iterator[World]:
     begins behind what ``old`` has committed, ``small`` takes small records only.
     """
     for name, text in FILES.items():
-        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
     with ExitStack() as stack:
         cluster = stack.enter_context(

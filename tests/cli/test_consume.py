@@ -177,6 +177,7 @@ def test_ends_are_behind_markers_and_records_that_are_gone(cluster: FakeCluster)
         (4, "ABORT"),
     ]
     assert "COMMIT" in lines(cluster, "txn", "-e", "--print-control", "-o", "table")[3]
+    assert lines(cluster, "txn", "-e", "--print-control") == ["a", "b", "COMMIT", "ABORT"]
     assert lines(cluster, "txn", "-g", "g", "-e", "-n", "9") == ["a", "b"]
     assert committed(cluster) == {0: 5}
 
@@ -673,7 +674,7 @@ def test_a_silent_cluster_is_3() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "no topic"),
+        ((), "missing argument TOPIC"),
         (("t", "-o", "yaml"), "there is no output"),
         (("t", "-J", "-o", "csv"), "-J and -o together"),
         (("t", "-f", "%k", "-J"), "-f and -J together"),

@@ -115,6 +115,133 @@ HABITS = [
     Row("consume orders -o -5", 2, "-o -5 is not a kind of output", "kcat's -o is --offset", "--offset -5"),
 ]
 
+NOT_OURS = [
+    Row("groups offsets billing", 2, "no command 'offsets'", "other tools", "`kcli groups describe GROUP`"),
+    Row("group offsets", 2, "no command 'offsets'", "other tools", "`kcli groups lag GROUP`"),
+    Row("groups reset billing", 2, "no command 'reset'", "nothing was run", "`kcli groups rewind GROUP`"),
+    Row("groups seek billing", 2, "no command 'seek'", "nothing was run", "`kcli groups rewind GROUP`"),
+    Row(
+        "mirror a b",
+        2,
+        "no command 'mirror'",
+        "not available in this version",
+        "`kcli consume A -e -o ndjson",
+    ),
+    Row("top", 2, "no command 'top'", "not available in this version", "`kcli groups lag --watch`"),
+    Row("topics alter orders", 2, "no command 'alter'", "not available in this version", "kafka-configs.sh"),
+    Row("topics ls", 2, "no command 'ls'", "other tools", "`kcli topics list`"),
+    Row("get topics", 2, "no command 'get'", "other tools", "the noun comes first: `kcli topics list`"),
+    Row("consume orders --timeout-ms 500", 2, "no option --timeout-ms", "", "--idle-timeout DUR"),
+    Row(
+        "consume orders --property print.key=true",
+        2,
+        "no option --property",
+        "",
+        "-f FORMAT says what is printed",
+    ),
+    Row("topics list --profile prod", 2, "--profile is not supported yet", "no profiles", "-b HOST:PORT"),
+    Row("topics list --context prod", 2, "--context is not supported yet", "no profiles", "-b HOST:PORT"),
+]
+
+COUNTS = [
+    Row("consume orders -n 0", 2, "--max-messages is not valid", "must be at least 1, got 0", "--help`"),
+    Row(
+        "consume orders --tail 10x",
+        2,
+        "--tail is not valid",
+        "'10x' is not a whole number: 100, 10k, 1M",
+        "--help`",
+    ),
+    Row("sandbox up --port 70k", 2, "--port is not valid", "must be at most 65,535, got 70k", "--help`"),
+]
+
+NOT_YET = [
+    Row(
+        "topics list -X sasl.mechanism=PLAIN", 2, "sasl.mechanism (-X) is not supported yet",
+        "without SASL", "leave it out",
+    ),
+    Row(
+        "topics list -X sasl.mechanis=PLAIN", 2, "sasl.mechanis (-X) is not supported yet",
+        "without SASL", "leave it out",
+    ),
+    Row(
+        "topics list -X security.protocol=SASL_SSL", 2, "security.protocol=SASL_SSL (-X) is not supported yet",
+        "PLAINTEXT or SSL", "a listener without SASL",
+    ),
+    Row(
+        "topics list -F {dir}/sasl.conf", 2, "sasl.username ({dir}/sasl.conf:2) is not",
+        "without SASL", "out of that file",
+    ),
+    Row(
+        "topics list", 2, "sasl.jaas.config (KCLI_X_SASL_JAAS_CONFIG) is not supported yet", "without SASL",
+        "unset KCLI_X_SASL_JAAS_CONFIG", env=(("KCLI_X_SASL_JAAS_CONFIG", "x"),),
+    ),
+    Row(
+        "topics list", 2, "security.protocol=SASL_PLAINTEXT (KAFKA_SECURITY_PROTOCOL)", "without SASL",
+        "unset KAFKA_SECURITY_PROTOCOL", env=(("KAFKA_SECURITY_PROTOCOL", "SASL_PLAINTEXT"),),
+    ),
+    Row(
+        "groups list", 2, "sasl.mechanism (KAFKA_SASL_MECHANISM)", "without SASL", "unset KAFKA_SASL_MECHANISM",
+        env=(("KAFKA_SASL_MECHANISM", "PLAIN"),),
+    ),
+    Row(
+        "groups list", 2, "ssl.keystore.location (KAFKA_SSL_KEYSTORE_LOCATION)", "no Java key stores", "PEM files",
+        env=(("KAFKA_SSL_KEYSTORE_LOCATION", "/k"),),
+    ),
+    Row(
+        "groups delete billing", 2, "KCLI_PROFILE=prod: profiles are not supported yet", "another cluster",
+        "unset KCLI_PROFILE", env=(("KCLI_PROFILE", "prod"),),
+    ),
+    Row(
+        "groups list", 2, "{dir}/xdg/kcli/config.toml cannot be used", "another cluster", "-b HOST:PORT", at="",
+        env=(("XDG_CONFIG_HOME", "{dir}/xdg"),),
+    ),
+    Row("topics list -X ssl.keystore.location=/k.jks", 2, "ssl.keystore.location (-X)", "PEM files", "ssl.ca.location"),
+    Row("topics list -X ssl.truststore.location=/t.jks", 2, "ssl.truststore.location (-X)", "PEM files", "openssl"),
+    Row("topics list -X ssl.truststore.type=PKCS12", 2, "ssl.truststore.type (-X)", "PEM files", "openssl"),
+    Row("topics list -X ssl.key.password=x", 2, "ssl.key.password (-X)", "no password", "openssl pkey"),
+]  # fmt: skip
+
+UNUSED = [
+    Row("topics list -X linger.ms=1", 2, "-X linger.ms has no effect on", "of producers", "`kcli produce` takes it"),
+    Row("produce orders -X group.id=g", 2, "-X group.id has no effect on", "of consumers", "`kcli consume` takes it"),
+    Row("consume orders -X session.timeout.ms=1", 2, "session.timeout.ms has no effect", "members", "give -g GROUP"),
+    Row("consume orders -X max.poll.records=1", 2, "max.poll.records has no effect", "whole batches", "-n N stops"),
+    Row(
+        "consume orders -X auto.offset.reset=none", 2, "auto.offset.reset=none (-X) without",
+        "forbids", "--from-beginning",
+    ),
+    Row(
+        "consume orders -X auto.offset.reset=soon", 2, "auto.offset.reset='soon'",
+        "none of earliest", "by_duration:PT12H",
+    ),
+    Row("consume orders --merge -X group.id=g", 2, "-X group.id=g and --merge together", "the group says", "use one"),
+    Row(
+        "produce orders -X transaction.timeout.ms=9", 2, "transaction.timeout.ms has no",
+        "transactions", "--transactional-id",
+    ),
+    Row(
+        "topics list -X ssl.ca.location=/ca", 2, "ssl.ca.location has no effect",
+        "is PLAINTEXT", "security.protocol=SSL",
+    ),
+    Row(
+        "topics list -X schema.registry.url=http://h", 2, "schema.registry.url has no effect",
+        "no schema registry", "add -s",
+    ),
+    Row(
+        "produce orders -X batch.num.messages=9", 2, "batch.num.messages (-X) has no effect",
+        "librdkafka", "batch.size",
+    ),
+    Row(
+        "consume orders -X key.deserializer=x", 2, "key.deserializer (-X) has no effect",
+        "Java's clients", "-s decodes",
+    ),
+    Row(
+        "topics list -F {dir}/near.conf", 2, "unknown option 'queue.buffering.max.m'",
+        "no option", "queue.buffering.max.ms",
+    ),
+]  # fmt: skip
+
 CONFIGURATION = [
     Row("topics list", 2, "no broker is named", "kcli never guesses", "-b HOST:PORT", at=""),
     Row("topics list -b ''", 2, "-b names no broker", "an unset variable, perhaps", "give HOST:PORT"),
@@ -178,15 +305,22 @@ PRODUCE = [
 ]  # fmt: skip
 
 GROUPS = [
-    Row("groups rewind billing", 2, "not said where to", "needs a target", "--to earliest, --to @-1h"),
+    Row("groups rewind billing", 2, "no target given", "needs a target", "--to earliest, --to @-1h"),
     Row("groups rewind billing --to yestrday", 2, "is no target", "earliest, latest", "--to 2026-11-21T10:00Z"),
     Row(
         "groups rewind billing --to 2026-11-21T10:00 --yes", 2, "names no time zone", "without a terminal",
         "write Z or an offset behind it",
     ),
-    Row("groups rewind billing --to earliest", 2, "a confirmation is due", "no terminal", "--yes answers it"),
-    Row("groups rewind mixed --to earliest", 2, "is not clear", "of 2: orders, payments", "--all-topics"),
-    Row("groups rewind billing --to-earliest --to-latest", 2, "several targets", "exclude one another", "--to earliest"),
+    Row(
+        "groups rewind billing --to earliest", 2, "confirmation required, and there is no terminal",
+        "nothing was done", "--yes answers it",
+    ),
+    Row("groups rewind mixed --to earliest", 2, "ambiguous: group mixed has commits on 2 topics", "orders, payments",
+        "--all-topics"),
+    Row(
+        "groups rewind billing --to-earliest --to-latest", 2, "several targets",
+        "exclude one another", "--to earliest",
+    ),
     Row("groups rewind --journal --to earliest", 2, "--journal with --to", "only lists", "leave it out"),
     Row("groups rewind billing --from-file {dir}/broken.csv", 2, "line 1", "it has 2 columns", "correct it"),
     Row("groups rewind billing --from-file /no/such", 2, "cannot read /no/such", "no such file", "check the name"),
@@ -194,7 +328,7 @@ GROUPS = [
     Row("groups export", 2, "which groups?", "none was named", "`kcli groups list`"),
     Row("groups describe --all billing", 2, "--all with names", "it means all groups", "leave out --all"),
     Row("groups list --state stabel", 2, "no group state 'stabel'", "", "Stable"),
-    Row("groups delete billing", 2, "a confirmation is due", "no terminal", "--yes answers it"),
+    Row("groups delete billing", 2, "confirmation required", "nothing was done", "--yes answers it"),
     Row("groups delete billing --confirm biling", 2, "does not name", "nothing was done", "--confirm billing"),
     Row("topics create x --config retention.ms", 2, "is not KEY=VALUE", "no = in it", "--config retention.ms=3600000"),
 ]  # fmt: skip
@@ -221,14 +355,17 @@ NOT_THERE = [
     Row("groups lag billing --topic ordrs", 1, "anything of topic ordrs", "", "without --topic"),
     Row("sandbox down nope", 1, "there is no sandbox nope", "", "`kcli sandbox up nope`"),
     Row("consume orders -e", 1, "No space left on device", "ENOSPC", "make room", out=FULL),
-    Row("topics list", 1, "No space left on device", "ENOSPC", "make room", out=FULL),
+    Row(
+        "topics list", 1, "cannot write output: No space left", "ENOSPC",
+        "make room, or write to another place", out=FULL,
+    ),
     Row("produce orders -i ndjson", 1, "1 of 1 lines", "JSON is malformed", "--failed FILE", stdin=b"no json\n"),
     Row(
         "produce orders -z zstd", 1, "were not stored", "UNSUPPORTED_COMPRESSION_TYPE", "another codec with -z",
         fails(ProduceRequest, Code.UNSUPPORTED_COMPRESSION_TYPE),
     ),
     Row(
-        "topics create x", 1, "create topic x", "INVALID_REPLICATION_FACTOR", "as there are brokers",
+        "topics create x", 1, "could not create topic x", "INVALID_REPLICATION_FACTOR", "as there are brokers",
         fails(CreateTopicsRequest, Code.INVALID_REPLICATION_FACTOR),
     ),
 ]  # fmt: skip
@@ -262,7 +399,7 @@ UNREACHABLE = [
         "--undo takes it back", silent(OffsetCommitRequest),
     ),
     Row(
-        f"topics create x {QUICK}", 3, "create topic", "REQUEST_TIMED_OUT (7)", "overloaded",
+        f"topics create x {QUICK}", 3, "could not create topic", "REQUEST_TIMED_OUT (7)", "overloaded",
         fails(CreateTopicsRequest, Code.REQUEST_TIMED_OUT),
     ),
     Row(
@@ -316,8 +453,14 @@ FORBIDDEN = [
     Row("groups rewind billing --to 9 --yes", 4, "billing", NO_GROUP, READ_GROUP, fails(OffsetCommitRequest, GROUP)),
     Row("consume orders -g new -e", 4, "group new", NO_GROUP, READ_GROUP, fails(FindCoordinatorRequest, GROUP)),
     Row("consume orders -g new -e", 4, "group new", NO_GROUP, READ_GROUP, fails(JoinGroupRequest, GROUP)),
-    Row("groups list", 4, "listing the groups", NO_CLUSTER, "DESCRIBE on the cluster", fails(ListGroupsRequest, CLUSTER)),
-    Row("topics create x", 4, "create topic x", NO_CLUSTER, "CREATE to create", fails(CreateTopicsRequest, CLUSTER)),
+    Row(
+        "groups list", 4, "listing the groups", NO_CLUSTER,
+        "DESCRIBE on the cluster", fails(ListGroupsRequest, CLUSTER),
+    ),
+    Row(
+        "topics create x", 4, "could not create topic x", NO_CLUSTER,
+        "CREATE to create", fails(CreateTopicsRequest, CLUSTER),
+    ),
 ]  # fmt: skip
 
 # --- 5, 6, 7, 8 -------------------------------------------------------------------------------------------------
@@ -358,7 +501,10 @@ PARTLY = [
 ]
 
 REFUSED = [
-    Row("groups rewind billing --to 9 --yes", 7, "has members (1)", "reader at 127.0.0.1 (member", "--wait", member),
+    Row(
+        "groups rewind billing --to 9 --yes", 7, "has members (1)",
+        "its 1 member would overwrite the new offsets: reader at 127.0.0.1 (member", "--wait", member,
+    ),
     Row("groups delete billing --yes", 7, "is not deleted", "NON_EMPTY_GROUP (68)", "stop them first", member),
     Row(
         "groups delete-offsets billing -t orders --yes", 7, "are not deleted", "GROUP_SUBSCRIBED_TO_TOPIC",
@@ -372,9 +518,9 @@ REFUSED = [
         "groups rewind billing --to 9 --yes", 7, "partitions of group billing", "REBALANCE_IN_PROGRESS",
         "--live rewinds it as it runs", fails(OffsetCommitRequest, Code.REBALANCE_IN_PROGRESS),
     ),
-    Row("topics create orders", 7, "create topic orders", "TOPIC_ALREADY_EXISTS", "--if-not-exists"),
+    Row("topics create orders", 7, "could not create topic orders", "TOPIC_ALREADY_EXISTS", "--if-not-exists"),
     Row("groups create billing -t orders --from 1 --yes", 7, "exists already", "committed", "`kcli groups rewind"),
-    Row("groups rewind billing --to -1 --topic orders:1 --yes", 7, "orders-1", "nothing is committed", "--to"),
+    Row("groups rewind billing --to -1 --topic orders:1 --yes", 7, "orders-1: nothing is committed", "", "--to"),
     Row(
         "consume orders -g g -X group.instance.id=i -e", 7, "taken over group.instance.id i", "FENCED_INSTANCE_ID",
         "an instance id of its own", fails(JoinGroupRequest, Code.FENCED_INSTANCE_ID),
@@ -399,11 +545,12 @@ REFUSED = [
 
 CHECKS = [
     Row("groups lag billing --max-lag 1", 8, "10 records behind", "at most 1 are allowed", "--watch`"),
-    Row("groups lag billing --max-lag-time 5m", 8, "behind", "at most 5 min", "--watch`"),
+    Row("groups lag billing --max-lag-time 5m", 8, "behind", "at most 5m", "--watch`"),
 ]
 
 TABLE = [
-    *SPELLING, *HABITS, *CONFIGURATION, *CONSUME, *PRODUCE, *GROUPS, *NOT_THERE, *UNREACHABLE, *FORBIDDEN, *DATA,
+    *SPELLING, *HABITS, *NOT_OURS, *COUNTS, *NOT_YET, *UNUSED, *CONFIGURATION,
+    *CONSUME, *PRODUCE, *GROUPS, *NOT_THERE, *UNREACHABLE, *FORBIDDEN, *DATA,
     *PARTLY, *REFUSED, *CHECKS,
 ]  # fmt: skip
 
@@ -438,7 +585,7 @@ def test_r15_code_cause_and_remedy(here: World, kcli: WarmKcli, row: Row, tmp_pa
 def test_r15_sixty_rows_and_every_code() -> None:
     assert len(TABLE) >= 60
     assert {row.code for row in TABLE} == set(range(1, 9))
-    assert len({(row.line, row.why, row.script) for row in TABLE}) == len(TABLE)
+    assert len({(row.line, row.why, row.script, row.env) for row in TABLE}) == len(TABLE)
 
 
 def run(kcli: WarmKcli, here: World, row: Row, folder: Path) -> tuple[int, str]:

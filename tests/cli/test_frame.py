@@ -126,7 +126,7 @@ def lines_of(done: subprocess.CompletedProcess[str]) -> tuple[str, str, str]:
     [
         (["topcis"], "there is no command 'topcis'", "did you mean `kcli topics`?"),
         (["topics", "lst"], "topics: there is no command 'lst'", "did you mean `kcli topics list`?"),
-        (["top", "list"], "there is no command 'top'", "topics"),
+        (["top", "list"], "there is no command 'top'", "`kcli groups lag --watch`"),
         (
             ["topics", "list", "--mach", "x"],
             "topics list: there is no option --mach",
@@ -378,7 +378,7 @@ def test_confirmation_without_a_terminal_is_2(tmp_path: Path) -> None:
 
     refused = ask()
     assert (refused.returncode, refused.stdout) == (2, "")
-    assert refused.stderr.startswith("PLAN\nkcli: a confirmation is due")
+    assert refused.stderr.startswith("PLAN\nkcli: confirmation required, and there is no terminal")
     assert (ask("--yes").returncode, ask("--confirm", "x").returncode) == (0, 0)
     assert ask("--confirm", "y").returncode == 2
     dry = ask("--dry-run")

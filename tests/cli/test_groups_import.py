@@ -133,7 +133,7 @@ def test_c18_without_a_terminal_and_without_yes_the_plan_is_shown_and_nothing_im
         done = kcli(*arguments, code=2)
         assert done.stdout == ""
         assert "Undo afterwards with: kcli groups rewind " in done.stderr
-        assert "a confirmation is due: Proceed?" in done.stderr
+        assert "confirmation required, and there is no terminal: Proceed?" in done.stderr
         assert not kcli.journals()
     assert offsets(cluster) == [20, 15, 2]
     assert offsets(cluster, "new") == []
@@ -232,7 +232,7 @@ def test_the_file_may_come_from_stdin(cluster: FakeCluster, kcli: Kcli) -> None:
     done = piped(kcli, "t,zero,4\n", "import", "-", "--group", "new", "--yes")
     assert (done.returncode, "stdin cannot be read: line 1" in done.stderr) == (2, True)
     done = piped(kcli, "t,0,4\n", "import", "-", "--group", "new")
-    assert (done.returncode, "a confirmation is due" in done.stderr) == (2, True)
+    assert (done.returncode, "confirmation required" in done.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(

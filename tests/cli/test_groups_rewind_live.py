@@ -255,7 +255,7 @@ def test_a_group_that_was_held_for_nothing_goes_on_where_it_was(
 
 def test_where_nobody_can_answer_nobody_is_held(cluster: FakeCluster, rewind: Kcli) -> None:
     with reading(cluster, MODERN):
-        assert "a confirmation is due" in rewind("g", "--to", "5", "--hold", code=2).stderr
+        assert "confirmation required" in rewind("g", "--to", "5", "--hold", code=2).stderr
         assert cluster.seen(LeaveGroupRequest) == []
 
 

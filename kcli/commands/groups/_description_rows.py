@@ -212,7 +212,7 @@ def _member(group: Described, member: MemberDescription) -> Row:
         "member_id": member.member_id,
         "instance_id": member.instance_id,
         "client_id": member.client_id,
-        "host": member.client_host,
+        "host": member.host,
         "epoch": _known(member.epoch),
         "rack": member.rack,
         "protocol": member.protocol or group.type,
@@ -242,7 +242,7 @@ def _owner(member: MemberDescription | None) -> Row:
     return {
         "member_id": None if member is None else member.member_id,
         "client_id": None if member is None else member.client_id,
-        "host": None if member is None else member.client_host,
+        "host": None if member is None else member.host,
     }
 
 

@@ -222,7 +222,7 @@ def _partition(row: PartitionLag, said: Said) -> Row:
 def _member(member: Any) -> Row:
     if member is None:
         return _NOBODY
-    return {"member_id": member.member_id, "client_id": member.client_id, "host": member.client_host}
+    return {"member_id": member.member_id, "client_id": member.client_id, "host": member.host}
 
 
 def _trend(trend: Trend | None) -> Row:

@@ -123,7 +123,7 @@ def _members(members: Collection[MemberDescription]) -> list[str]:
             "member_id": member.member_id,
             "instance_id": member.instance_id,
             "client_id": member.client_id,
-            "host": member.client_host,
+            "host": member.host,
             "partitions": None if member.assignment is None else len(member.assignment),
         }
         for member in members

@@ -89,7 +89,7 @@ def _member(outcome: Outcome) -> Row:
     return {
         "member_id": None if member is None else member.member_id,
         "client_id": None if member is None else member.client_id,
-        "host": None if member is None else member.client_host.lstrip("/"),
+        "host": None if member is None else member.host,
     }
 
 

@@ -38,7 +38,7 @@ def chosen(flags: Mapping[str, Any]) -> str:
         return said[0]
     names = ", ".join("--" + name.replace("_", "-") for name in said)
     raise usage(
-        f"groups rewind: {'it is not said where to' if not said else 'several targets'}",
+        f"groups rewind: {'no target given' if not said else 'several targets'}",
         why=f"{names} exclude one another" if said else "a rewind needs a target",
         do="as in --to earliest, --to @-1h, --to -1000, --to-group other, --from-file offsets.csv, --undo",
     )

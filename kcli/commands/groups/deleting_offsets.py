@@ -82,7 +82,9 @@ def _chosen(
                 inv.failed(
                     NotFoundError(
                         f"group {name} has no committed offset of {part}",
-                        do=f"it has some of {', '.join(sorted({where.topic for where in there})) or 'nothing'}",
+                        do=f"it has some of {', '.join(sorted({where.topic for where in there}))}"
+                        if there
+                        else "nothing is to be deleted: it has no committed offsets at all",
                     )
                 )
     return without_errors(

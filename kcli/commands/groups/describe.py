@@ -10,7 +10,7 @@ from kcli.commands._cluster import connect, listed_groups, open_admin, unique
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
 from kcli.commands._options import OUTPUT_KINDS
-from kcli.commands._types import GROUP
+from kcli.commands._types import GROUP, CountType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,7 +48,7 @@ PEEK_BYTES, PEEK_SECONDS = 16 << 20, 10.0
 @click.option("--state", is_flag=True, help="only a line for each group")
 @click.option("--match", metavar="GLOB", help="all groups whose names match this shell pattern")
 @click.option("--all", "every", is_flag=True, help="all groups")
-@click.option("--peek", type=click.IntRange(1, 1000), metavar="N", help="show N records around each commit")
+@click.option("--peek", type=CountType(1, 1000), metavar="N", help="show N records around each commit")
 @pass_invocation
 def describe_groups(
     inv: Invocation,

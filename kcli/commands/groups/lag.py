@@ -11,7 +11,7 @@ from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
 from kcli.commands._garbage import uncollected
 from kcli.commands._options import LIKE_A_DURATION, OUTPUT_KINDS, AttachedOption
-from kcli.commands._types import DURATION, GROUP, TOPIC
+from kcli.commands._types import DURATION, GROUP, TOPIC, CountType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -66,7 +66,7 @@ SHORTEST = 0.1
     help="again every 2 s, or DUR",
 )
 @click.option(
-    "--max-lag", type=click.IntRange(0), metavar="N", help="exit with 8 when a group is more records behind"
+    "--max-lag", type=CountType(0), metavar="N", help="exit with 8 when a group is more records behind"
 )
 @click.option(
     "--max-lag-time", type=DURATION, metavar="DUR", help="exit with 8 when a partition is further behind"

@@ -12,7 +12,7 @@ from kcli.commands._context import Invocation, pass_invocation
 from kcli.commands._exit import usage
 from kcli.commands._options import LIKE_A_DURATION, AttachedOption
 from kcli.commands._params import DURATION, Word
-from kcli.commands._types import GROUP, TARGET, TOPIC
+from kcli.commands._types import GROUP, TARGET, TOPIC, CountType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -135,12 +135,12 @@ DATETIME = Word("time", _datetime)
 @click.option("--to-earliest", is_flag=True, help="Kafka's spelling of --to earliest")
 @click.option("--to-latest", is_flag=True, help="Kafka's spelling of --to latest")
 @click.option("--to-current", is_flag=True, help="Kafka's spelling of --to current")
-@click.option("--to-offset", type=click.IntRange(0), metavar="N", help="Kafka's spelling of --to N")
+@click.option("--to-offset", type=CountType(0), metavar="N", help="Kafka's spelling of --to N")
 @click.option(
     "--to-datetime", type=DATETIME, metavar="DT", help="like --to, as Kafka: UTC where there is no zone"
 )
 @click.option("--by-duration", type=DURATION, metavar="DUR", help="Kafka's spelling of --to @-DUR")
-@click.option("--shift-by", type=int, metavar="N", help="Kafka's spelling of --to +N or -N")
+@click.option("--shift-by", type=CountType(), metavar="N", help="Kafka's spelling of --to +N or -N")
 @click.option(
     "--group",
     "more_names",

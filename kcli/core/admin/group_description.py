@@ -39,6 +39,7 @@ class MemberDescription:
     instance_id: str | None
     client_id: str
     client_host: str
+    """As the coordinator tells it: with a leading slash from Kafka's classic groups."""
     subscription: tuple[str, ...] = ()
     assignment: tuple[TopicPartition, ...] | None = None
     target: tuple[TopicPartition, ...] | None = None
@@ -47,6 +48,11 @@ class MemberDescription:
     subscription_regex: str | None = None
     protocol: str | None = None
     owned: tuple[TopicPartition, ...] = ()
+
+    @property
+    def host(self) -> str:
+        """``client_host`` without the slash."""
+        return self.client_host.lstrip("/")
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,7 +125,7 @@ def create_topics(
 
     names = [spec.name for spec in specs]
     already = NONE if validate_only else TOPIC_ALREADY_EXISTS  # a check leaves nothing behind
-    return order_of_controller(cluster, names, request, codes, "create topic", already, deadline)
+    return order_of_controller(cluster, names, request, codes, "could not create topic", already, deadline)
 
 
 def _creatable(spec: TopicSpec) -> CreatableTopic:
@@ -164,7 +164,7 @@ def delete_topics(cluster: Cluster, names: Sequence[str], deadline: float) -> Ou
         return {t.name or "": (t.error_code, t.error_message or "") for t in answer.responses}
 
     return order_of_controller(
-        cluster, names, request, codes, "delete topic", UNKNOWN_TOPIC_OR_PARTITION, deadline
+        cluster, names, request, codes, "could not delete topic", UNKNOWN_TOPIC_OR_PARTITION, deadline
     )
 
 

@@ -21,6 +21,6 @@ def named(members: Collection[MemberDescription]) -> str:
 
 def _named(member: MemberDescription) -> str:
     """Client, host, what ``groups remove-members`` takes: the instance id of a static member (KIP-345), or its id."""
-    host = member.client_host.lstrip("/") or "an unknown host"
+    host = member.host or "an unknown host"
     known_by = f"instance {member.instance_id}" if member.instance_id else f"member {member.member_id}"
     return f"{member.client_id or 'a client without a name'} at {host} ({known_by})"

@@ -169,9 +169,15 @@ def not_possible(group: GroupDescription, *, live: bool = False) -> KcliError | 
         return _cannot_be_held(group)
     return NotPossibleError(
         f"group {group.group_id} has members ({len(group.members)}), it is {group.state}",
-        why=f"they go on from positions of their own, and would commit these: {named(group.members)}",
+        why=f"its {members_text(group)} would overwrite the new offsets: {named(group.members)}",
         do="rewind it as it runs with --live; or stop them and try again, --wait waits for their end",
     )
+
+
+def members_text(group: GroupDescription) -> str:
+    """``1 member``, ``2 members``."""
+    count = len(group.members)
+    return f"{count} member{'' if count == 1 else 's'}"
 
 
 def _cannot_be_held(group: GroupDescription) -> KcliError | None:

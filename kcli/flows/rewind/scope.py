@@ -131,7 +131,7 @@ def _unclear(group: str, named: list[str]) -> ConfigError:
         )
     shown = ", ".join(named[:5]) + (", …" if len(named) > 5 else "")
     return ConfigError(
-        f"which topics of group {group} are meant is not clear",
-        why=f"it has committed offsets of {len(named)}: {shown}",
-        do="name some with --topic, or all with --all-topics",
+        f"ambiguous: group {group} has commits on {len(named)} topics",
+        why=f"no topic was chosen, and it has committed offsets of {shown}",
+        do="choose with --topic TOPIC, or take all with --all-topics",
     )

@@ -146,7 +146,7 @@ def test_a_pipe_gets_a_line_per_partition(admin: StandIn) -> None:
         ["old", "orders", "1", "-", "110", "-", "10", "-", "-"],
     ]
     assert rows[2][-4:] == ["topic", "does", "not", "exist"]
-    assert rows[3][9:12] == ["a", "c-a", "/10.0.0.1"]
+    assert rows[3][9:12] == ["a", "c-a", "10.0.0.1"]
 
 
 def test_people_get_a_heading_for_each_group(admin: StandIn) -> None:
@@ -217,8 +217,8 @@ def test_members_are_a_line_each(admin: StandIn) -> None:
         "EPOCH",
     ]
     assert rows == [
-        ["old", "a", "-", "c-a", "/10.0.0.1", "1", "orders:0", "-"],
-        ["old", "b", "i", "c-b", "/10.0.0.1", "1", "orders:1", "-"],
+        ["old", "a", "-", "c-a", "10.0.0.1", "1", "orders:0", "-"],
+        ["old", "b", "i", "c-b", "10.0.0.1", "1", "orders:1", "-"],
     ]
 
 

@@ -6,7 +6,7 @@ from click.testing import CliRunner
 
 from kcli.commands._command import Group, command, group
 from kcli.commands._options import DEBUG_AREAS, AttachedOption, GlobalValues, global_options
-from kcli.commands._types import DURATION
+from kcli.commands._types import DURATION, CountType
 
 ALL = frozenset(DEBUG_AREAS)
 
@@ -137,3 +137,26 @@ def test_a_commands_result_is_the_exit_code() -> None:
         return 7
 
     assert CliRunner().invoke(seven, [], obj=GlobalValues(), standalone_mode=False).return_value == 7
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("100", 100), ("10k", 10_000), ("1M", 1_000_000), ("1_000", 1_000), ("2G", 2 * 10**9)],
+)
+def test_counts_have_suffixes(text: str, number: int) -> None:
+    assert CountType(1).convert(text, None, None) == number
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("0", "must be at least 1, got 0"),
+        ("11k", "must be at most 10,000, got 11k"),
+        ("many", "'many' is not a whole number: 100, 10k, 1M"),
+        ("k", "'k' is not a whole number"),
+        ("1.5k", "'1.5k' is not a whole number"),
+    ],
+)
+def test_a_count_out_of_range_says_what_is_allowed(text: str, said: str) -> None:
+    with pytest.raises(click.BadParameter, match=said):
+        CountType(1, 10_000).convert(text, None, None)

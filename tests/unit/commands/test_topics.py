@@ -220,7 +220,7 @@ def test_delete_asks_for_every_name_before_the_first_is_deleted(admin: StandIn) 
 
 
 def test_delete_without_an_answer_does_nothing(admin: StandIn) -> None:
-    with pytest.raises(Exception, match="confirmation is due"):
+    with pytest.raises(Exception, match="confirmation required"):
         kcli("delete", "orders", "--no-input")
     with pytest.raises(Exception, match="does not name"):
         kcli("delete", "orders", "pay", "--confirm", "orders")

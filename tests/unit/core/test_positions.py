@@ -11,12 +11,14 @@ from hypothesis import strategies as st
 from kcli.core.positions import (
     OffsetSpec,
     RangeSpec,
+    ResetPolicy,
     epoch_ms,
     has_zone,
     parse_duration_ms,
     parse_instant,
     parse_offset,
     parse_range,
+    parse_reset,
 )
 
 NOW = 1_795_255_200_000  # 2026-11-21T10:00:00Z
@@ -300,3 +302,25 @@ def test_ranges_of_offsets_come_back(a: int, b: int) -> None:
         assert parse_range(f"{low}{sign}{high}", NOW, UTC) == RangeSpec(
             OffsetSpec("offset", low), OffsetSpec("offset", high)
         )
+
+
+@pytest.mark.parametrize(
+    ("text", "policy"),
+    [
+        ("earliest", ResetPolicy("earliest")),
+        ("smallest", ResetPolicy("earliest")),
+        ("Latest", ResetPolicy("latest")),
+        ("largest", ResetPolicy("latest")),
+        ("none", ResetPolicy("none")),
+        ("error", ResetPolicy("none")),
+        ("by_duration:PT1H", ResetPolicy("duration", 3_600_000)),
+    ],
+)
+def test_reset_policies_of_java_and_librdkafka(text: str, policy: ResetPolicy) -> None:
+    assert parse_reset(text) == policy
+
+
+@pytest.mark.parametrize("text", ["", "soon", "by_duration:", "by_duration:x"])
+def test_other_words_are_no_reset_policy(text: str) -> None:
+    with pytest.raises(ValueError, match="is n"):
+        parse_reset(text)

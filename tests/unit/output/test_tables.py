@@ -324,3 +324,14 @@ def test_yaml_scalars_are_one_line_and_json_where_not_bare(text: str) -> None:
     line = next(line for line in printed("yaml", [{"name": text}]).split("\n") if line.startswith("- name: "))
     said = line.removeprefix("- name: ")
     assert (json.loads(said) if said.startswith('"') else said) == text
+
+
+def test_an_empty_value_is_a_dash_in_plain_output_like_a_missing_one() -> None:
+    lines = printed("plain", [{"name": "a", "replicas": ""}, {"name": ""}]).splitlines()
+    assert lines[1].split()[3] == "-"
+    assert lines[2].split()[0] == "-"
+    assert '""' not in "".join(lines)
+
+
+def test_a_name_that_several_rows_have_is_one_line() -> None:
+    assert printed("name", [{"name": "a"}, {"name": "b"}, {"name": "a"}]) == "a\nb\n"

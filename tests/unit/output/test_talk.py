@@ -7,7 +7,7 @@ import json
 import pytest
 
 from kcli.output.colour import wants_colour
-from kcli.output.progress import Progress, progress_style, size_text
+from kcli.output.progress import Progress, duration_text, progress_style, size_text
 from kcli.output.talk import Talk, commands_whole
 
 
@@ -109,10 +109,10 @@ def test_json_progress_is_ndjson_and_ends_with_the_total() -> None:
     [
         (None, 10, 1.0, None),
         (100, 0, 5.0, None),
-        (100, 25, 5.0, "15 s left"),
-        (100, 25, 300.0, "15 min 0 s left"),
-        (100, 100, 5.0, "0 s left"),
-        (100, 120, 5.0, "0 s left"),
+        (100, 25, 5.0, "15s left"),
+        (100, 25, 300.0, "15m left"),
+        (100, 100, 5.0, "0s left"),
+        (100, 120, 5.0, "0s left"),
     ],
 )
 def test_the_time_that_is_left_is_told_where_there_is_an_end(
@@ -210,3 +210,19 @@ def test_a_pipe_gets_a_command_in_one_line() -> None:
     stream = io.StringIO()
     Talk(stream).note(UNDO)
     assert stream.getvalue() == UNDO + "\n"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0s"),
+        (59.4, "59s"),
+        (60, "1m"),
+        (200, "3m20s"),
+        (4140, "1h09m"),
+        (86_400, "1d"),
+        (187_200, "2d04h"),
+    ],
+)
+def test_durations_have_one_form(seconds: float, text: str) -> None:
+    assert duration_text(seconds) == text

@@ -185,3 +185,97 @@ def test_an_unknown_option_of_the_registry_is_an_error() -> None:
     with pytest.raises(ConfigError, match=r"schema\.registry\.ulr") as caught:
         resolved(SAYERS[0][1], {"properties": ["schema.registry.ulr=x"]})
     assert "schema.registry.url" in caught.value.do
+
+
+def test_options_of_librdkafka_are_kept_apart_and_a_typo_is_not() -> None:
+    text = "queue.buffering.max.messages=9\nstatistics.interval.ms=0\nbootstrap.servers=h:1\nlog_level=7"
+    found = resolve(Sources(files=["f"], read_file=lambda _path: text))
+    assert [key for key, _ in found.ignored] == [
+        "queue.buffering.max.messages",
+        "statistics.interval.ms",
+        "log_level",
+    ]
+    with pytest.raises(ConfigError, match=r"queue\.buffering\.max\.m'") as caught:
+        resolve(Sources(files=["f"], read_file=lambda _path: "queue.buffering.max.m=9"))
+    assert "queue.buffering.max.ms" in caught.value.do
+
+
+@pytest.mark.parametrize("key", ["key.serializer", "queue.buffering.max.messages", "retries"])
+def test_options_of_other_clients_are_refused_from_the_command_line(key: str) -> None:
+    with pytest.raises(ConfigError, match="has no effect") as caught:
+        resolve(Sources(properties=[f"{key}=1"]))
+    assert caught.value.exit_code == 2
+
+
+SASL: list[dict[str, Any]] = [
+    {"properties": ["sasl.mechanism=PLAIN"]},
+    {"properties": ["security.protocol=sasl_ssl"]},
+    {"files": ["f"], "read_file": {"f": "sasl.jaas.config=x"}.__getitem__},
+    {"environ": {"KCLI_X_SASL_USERNAME": "x"}},
+    {"environ": {"KAFKA_SECURITY_PROTOCOL": "SASL_PLAINTEXT"}},
+    {"environ": {"KAFKA_SASL_MECHANISM": "PLAIN"}},
+    {"environ": {"KAFKA_SSL_KEYSTORE_LOCATION": "/k"}},
+    {"properties": ["ssl.truststore.location=/t.p12"]},
+]
+
+
+@pytest.mark.parametrize("sayer", SASL, ids=str)
+def test_what_this_version_cannot_do_is_refused_wherever_it_is_said(sayer: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match="not supported yet") as caught:
+        resolved(SAYERS[0][1], sayer)
+    assert caught.value.exit_code == 2
+    assert "did you mean" not in caught.value.do
+
+
+@pytest.mark.parametrize("sayer", SASL[2:7], ids=str)
+def test_a_stronger_source_that_chooses_a_protocol_without_sasl_overrules_it(sayer: dict[str, Any]) -> None:
+    found = resolved(SAYERS[0][1], sayer, {"properties": ["security.protocol=PLAINTEXT"]})
+    assert found.values["security_protocol"] == "PLAINTEXT"
+    assert found.ignored
+
+
+def test_secrets_of_refused_options_are_not_shown() -> None:
+    with pytest.raises(ConfigError) as caught:
+        resolved(SAYERS[0][1], {"properties": ["sasl.password=hunter2"]})
+    assert "hunter2" not in f"{caught.value.what}{caught.value.why}{caught.value.do}"
+
+
+def test_a_wrong_protocol_of_the_environment_is_no_reason_to_go_on_in_plaintext() -> None:
+    with pytest.raises(ConfigError, match="KAFKA_SECURITY_PROTOCOL"):
+        resolved(SAYERS[0][1], {"environ": {"KAFKA_SECURITY_PROTOCOL": "TLS"}})
+
+
+def test_pem_stores_are_read() -> None:
+    found = resolved(
+        SAYERS[0][1],
+        {"properties": ["ssl.truststore.location=/ca.pem", "security.protocol=SSL"]},
+        {"files": ["g"], "read_file": {"g": "ssl.truststore.type=PEM"}.__getitem__},
+    )
+    assert found.values["ssl_ca_location"] == "/ca.pem"
+
+
+@pytest.mark.parametrize("sayer", [sayer for _, sayer in SAYERS], ids=str)
+def test_a_profile_that_is_asked_for_is_refused_whoever_names_the_broker(sayer: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match="KCLI_PROFILE=prod: profiles are not supported yet"):
+        resolved(sayer, {"environ": {"KCLI_PROFILE": "prod"}})
+
+
+@pytest.mark.parametrize(
+    ("index", "used"), [(0, True), (1, True), (2, True), (3, True), (4, False), (5, False)]
+)
+def test_a_file_of_profiles_is_refused_unless_something_stronger_names_the_broker(
+    index: int, used: bool
+) -> None:
+    profiles = {"find_profiles": lambda: "/home/me/.config/kcli/config.toml"}
+    if used:
+        assert "config.toml is not read" in resolved(SAYERS[index][1], profiles).notes[-1]
+    else:
+        with pytest.raises(ConfigError, match=r"config\.toml cannot be used"):
+            resolved(SAYERS[index][1], profiles)
+
+
+def test_what_does_not_count_is_marked_where_the_configuration_is_shown() -> None:
+    found = resolve(Sources(properties=["linger.ms=3"], flags={"bootstrap.servers": "h:1"}))
+    assert origin_lines(found, {"linger_ms": "not used by this command"})[1] == (
+        "linger.ms = 3.0 (-X, not used by this command)"
+    )

@@ -135,7 +135,7 @@ def test_a_dry_run_shows_the_plan_and_sets_nothing(nodes: Nodes, tmp_path: Path)
 
 
 def test_nothing_is_set_without_an_answer(nodes: Nodes) -> None:
-    with pytest.raises(Exception, match="a confirmation is due"):
+    with pytest.raises(Exception, match="confirmation required"):
         kcli("import", "-", stdin=LINES)
     assert nodes.writes == []
 

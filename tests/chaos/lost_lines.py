@@ -147,7 +147,7 @@ def main(arguments: Sequence[str]) -> int:
         world = RealWorld(kafka)
 
         def one(seed: int) -> tuple[Case, Seen, list[str]]:
-            case = draw(seed, FAULTS, count=wishes.lines, seconds=3.0)
+            case = draw(seed, FAULTS, count=wishes.lines, seconds=3.0, one_ack=False)
             own = Path(folder, str(seed))
             own.mkdir()
             seen = Seen(case)

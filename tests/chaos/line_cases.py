@@ -31,7 +31,7 @@ class Line:
 class Case:
     """One run, or several where a checkpoint lets the next one go on.
 
-    ``pauses``: seconds from the first record that is stored, or from the start of a later run, until each fault.
+    ``pauses``: seconds from the first record that a run has stored until each fault.
     """
 
     seed: int
@@ -114,7 +114,7 @@ def draw(seed: int, faults: tuple[str, ...], *, count: int, seconds: float, one_
     flags += ["-X", f"buffer.memory={rng.choice((50_000, 500_000, 32_000_000))}"]
     if fault == "silence":
         flags += ["-X", "delivery.timeout.ms=2000", "-X", "request.timeout.ms=700"]
-    pauses = [rng.random() * seconds * 0.9 + 0.5 * bool(run) for run in range(_MOST_FAULTS)]
+    pauses = [rng.random() * seconds * 0.9 / (1 + run) for run in range(_MOST_FAULTS)]
     return Case(
         seed,
         kind,

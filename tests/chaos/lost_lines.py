@@ -58,10 +58,10 @@ class RealWorld:
             KafkaError.UNKNOWN_TOPIC_OR_PART,
         )
 
-    def has_records(self, topic: str) -> bool:
+    def count(self, topic: str) -> int:
         with suppress(KafkaException):
-            return any(high for _, high in self._ends(topic).values())
-        return False
+            return sum(high for _, high in self._ends(topic).values())
+        return 0
 
     def strike(self, fault: str, topic: str, rng: random.Random) -> None:
         assert fault == "leader"
@@ -133,11 +133,12 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="tests.chaos.lost_lines", description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1, help="run N has the seed SEED * 100000 + N")
+    parser.add_argument("--first", type=int, default=0, help="number of the first run, to repeat one")
     parser.add_argument("--jobs", type=int, default=6)
     parser.add_argument("--lines", type=int, default=12_000, help="most lines of a run")
     parser.add_argument("--port", type=int, default=0, help="of the first broker; free ones by default")
     wishes = parser.parse_args(arguments)
-    seeds = [wishes.seed * 100_000 + number for number in range(wishes.runs)]
+    seeds = [wishes.seed * 100_000 + number for number in range(wishes.first, wishes.first + wishes.runs)]
     extra = {**TEST_PROPERTIES, **FAST_FAILOVER}
     began = time.monotonic()
     with (

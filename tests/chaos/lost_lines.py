@@ -84,7 +84,15 @@ class RealWorld:
         raise TimeoutError(f"the replicas of {topic} did not come back")
 
     def values(self, topic: str) -> list[bytes]:
-        """All committed records, in order of partition and offset."""
+        """All committed records, in order of partition and offset, read while no broker is away.
+
+        A leader that was a follower a moment ago may not have the last high watermark, and shows less than is stored.
+        """
+        with self._lock:
+            self._wait_for_replicas(topic)
+            return self._read(topic)
+
+    def _read(self, topic: str) -> list[bytes]:
         found: list[bytes] = []
         wishes = {"enable.partition.eof": True, "isolation.level": "read_committed", "fetch.wait.max.ms": 50}
         judge = Consumer({**self._settings, "group.id": f"judge-{topic}", **wishes})

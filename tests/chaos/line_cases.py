@@ -31,7 +31,7 @@ class Line:
 class Case:
     """One run, or several where a checkpoint lets the next one go on.
 
-    ``pauses``: seconds from the first record that is stored, or from the start of a later run, until each fault.
+    ``pauses``: seconds from the first record that a run has stored until each fault.
     """
 
     seed: int
@@ -77,8 +77,11 @@ class Case:
         return b"value,key\n" if self.kind == "csv" else b""
 
 
-def draw(seed: int, faults: tuple[str, ...], *, count: int, seconds: float) -> Case:
-    """A case of about ``count`` lines that is over in about ``seconds``, if nothing happens to it."""
+def draw(seed: int, faults: tuple[str, ...], *, count: int, seconds: float, one_ack: bool = True) -> Case:
+    """A case of about ``count`` lines that is over in about ``seconds``, if nothing happens to it.
+
+    ``one_ack``: some ask for acks=1; not where leaders die with what they alone have.
+    """
     rng = random.Random(seed)
     fault = rng.choice(faults)
     signals = fault in SIGNALS
@@ -88,6 +91,7 @@ def draw(seed: int, faults: tuple[str, ...], *, count: int, seconds: float) -> C
     manual = kind in ("ndjson", "kcat") and rng.random() < 0.6
     rated = kind != "lines" or rng.random() < 0.5
     acks = "1" if rng.random() < 0.15 and not transactional and fault not in ("leader", "codes") else "all"
+    acks = acks if one_ack else "all"
     piped = rng.random() < 0.4 or (kind == "lines" and not rated)
     total = rng.randrange(count // 2, count)
     spoilt = rng.choice((0.0, 0.001, 0.02))
@@ -110,7 +114,7 @@ def draw(seed: int, faults: tuple[str, ...], *, count: int, seconds: float) -> C
     flags += ["-X", f"buffer.memory={rng.choice((50_000, 500_000, 32_000_000))}"]
     if fault == "silence":
         flags += ["-X", "delivery.timeout.ms=2000", "-X", "request.timeout.ms=700"]
-    pauses = [rng.random() * seconds * 0.9 + 0.5 * bool(run) for run in range(_MOST_FAULTS)]
+    pauses = [rng.random() * seconds * 0.9 / (1 + run) for run in range(_MOST_FAULTS)]
     return Case(
         seed,
         kind,

@@ -36,7 +36,7 @@ class World(Protocol):
 
     def delete_topic(self, name: str) -> None: ...
 
-    def has_records(self, topic: str) -> bool: ...
+    def count(self, topic: str) -> int: ...
 
     def strike(self, fault: str, topic: str, rng: random.Random) -> None: ...
 
@@ -92,10 +92,11 @@ class Trial:
         flags = [*case.flags, *(["--failed", str(self._folder / "failed")] if case.failed else [])]
         flags += ["--checkpoint", str(self._folder / "checkpoint")] if case.checkpoint else []
         flags += ["--tee"] if case.tee else ["-o", "json"]
+        before = self._world.count(self.topic) if pause is not None else 0
         process = self._start(flags, names)
         feeder = threading.Thread(target=self._feed, args=(process,), daemon=True)
         feeder.start()
-        striker = threading.Thread(target=self._strike, args=(process, pause), daemon=True)
+        striker = threading.Thread(target=self._strike, args=(process, pause, before), daemon=True)
         striker.start()
         out, err = self._end(process, feeder)
         striker.join(PATIENCE)
@@ -146,10 +147,11 @@ class Trial:
         except (BrokenPipeError, ValueError):
             pass
 
-    def _strike(self, process: "subprocess.Popen[bytes]", pause: float | None) -> None:
+    def _strike(self, process: "subprocess.Popen[bytes]", pause: float | None, before: int) -> None:
+        """``before``: the records that were stored before this run."""
         if pause is None:
             return
-        while process.poll() is None and not self._world.has_records(self.topic):
+        while process.poll() is None and self._world.count(self.topic) <= before:
             time.sleep(0.02)
         try:
             process.wait(pause)

@@ -307,6 +307,11 @@ def test_a_dry_run_reads_the_input_and_sends_nothing(cluster: FakeCluster, tmp_p
     assert cluster.seen(ProduceRequest) == []
 
 
+def test_the_summary_counts_the_bytes_of_records_without_those_of_their_batch(cluster: FakeCluster) -> None:
+    """A record of 5 bytes has 7 more on the wire; the header of a batch, of 61, is not the user's."""
+    assert b"1 record confirmed (12 B)" in produce(cluster, "one", stdin=b"hello\n").stderr
+
+
 def test_t_names_the_topic_and_all_arguments_are_files(cluster: FakeCluster, tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"1\n")
     ok(produce(cluster, "-t", "one", str(tmp_path / "a")))
@@ -348,7 +353,8 @@ def test_a_partition_that_does_not_exist_fails_alone_and_a_checkpoint_gets_past_
     [kept] = failures(tmp_path / "f")
     assert (kept["line"], kept["code"]) == (20_001, "UNKNOWN_TOPIC_OR_PARTITION")
     assert "topic t has no partition 9" in kept["reason"]
-    ok(produce(cluster, "t", *flags, str(tmp_path / "in")))
+    done = produce(cluster, "t", *flags, str(tmp_path / "in"))
+    assert b"resuming at line 40,001" in (ok(done) and done.stderr)
     assert len(failures(tmp_path / "f")) == 1
     assert sum(len(values(cluster, "t", partition)) for partition in range(3)) == 39_999
 

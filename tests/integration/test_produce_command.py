@@ -146,7 +146,7 @@ def test_a_line_above_the_limit_is_named_and_the_others_are_stored(kafka: Kafka)
     topic = kafka.topic("limit")
     done = kcli("produce", topic, bootstrap=kafka.bootstrap, stdin=b"ok\n" + b"x" * 2_000_000 + b"\nrest\n")
     assert done.returncode == 6
-    assert b"(the first is line 2)" in done.stderr
+    assert b"(the first is line 2 of stdin)" in done.stderr
     assert b"2 records confirmed" in done.stderr
     assert b"1 failed" in done.stderr
     assert values(kafka, topic) == b"ok\nrest\n"

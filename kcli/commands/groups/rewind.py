@@ -176,7 +176,7 @@ def rewind(inv: Invocation, /, names: tuple[str, ...], **flags: Any) -> int:
         _check_all_groups(names, flags)
     elif not names:
         raise usage(
-            "groups rewind: no GROUP given",
+            "groups rewind: missing argument GROUP",
             why="a rewind is of a group",
             do="`kcli groups list` shows them; --journal lists the rewinds made from here",
         )

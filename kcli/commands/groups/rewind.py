@@ -122,6 +122,7 @@ DATETIME = Word("time", _datetime)
     "--watch",
     cls=AttachedOption,
     bare=USUAL,
+    looks=LIKE_A_DURATION,
     metavar="[=90s]",
     help="with --live: how long to watch the members afterwards, until all partitions are decided; 0s: not at all",
 )

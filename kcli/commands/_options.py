@@ -206,6 +206,7 @@ def global_options() -> tuple[GlobalOption, ...]:
         GlobalAttachedOption(
             ("-d", "--debug", "debug"),
             bare=",".join(DEBUG_AREAS),
+            looks=f"({'|'.join(DEBUG_AREAS)})(,({'|'.join(DEBUG_AREAS)}))+",
             type=DEBUG,
             metavar="[=AREA,…]",
             help="trace proto, auth, fetch, group, conf (all of them without a list); shows tracebacks",

@@ -277,7 +277,7 @@ def test_a_partition_without_a_commit_cannot_be_shifted(cluster: FakeCluster, re
     assert len(rewind.items("h", "--to", "-1", "--yes")) == 1
     rows = rewind.items("h", "--to", "-1", "--topic", "t", "--yes", code=6)
     assert [row["status"] for row in rows] == ["verified", "refused", "refused"]
-    assert committed(cluster, "h") == {T0: OffsetAndMetadata(1)}
+    assert offsets(cluster, "h") == [1]
 
 
 # --- groups with members -----------------------------------------------------------------------------
@@ -668,7 +668,7 @@ def test_a_value_behind_a_blank_is_no_group(rewind: Kcli, words: tuple[str, str]
 def test_a_group_with_such_a_name_is_given_before_the_flag(cluster: FakeCluster, rewind: Kcli) -> None:
     commit(cluster, "3s", {T0: OffsetAndMetadata(7)})
     rewind("3s", "--to", "1", "--yes", "--wait")
-    assert offsets(cluster, "3s") == [1]
+    assert set(offsets(cluster, "3s")) == {1}
 
 
 def test_names_are_checked_before_members_are_waited_for(cluster: FakeCluster, rewind: Kcli) -> None:

@@ -62,7 +62,7 @@ def test_by_time_undo_redo_and_a_live_group(kafka: Kafka, tmp_path: Path) -> Non
         assert [row["records"] for row in planned] == [9, 9, None]
         after = committed()
         assert {where: one.metadata for where, one in after.items()} == {
-            places[0]: "kept", places[1]: "kept", places[2]: "",
+            places[0]: "kept", places[1]: "kept", places[2]: f"kcli-rewind={done[0]['undo']}",
         }  # fmt: skip
         assert rewind(kafka, tmp_path, group, "--undo", "--yes").returncode == 0
         assert committed() == before

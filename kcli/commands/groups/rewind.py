@@ -122,6 +122,7 @@ DATETIME = Word("time", _datetime)
     "--watch",
     cls=AttachedOption,
     bare=USUAL,
+    looks=LIKE_A_DURATION,
     metavar="[=90s]",
     help="with --live: how long to watch the members afterwards, until all partitions are decided; 0s: not at all",
 )
@@ -221,7 +222,7 @@ class _Run:
         from kcli.commands.groups._live import Guards
         from kcli.core.clock import monotonic, wall_ms
         from kcli.flows.rewind.journal import Journals
-        from kcli.flows.rewind.open_transactions import refused_for_transactions
+        from kcli.flows.rewind.open_transactions import SHORT_SECONDS, refused_for_transactions
         from kcli.flows.rewind.spans import time_spans
         from kcli.flows.rewind.survey import survey
 
@@ -251,11 +252,12 @@ class _Run:
             asked = replace(asked, live=live, held=guards.before)
             look = partial(survey, admin, cluster, asked)
             plan, failures = look(wall_ms(), partial(time_spans, admin))
-            if in_transactions := refused_for_transactions(admin, plan.groups):
+            short = LOOK_EVERY if waits else SHORT_SECONDS
+            if in_transactions := refused_for_transactions(admin, plan.groups, short):
                 if waits:
                     _wait_for_transactions(self.inv, admin, plan, deadline, in_transactions)
                     plan, failures = look(wall_ms(), partial(time_spans, admin))
-                    in_transactions = refused_for_transactions(admin, plan.groups)
+                    in_transactions = refused_for_transactions(admin, plan.groups, LOOK_EVERY / 2)
                 plan = replace(plan, groups=tuple(_refused(one, in_transactions) for one in plan.groups))
             return self._settle(admin, plan, failures, guards)
 

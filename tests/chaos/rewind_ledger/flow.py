@@ -13,7 +13,7 @@ class Flow:
     """A context manager. Topics come and go; each has a rate of records a second and partition."""
 
     def __init__(self, bootstrap: str) -> None:
-        self._producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 5, "acks": 1})
+        self._producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 5, "acks": 1, "log_level": 2})
         self._lock = threading.Lock()
         self._rates: dict[str, tuple[int, int]] = {}
         self._over = threading.Event()

@@ -45,11 +45,11 @@ def summary(outcomes: Sequence[Outcome]) -> list[str]:
     """The table by protocol and by what happened, then the shares."""
     columns = sorted({_column(one) for outcome in outcomes for one in outcome.judged})
     rows = sorted({kind(outcome) for outcome in outcomes})
-    lines = [f"{'':24}{'cells':>7}{'partitions':>12}" + "".join(f"{name:>18}" for name in columns)]
+    lines = [f"{'':24}{'cells':>7}{'partitions':>12}" + "".join(f"{name:>22}" for name in columns)]
     for row in [*rows, "all"]:
         of_row = [outcome for outcome in outcomes if row in (kind(outcome), "all")]
         counted = Counter(_column(one) for outcome in of_row for one in outcome.judged)
-        figures = "".join(f"{counted[name]:>18}" for name in columns)
+        figures = "".join(f"{counted[name]:>22}" for name in columns)
         lines.append(f"{row:24}{len(of_row):>7}{sum(counted.values()):>12}{figures}")
     for name, share, limit in _shares(outcomes):
         lines.append(f"unknown, {name}: {share:.1%} (at most {limit:.0%})")

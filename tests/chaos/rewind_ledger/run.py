@@ -117,9 +117,11 @@ class _Run:
         self._gather()
         began, code, said = self._rewind(kcli)
         reported = began + self._outcome.rewind_seconds
-        self._wait(
-            lambda: now() >= self._quiet_at(), self._cell.long_seconds * 3, "the end of the long batch"
-        )
+        if self._cell.exposure != AT_LATE_COMMIT:
+            self._wait(
+                lambda: now() >= self._quiet_at(), self._cell.long_seconds * 3, "the end of the long batch"
+            )
+            self._wait_seconds(2 * self._cell.quickest + 1.5)
         self._expose()
         items = _items(said)
         if not items:
@@ -184,7 +186,7 @@ class _Run:
         process: subprocess.Popen[str] | None = None
         with tempfile.TemporaryDirectory() as state:
             out, err = Path(state) / "out", Path(state) / "err"
-            while actions or process is None or process.poll() is None:
+            while actions or process is None or not self._outcome.rewind_seconds:
                 if actions and now() >= began + actions[0][0]:
                     _, name, action = actions.pop(0)
                     self.marks.append(f"{now():.3f} {name}")
@@ -203,7 +205,6 @@ class _Run:
                     self._outcome.error = f"hung: {err.read_text()[-300:]}"
                     return began, -9, ""
                 self._pass()
-            self._outcome.rewind_seconds = self._outcome.rewind_seconds or now() - began
             self._outcome.code = process.returncode
             self._outcome.error = err.read_text().strip()
             self.marks += [out.read_text(), err.read_text()]

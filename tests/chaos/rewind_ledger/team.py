@@ -25,7 +25,8 @@ _JAVA_ASSIGNORS = {
     "cooperative-sticky": "CooperativeStickyAssignor",
 }
 _QUICK_JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Xmx128m")
-_RESTARTS = 4
+_RESTARTS = 10
+_PAUSE = 2.0  # seconds before a member that has ended by itself is started again
 
 
 class Ledger:
@@ -147,6 +148,7 @@ class Team:
         self._all: list[Process] = []
         self._starts: dict[int, int] = {}
         self._wanted: set[int] = set()
+        self._again_at: dict[int, float] = {}
         self.notes: list[str] = []
 
     def start(self, number: int) -> None:
@@ -182,10 +184,16 @@ class Team:
         return [number for number in sorted(self._wanted) if not self._now[number].ended]
 
     def supervise(self) -> None:
-        """Starts again what has ended by itself. AssertionError: it will not run."""
+        """Starts again what has ended by itself: a static member is refused until its session before is over.
+
+        AssertionError: it will not run.
+        """
         for number in sorted(self._wanted):
             one = self._now[number]
-            if one.ended:
+            if not one.ended:
+                self._again_at.pop(number, None)
+            elif now() >= self._again_at.setdefault(number, now() + _PAUSE):
+                self._again_at.pop(number)
                 self.notes.append(f"member {one.reader} ended: {' | '.join(one.errors[-2:])}")
                 assert self._starts[number] < _RESTARTS, self.notes[-1]
                 self.start(number)

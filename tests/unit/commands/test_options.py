@@ -1,11 +1,14 @@
 """Parsing: values that attach by ``=`` only, global options anywhere, nothing swallowed."""
 
+import re
+from collections.abc import Iterator
+
 import click
 import pytest
 from click.testing import CliRunner
 
 from kcli.commands._command import Group, command, group
-from kcli.commands._options import DEBUG_AREAS, AttachedOption, GlobalValues, global_options
+from kcli.commands._options import DEBUG_AREAS, LIKE_A_DURATION, AttachedOption, GlobalValues, global_options
 from kcli.commands._types import DURATION, CountType
 
 ALL = frozenset(DEBUG_AREAS)
@@ -160,3 +163,42 @@ def test_counts_have_suffixes(text: str, number: int) -> None:
 def test_a_count_out_of_range_says_what_is_allowed(text: str, said: str) -> None:
     with pytest.raises(click.BadParameter, match=said):
         CountType(1, 10_000).convert(text, None, None)
+
+
+def attached(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, AttachedOption]]:
+    """Every option of a command and those below it whose value is optional."""
+    for param in command.params:
+        if isinstance(param, AttachedOption):
+            yield " ".join((*path, param.opts[-1])), param
+    if isinstance(command, click.Group):
+        ctx = click.Context(command)
+        for name in command.list_commands(ctx):
+            child = command.get_command(ctx, name)
+            assert child is not None
+            yield from attached(child, (*path, name))
+
+
+def test_every_option_with_an_optional_value_knows_what_one_looks_like() -> None:
+    """Else a value behind a blank would be a name."""
+    from kcli.cli import cli
+
+    found = dict(attached(cli))
+    assert {"groups lag --watch", "groups rewind --wait"} <= set(found)
+    assert [name for name, option in found.items() if not option.looks] == []
+
+
+@pytest.mark.parametrize("arguments", [["run", "--debug", "proto,auth"], ["--debug", "proto,auth", "run"]])
+def test_areas_behind_a_blank_are_no_word(arguments: list[str]) -> None:
+    done = CliRunner().invoke(root, arguments, obj=GlobalValues(), standalone_mode=False)
+    assert "did you mean --debug=proto,auth?" in str(getattr(done.exception, "do", ""))
+
+
+@pytest.mark.parametrize(
+    ("word", "like"),
+    [
+        ("3s", True), ("1h30m", True), ("1.5h", True), ("500ms", True), ("PT1H30M", True), ("2d", True), ("P1D", True),
+        ("billing", False), ("s", False), ("30", False), ("PT", False), ("g3s", False), ("3s-group", False), ("", False),
+    ],
+)  # fmt: skip
+def test_what_looks_like_a_duration(word: str, like: bool) -> None:
+    assert bool(re.fullmatch(LIKE_A_DURATION, word)) is like

@@ -227,7 +227,11 @@ class _Run:
             return log_ends(self._admin, places)
 
         clocks = Clocks(clock.monotonic, clock.wall_ms)
-        result = set_offsets(doors.shut(plan), plan, self._journal, ends, clocks)
+        try:
+            result = set_offsets(doors.shut(plan), plan, self._journal, ends, clocks)
+        except KcliError:  # nothing was committed
+            self._journals.remove(plan.id)
+            raise
         if result.facts is not None:  # before it is watched: who is killed then can look again later
             self._journals.update(plan.id, live=entry_of(result.facts), statuses={})
         return result

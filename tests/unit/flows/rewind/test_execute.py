@@ -7,10 +7,11 @@ import pytest
 
 from kcli.core import Admin
 from kcli.core.admin.group_description import GroupDescription
-from kcli.core.errors import BrokerError, KcliError, OutcomeUnknownError, TimedOutError
+from kcli.core.errors import BrokerError, KcliError, MembershipError, OutcomeUnknownError, TimedOutError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.flows.rewind.execute import GroupReport, execute
+from kcli.flows.rewind.execute import Doors, GroupReport, execute
 from kcli.flows.rewind.journal import Journals
+from kcli.flows.rewind.live import Shut
 from kcli.flows.rewind.plan import GroupPlan, RewindItem, RewindPlan
 
 A = TopicPartition("a", 0)
@@ -92,3 +93,42 @@ def test_a_rewind_that_changes_nothing_leaves_the_journal_of_the_one_before_the_
     report, there = carried_out(tmp_path, None, OLD, new=OLD)
     assert report.outcomes[0].status == "verified"
     assert (report.kept, there) == (False, False)
+
+
+class SentOut:
+    """Holds a group until its journal is written; then it has another guard."""
+
+    may_have_committed = False
+
+    def committed(self, places: list[TopicPartition], _timeout: float) -> dict[TopicPartition, Any]:
+        return dict.fromkeys(places, OLD)
+
+    def commit(self, _offsets: object, _timeout: float) -> Any:
+        raise MembershipError("the group has another guard")
+
+    def release(self) -> None: ...
+
+
+class Nobody:
+    """Watches no group."""
+
+    def watch(self, _admin: object, groups: list[object]) -> dict[str, Any]:
+        assert groups == []
+        return {}
+
+
+def test_a_live_rewind_that_is_refused_after_its_journal_was_written_leaves_none(tmp_path: Path) -> None:
+    """Else its --undo would be the newest one, of a rewind that was none."""
+    journals, written = Journals("c", tmp_path), list[GroupPlan]()
+    plan = GroupPlan("g", "id", "offset 1", "Stable", (RewindItem(A, OLD, NEW),), live=True)
+    shut = Shut(cast("Any", SentOut()), cast("Any", None))
+    (report,) = execute(
+        cast("Admin", StandIn(None, OLD)),
+        RewindPlan("c", (plan,)),
+        journals,
+        written=written.append,
+        doors=Doors(lambda _plan: shut, cast("Any", Nobody())),
+    )
+    assert [one.id for one in written] == ["id"]
+    assert report.error is not None
+    assert not (journals.folder / "id.json").exists()

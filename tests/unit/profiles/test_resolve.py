@@ -20,6 +20,11 @@ SAYERS: list[tuple[str, dict[str, Any]]] = [
 VALUES = ["flag:1", "x:1", "file:1", "kcli:1", "kafka:1", "sandbox:1"]
 
 
+def name_of(sayer: dict[str, Any]) -> str:
+    """The same name in every process: functions are shown with their address."""
+    return " ".join(name if callable(value) else f"{name}={value}" for name, value in sayer.items())
+
+
 def resolved(*sayers: dict[str, Any]) -> Resolved:
     merged: dict[str, Any] = {"read_file": {"f": "bootstrap.servers=file:1"}.__getitem__}
     for sayer in sayers:
@@ -219,7 +224,7 @@ SASL: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("sayer", SASL, ids=str)
+@pytest.mark.parametrize("sayer", SASL, ids=name_of)
 def test_what_this_version_cannot_do_is_refused_wherever_it_is_said(sayer: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match="not supported yet") as caught:
         resolved(SAYERS[0][1], sayer)
@@ -227,7 +232,7 @@ def test_what_this_version_cannot_do_is_refused_wherever_it_is_said(sayer: dict[
     assert "did you mean" not in caught.value.do
 
 
-@pytest.mark.parametrize("sayer", SASL[2:7], ids=str)
+@pytest.mark.parametrize("sayer", SASL[2:7], ids=name_of)
 def test_a_stronger_source_that_chooses_a_protocol_without_sasl_overrules_it(sayer: dict[str, Any]) -> None:
     found = resolved(SAYERS[0][1], sayer, {"properties": ["security.protocol=PLAINTEXT"]})
     assert found.values["security_protocol"] == "PLAINTEXT"
@@ -254,7 +259,7 @@ def test_pem_stores_are_read() -> None:
     assert found.values["ssl_ca_location"] == "/ca.pem"
 
 
-@pytest.mark.parametrize("sayer", [sayer for _, sayer in SAYERS], ids=str)
+@pytest.mark.parametrize("sayer", [sayer for _, sayer in SAYERS], ids=name_of)
 def test_a_profile_that_is_asked_for_is_refused_whoever_names_the_broker(sayer: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match="KCLI_PROFILE=prod: profiles are not supported yet"):
         resolved(sayer, {"environ": {"KCLI_PROFILE": "prod"}})

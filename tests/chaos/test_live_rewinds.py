@@ -160,7 +160,7 @@ def kcli(kafka: Kafka, state: Path, *arguments: str) -> Any:
     )
     unknown = any(item["status"] == "unknown" for item in items)
     overwritten = any(item["status"] == "overwritten" for item in items)
-    assert done.returncode == (7 if overwritten else 3 if unknown else 0), done.stderr
+    assert done.returncode == (7 if overwritten else 6 if unknown else 0), done.stderr
     return items
 
 

@@ -127,6 +127,7 @@ def test_a_rewind_is_journalled_read_back_and_undone_and_redone(cluster: FakeClu
     assert [row["undoes"] for row in listed] == [None, listed[0]["id"], listed[1]["id"], listed[0]["id"]]
     assert listed[0]["offsets"][0] == {
         "topic": "t", "partition": 0, "committed": 20, "leader_epoch": 0, "metadata": "by hand", "new": 0,
+        "status": None,
     }  # fmt: skip
 
 

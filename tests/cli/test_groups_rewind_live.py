@@ -14,9 +14,10 @@ from kcli.core.protocol.messages.describe_groups import DescribeGroupsRequest
 from kcli.core.protocol.messages.join_group import JoinGroupRequest
 from kcli.core.protocol.messages.leave_group import LeaveGroupRequest
 from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
+from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.journal import Journals
 from tests.command import KCLI
-from tests.committing import Kcli, offsets, put
+from tests.committing import Kcli, commit, offsets, put
 from tests.fake.cluster import FakeCluster
 from tests.fake.codes import Code
 from tests.rewinding import QUICK, Others, others, wait_for
@@ -100,7 +101,7 @@ def test_a_dry_run_disturbs_nobody(cluster: FakeCluster, rewind: Kcli, kind: dic
                 "Group state: Stable, 2 members. Undo afterwards with: kcli groups rewind g --undo --live"
                 in shown
             )
-            assert "They notice one\nrebalance" in shown
+            assert "They notice one rebalance" in shown
         assert len(cluster.seen(JoinGroupRequest)) == joined
         assert cluster.group_generation("g") == generation
         assert cluster.seen(LeaveGroupRequest) == []
@@ -189,6 +190,112 @@ def test_o16_of_two_on_one_machine_the_second_disturbs_nobody(
             refused = rewind("g", "--to", "7", flag, "--yes", code=7).stderr
         assert "another kcli process is rewinding group g" in refused
         assert cluster.group_generation("g") == generation
+
+
+# --- what is not known, and how it is settled ------------------------------------------------------------
+
+
+SILENT: dict[str, Any] = {"auto_commit_interval_ms": 600_000}
+
+
+@BOTH
+def test_11_unknown_is_6_says_what_is_certain_and_check_settles_it(
+    cluster: FakeCluster, rewind: Kcli, kind: dict[str, Any]
+) -> None:
+    """Nobody commits while it is watched. Later somebody does, between the new and the old offset."""
+    with others(cluster.bootstrap, "t", "g", 2, **{**QUICK, **SILENT}, **kind) as group:
+        wait_for(lambda: len(cluster.group_members("g")) == 2 and cluster.group_state("g") == "Stable")
+    assert group.failures == []
+    with others(cluster.bootstrap, "t", "g", 2, **{**QUICK, **SILENT}, **kind):
+        wait_for(lambda: len(cluster.group_members("g")) == 2 and cluster.group_state("g") == "Stable")
+        done = rewind("g", "--to", "5", "--live", "--yes", "--watch=2s", "-o", "json", code=6)
+        (journal,) = rewind.journals()
+        assert (
+            "offsets of group g set and read back, 2 of 2 members are back; watching for up to 2 s"
+            in done.stderr
+        )
+        assert (
+            "3 of 3 partitions of group g were set, but whether they are read from there on is not known"
+            in done.stderr
+        )
+        assert "nobody has committed anything for it in" in done.stderr
+        assert f"kcli groups rewind g --check {journal.stem}" in done.stderr
+        assert done.stdout.count('"status":"unknown"') == 3
+        again = rewind("g", "--check", journal.stem, "--watch=1s", code=6).stderr
+        assert "cannot be read from __consumer_offsets" in again
+        (listed,) = rewind.items("--journal")
+        assert listed["status"] == "unknown"
+    for partition in range(PARTITIONS):
+        commit(cluster, "g", {TopicPartition("t", partition): OffsetAndMetadata(7)})
+    items = rewind.items("g", "--check", journal.stem)
+    assert [(one["status"], one["found"], one["commits"][-1]["offset"]) for one in items] == [
+        ("held", 7, 7)
+    ] * 3
+    (listed,) = rewind.items("--journal")
+    assert listed["status"] == "held"
+    rewind("g", f"--undo={journal.stem}", "--yes")
+    assert offsets(cluster) == [20] * PARTITIONS
+
+
+def test_10_only_the_partitions_of_a_member_that_does_not_come_back_are_open(
+    cluster: FakeCluster, rewind: Kcli
+) -> None:
+    slow = {**QUICK, "client_id": "slow"}
+    with reading(cluster, CLASSIC) as group:
+        with others(cluster.bootstrap, "t", "g", 1, pause=15.0, max_poll_records=1, **slow, **CLASSIC):
+            wait_for(lambda: len(cluster.group_members("g")) == 3 and cluster.group_state("g") == "Stable")
+            done = rewind("g", "--to", "5", "--live", "--yes", "--watch=4s", code=6)
+            lines = [line.split() for line in done.stdout.splitlines()[1:]]
+            assert sorted(line[6] for line in lines) == ["held", "held", "unknown"]
+            assert "slow had it and has not come back in" in done.stderr
+            assert "1 of 3 members has not come back so far: slow at" in done.stderr
+        assert group.failures == []
+
+
+def test_ctrl_c_while_it_is_watched_reports_what_is_known(cluster: FakeCluster, rewind: Kcli) -> None:
+    with others(cluster.bootstrap, "t", "g", 2, **{**QUICK, **SILENT}, **CLASSIC):
+        wait_for(lambda: len(cluster.group_members("g")) == 2 and cluster.group_state("g") == "Stable")
+    with others(cluster.bootstrap, "t", "g", 2, **{**QUICK, **SILENT}, **CLASSIC):
+        wait_for(lambda: len(cluster.group_members("g")) == 2 and cluster.group_state("g") == "Stable")
+        child = pexpect.spawn(
+            KCLI[0],
+            [*KCLI[1:], *rewind.verb, "g", "--to", "5", "--all-topics", "--live", "--yes"],
+            env=rewind.environment,
+            encoding="utf-8",
+            timeout=30,
+            dimensions=(40, 200),
+        )
+        child.expect("waiting for a commit by kcli at 127.0.0.1: t-")
+        child.sendintr()
+        text, code = ended(child)
+        assert code == 130
+        assert "were set, but whether they are read from there on is not known" in text
+        assert "--check " in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("g", "--to", "5", "--watch=3s"), "--watch without --live"),
+        (("g", "--check", "x", "--to", "5"), "--check with --to"),
+        (("g", "h", "--check", "x"), "--check with several groups"),
+        (("--check", "x"), "no GROUP given"),
+        (("g", "--to", "5", "--live", "--watch=soon"), "soon"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_anything_is_done(
+    cluster: FakeCluster, rewind: Kcli, arguments: tuple[str, ...], said: str
+) -> None:
+    assert said in rewind(*arguments, code=2).stderr
+    assert cluster.seen(DescribeGroupsRequest) == []
+
+
+def test_a_rewind_without_live_has_nothing_to_be_checked(cluster: FakeCluster, rewind: Kcli) -> None:
+    commit(cluster, "g", {TopicPartition("t", 0): OffsetAndMetadata(9)})
+    rewind("g", "--to", "5", "--topic", "t:0", "--yes")
+    (journal,) = rewind.journals()
+    assert "only rewinds of running groups" in rewind("g", "--check", journal.stem, code=7).stderr
+    assert "there is no journal x" in rewind("g", "--check", "x", code=1).stderr
 
 
 # --- --hold --------------------------------------------------------------------------------------------

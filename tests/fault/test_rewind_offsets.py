@@ -12,10 +12,11 @@ import pytest
 from kcli.core import Consumer
 from kcli.core.errors import ConfigError, KcliError, MembershipError
 from kcli.core.group.classic_guard import ClassicGuard
+from kcli.core.group.door import Listed
 from kcli.core.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from kcli.core.protocol.messages.describe_groups import DescribeGroupsRequest
 from kcli.core.protocol.messages.join_group import JoinGroupRequest
-from kcli.core.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
+from kcli.core.protocol.messages.leave_group import LeaveGroupRequest
 from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
 from kcli.core.protocol.messages.sync_group import SyncGroupRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
@@ -285,7 +286,7 @@ def test_a_guard_that_was_sent_out_asks_for_no_place_that_it_would_not_take(
         evict(guard, members, deadline)
         if not asked:
             own_id = guard._membership.member_id
-            evict(guard, [MemberIdentity(member_id=own_id)], deadline)
+            evict(guard, [Listed(own_id, None, "", "")], deadline)
             while guard._membership.member_id:  # the heartbeats tell
                 guard._cluster.sleep(0.01)
             asked.append(len(cluster.seen(JoinGroupRequest)))

@@ -26,9 +26,10 @@ ARROW = "\N{RIGHTWARDS ARROW}"
 _GAP = "   "
 _SHOWN = 4
 _NOTICED = (
-    "Live: the members are kept out for some seconds while the offsets are set, then begin there. They notice one\n"
-    "rebalance; a commit by hand fails once in each (CommitFailedException, UNKNOWN_MEMBER_ID), and what they have read\n"
-    "without committing it is read again, in all partitions of the group."
+    "Live: the members are kept out while the offsets are set, and until what they have in hand has ended (about 12 s,\n"
+    "less where nothing is unread); then they begin there. They notice one rebalance; a commit by hand fails once in\n"
+    "each (CommitFailedException, UNKNOWN_MEMBER_ID), and what they have read without committing it is read again, in\n"
+    "all partitions of the group."
 )
 
 

@@ -394,10 +394,12 @@ class Consumer:
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """Sets offsets for the whole group while it is live; returns what was read back before the others go on.
 
-        The other members are sent out, held until they are back, and start where ``offsets`` says: one rebalance for
-        each, and one failed commit for those that commit by hand. What this member had read of other partitions is
-        committed first. Members that rewind at the same time do so one after the other. MembershipError when the group
-        could not be held, or another rewind did not end in time: it says whether anything may have been committed.
+        The other members are sent out, held until they are back, for some seconds at most, and start where ``offsets``
+        says: one rebalance for each, and one failed commit for those that commit by hand. One that is still at work on
+        what it had read may commit that afterwards: ``kcli groups rewind --live`` waits for it, and watches. What this
+        member had read of other partitions is committed first. Members that rewind at the same time do so one after the
+        other. MembershipError when the group could not be held, or another rewind did not end in time: it says whether
+        anything may have been committed.
         """
         group, deadline = self._must_have_group(), self.cluster.deadline(timeout)
         if not isinstance(offsets, Mapping) or not offsets:

@@ -35,8 +35,8 @@ class LoggedCommit:
 class GroupHistory:
     """In the order of the log. ``changes``: when the members of the group, or who has what, changed (ms).
 
-    ``sessions`` and ``waits``: the session timeout of each member of a classic group, and how long it waits in a rebalance,
-    in ms by member id, of the newest generation.
+    ``sessions`` and ``waits``: the session timeout of each member of a classic group, and how long it waits in a
+    rebalance, in ms by member id, of the newest generation.
     ``complete``: whether it goes back as far as it was asked for.
     """
 

@@ -10,7 +10,6 @@ late may be a newcomer, and the one that was sent out may be away: then it is gi
 Times are seconds, on any clock that does not step.
 """
 
-from collections import Counter
 from collections.abc import Collection, Hashable, Iterable
 
 from kcli.core.dataclass import dataclass
@@ -21,6 +20,7 @@ LONGEST_BATCH = 12.0
 """Seconds that one batch may take out of the ordinary, whatever was seen before."""
 PROMPT = 4.0
 """Within so many seconds a live member is back: more than a heartbeat interval. Who comes later may be new."""
+_ROUNDING = 0.5
 IDLE_SECONDS = 1.0
 """For members that had nothing in hand: nothing was unread when they were back."""
 USUAL_SESSION = 45.0
@@ -52,33 +52,71 @@ class SentOut:
 
 
 class Party:
-    """Those who were sent out and share a name: one, where names are exact."""
+    """Those who were sent out, at ``at``, and share a name: one, where names are exact (``exact``).
 
-    def __init__(self, members: Collection[SentOut], at: float, *, exact: bool) -> None:
+    ``sealed``: the group was held for so long that who had anything in hand had ended it. Then those who came at once are
+    those who were sent out, and who comes later is new, unless one of them was missed meanwhile: it may come again.
+    """
+
+    def __init__(self, members: Collection[SentOut], at: float, *, exact: bool, sealed: bool = False) -> None:
         self.members = tuple(members)
-        self.arrivals: dict[str, float] = {}
         self.partitions = frozenset[TopicPartition]().union(*(one.partitions for one in members))
         self.pace = max(one.pace for one in members)
+        self.last_arrival: float | None = None
+        self.left_at: float | None = None  # when one that had come was missed
         self._session = max(one.session for one in members)
-        self._at, self._exact = at, exact
+        self._at, self._exact, self._sealed = at, exact, sealed
+        self._came: dict[str, float] = {}  # when those who are here, or were, came last
+        self._here = frozenset[str]()
+
+    def look(self, here: Collection[str], now: float) -> bool:
+        """These ids are listed; whether somebody has come who may be one that was away."""
+        missed = self._here - frozenset(here)
+        if missed:
+            self.left_at = now
+        new = [one for one in here if one not in self._here]
+        self._here = frozenset(here)
+        came = [self.came(one, now) for one in new]
+        return any(came)
+
+    def came(self, member_id: str, at: float) -> bool:
+        """Whether it may be one that was away."""
+        newcomer = not self._exact and self._sealed and self.certain and self.left_at is None
+        self._here |= {member_id}
+        self._came[member_id] = at
+        if not newcomer:
+            self.last_arrival = at if self.last_arrival is None else max(at, self.last_arrival)
+        return not newcomer
+
+    def may_have_come(self, at: float) -> None:
+        """Somebody joined the group then; nobody knows who."""
+        if not self.complete:
+            self.last_arrival = at
 
     @property
-    def last_arrival(self) -> float | None:
-        """When the last one came."""
-        return max(self.arrivals.values(), default=None)
+    def back(self) -> int:
+        """How many of them have come, as far as can be told."""
+        return min(len(self._came), len(self.members))
 
     @property
     def complete(self) -> bool:
         """Whether as many have come as were sent out."""
-        return len(self.arrivals) >= len(self.members)
+        return self.back == len(self.members)
+
+    @property
+    def all_here(self) -> bool:
+        """Whether as many are listed now."""
+        return len(self._here) >= len(self.members)
 
     @property
     def certain(self) -> bool:
         """Whether all are back, and cannot be taken for anybody else."""
         if self._exact:
             return self.complete
-        prompt = all(at <= self._at + PROMPT for at in self.arrivals.values())
-        return len(self.arrivals) == len(self.members) and prompt
+        prompt = sum(at <= self._at + PROMPT for at in self._came.values())
+        if self._sealed:
+            return prompt >= len(self.members)
+        return prompt == len(self._came) == len(self.members)
 
     def due(self, *, at_work: bool) -> float:
         """After this nothing old is expected of them. ``at_work``: all of them were seen to go on."""
@@ -86,8 +124,8 @@ class Party:
         last = self.last_arrival
         if last is not None and self.certain and at_work:
             return self.in_hand_until
-        away = self._at + max(self._session, longest)
-        return away if last is None else max(away, last + longest)
+        since = [one for one in (last, self.left_at) if one is not None]
+        return max([self._at + max(self._session, longest), *(one + longest for one in since)])
 
     @property
     def in_hand_until(self) -> float:
@@ -98,7 +136,7 @@ class Party:
 
 
 class Attendance:
-    """All parties. ``inside``: who was back already when it began. ``keeps_id``: see ``Listed.name``."""
+    """All parties. ``inside``: who was back already when it began, at 0. ``keeps_id``: see ``Listed.name``."""
 
     def __init__(
         self, sent_out: Iterable[SentOut], at: float, inside: Iterable[Arrival], *, keeps_id: bool
@@ -107,21 +145,21 @@ class Attendance:
         by_name: dict[Hashable, list[SentOut]] = {}
         for one in sent_out:
             by_name.setdefault(one.member.name(keeps_id=keeps_id), []).append(one)
+        sealed = -at >= LONGEST_BATCH - _ROUNDING
         self.parties = {
-            name: Party(members, at, exact=keeps_id or bool(members[0].member.instance_id))
+            name: Party(members, at, exact=keeps_id or bool(members[0].member.instance_id), sealed=sealed)
             for name, members in by_name.items()
         }
-        self._there = Counter[Hashable]()
-        arrived = list(inside)
-        for arrival in arrived:
-            self._arrived(arrival.member, arrival.at)
-        self._count([arrival.member for arrival in arrived])
+        for arrival in sorted(inside, key=lambda one: one.at):
+            if (party := self.party(arrival.member)) is not None:
+                party.came(arrival.member.member_id, arrival.at)
 
     def looked(self, members: Collection[Listed], now: float) -> list[Party]:
-        """These are in the group now; the parties to which somebody has come since the last look."""
-        new = [party for member in members if (party := self._arrived(member, now)) is not None]
-        self._count(members)
-        return new
+        """These are in the group now; the parties to which somebody has come who may be one that was away."""
+        here: dict[Hashable, list[str]] = {}
+        for member in members:
+            here.setdefault(member.name(keeps_id=self._keeps_id), []).append(member.member_id)
+        return [party for name, party in self.parties.items() if party.look(here.get(name, ()), now)]
 
     def of(self, partition: TopicPartition) -> list[Party]:
         """Those who may have read it: who had it, or all, if that is not known."""
@@ -132,22 +170,7 @@ class Attendance:
         """To which a member belongs by its name; None for a newcomer."""
         return self.parties.get(member.name(keeps_id=self._keeps_id))
 
-    def all_there(self, party: Party) -> bool:
-        """Whether as many of its name are in the group now as were sent out."""
-        name = party.members[0].member.name(keeps_id=self._keeps_id)
-        return self._there[name] >= len(party.members)
-
     @property
     def away(self) -> list[SentOut]:
         """Of each name those who have not come back; which ones of several nobody can tell."""
-        return [one for party in self.parties.values() for one in party.members[len(party.arrivals) :]]
-
-    def _arrived(self, member: Listed, now: float) -> Party | None:
-        party = self.party(member)
-        if party is None or member.member_id in party.arrivals:
-            return None
-        party.arrivals[member.member_id] = now
-        return party
-
-    def _count(self, members: Iterable[Listed]) -> None:
-        self._there = Counter(one.name(keeps_id=self._keeps_id) for one in members)
+        return [one for party in self.parties.values() for one in party.members[party.back :]]

@@ -110,10 +110,13 @@ class Judge:
         self._readers: dict[TopicPartition, MemberDescription] = {}
         self._looked_at = 0.0
         self._changes = 0  # in a history
+        self._deserted = False
 
     def look(self, look: Look) -> None:
         blind = look.at - self._looked_at > BLIND_SECONDS
         self._looked_at = look.at
+        if look.group is not None:
+            self._arrived(look.group, look)
         self._take(look, blind=blind)
         if look.group is not None:
             self._look_at_group(look.group, look)
@@ -125,6 +128,9 @@ class Judge:
         """A look from a history without gaps; the first change is that of the members when they were let in."""
         self._looked_at = look.at
         if look.changed:
+            if self._changes:
+                for party in self.attendance.parties.values():
+                    party.may_have_come(look.at)
             for trail in self._trails.values():
                 if self._changes:
                     trail.changed_hands()
@@ -136,14 +142,13 @@ class Judge:
     def sentence(self, where: TopicPartition, now: float) -> Sentence:
         """HELD, OVERWRITTEN, UNKNOWN (nothing that may come can tell), or OPEN with what is waited for."""
         trail, owner = self._trails[where], self._readers.get(where)
-        due = self._due(where)
-        commits = tuple(trail.commits)
+        due, commits = self._due(where), tuple(trail.commits)
         if trail.overwritten:
             return Sentence(OVERWRITTEN, commits, owner=owner)
-        if now <= due:
-            return Sentence(OPEN, commits, Awaited(due, self._away(where), owner), owner, trail.why)
         if trail.spoilt:
             return Sentence(UNKNOWN, commits, owner=owner, why=trail.why)
+        if now <= due:
+            return Sentence(OPEN, commits, Awaited(due, self._away(where), owner), owner, trail.why)
         if trail.last == _LOW and now > trail.commits[-1][0] + self._patience(where):
             return Sentence(OVERWRITTEN, commits, owner=owner)
         if trail.proven or self._quiet(where, trail, now, due):
@@ -161,9 +166,19 @@ class Judge:
 
     # --- the group ----------------------------------------------------------------------------------------
 
+    def _arrived(self, group: GroupDescription, look: Look) -> None:
+        """Who is new in this look may have come before the commits were looked at."""
+        before = {id(one) for one in self.attendance.parties.values() if one.complete}
+        for party in self.attendance.looked([listed(one) for one in group.members], look.at):
+            if id(party) in before:
+                continue  # who was back before has read nothing old since
+            for where in party.partitions or self._trails:
+                if where in self._trails and where in look.ends:  # nobody has read beyond before they came
+                    trail = self._trails[where]
+                    trail.horizon = max(trail.horizon or 0, look.ends[where])
+
     def _look_at_group(self, group: GroupDescription, look: Look) -> None:
-        came = self.attendance.looked([listed(one) for one in group.members], look.at)
-        self._members = group.members
+        self._members, self._deserted = group.members, not group.members
         classic, stable = group.type == "classic", group.state == STABLE and bool(group.members)
         readers = {
             where: member
@@ -177,11 +192,6 @@ class Judge:
         for where in readers.keys() - self._readers.keys():
             self._trails[where].has_reader(look.at)
         self._readers = readers
-        for party in came:  # whoever has come just now has read nothing that was written after
-            for where in party.partitions or self._trails:
-                if where in self._trails and where in look.ends:
-                    trail = self._trails[where]
-                    trail.horizon = max(trail.horizon or 0, look.ends[where])
 
     def _moved_classic(self, group: GroupDescription, *, stable: bool) -> Collection[TopicPartition]:
         """All read anew in a rebalance; cooperative members tell what they have kept when they join."""
@@ -228,7 +238,7 @@ class Judge:
 
     def _at_work(self, party: Party) -> bool:
         """Whether every member of that name was seen to go on since, where there was something to be read."""
-        if not self.attendance.all_there(party):
+        if not party.all_here:
             return False
         own = [one for one in self._members if self.attendance.party(listed(one)) is party]
         return all(self._works(member) for member in own)
@@ -240,16 +250,14 @@ class Judge:
         return not trails or any(trail.goes_on for trail in trails) or all(trail.drained for trail in trails)
 
     def _away(self, where: TopicPartition) -> tuple[Listed, ...]:
-        return tuple(
-            one.member for party in self.attendance.of(where) for one in party.members[len(party.arrivals) :]
-        )
+        return tuple(one.member for party in self.attendance.of(where) for one in party.members[party.back :])
 
     def _quiet(self, where: TopicPartition, trail: "_Trail", now: float, due: float) -> bool:
         """Whether all is read, what is committed last was not corrected, and would have been by now."""
-        if not trail.drained or trail.kept:
+        if trail.last in (_NONE, _AT_NEW):  # or nobody is there, and whoever comes begins there
+            return (trail.drained and not trail.kept) or self._deserted
+        if trail.kept or not trail.drained:
             return False
-        if trail.last in (_NONE, _AT_NEW):
-            return True
         return trail.last == _EITHER and now > max(due, trail.commits[-1][0] + self._patience(where))
 
     def _patience(self, where: TopicPartition) -> float:
@@ -287,6 +295,7 @@ class _Trail:
             return
         first, old_possible = len(self.commits) == 1, at <= in_hand_until
         self.last = self._kind(offset, old_possible=old_possible)
+        self.goes_on = self.goes_on or self.last == _NEW or not first
         if self._between(offset) or self.last == _AT_NEW:
             return
         if blind:

@@ -29,9 +29,10 @@ from kcli.flows.rewind.plan import GroupPlan, NotPossibleError, RewindItem
 SEIZE_SECONDS = 20.0
 """For the members to be sent out, and not to come back before the guard has everything."""
 CALL_SECONDS = 10.0
-LONGEST_QUIET = 10.0
+LONGEST_QUIET = 12.0
 """At most so many seconds a group is held for batches that take long as a rule."""
-_MARGIN = 2.0  # seconds left to members who would give up waiting
+_GRACE = 2.0
+"""Clients wait for the answer to JoinGroup for their rebalance timeout and 3 seconds (librdkafka) or more."""
 _ARRIVALS = 3  # so often a group is held a little longer for somebody who came in the meantime
 
 Commit = OffsetAndMetadata | None
@@ -221,7 +222,7 @@ def _as_held(plan: GroupPlan, committed: Mapping[TopicPartition, Commit]) -> Gro
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """For how long a group is held: ``quiet`` seconds after the last one came back, ``least`` since they were sent out."""
+    """How long a group is held: ``quiet`` seconds after the last one came back, ``least`` since they were sent out."""
 
     quiet: float = 0.0
     least: float = 0.0
@@ -257,7 +258,7 @@ def _patience(before: Before, plan: GroupPlan, ends: Mapping[TopicPartition, int
     if all(ends.get(item.where) == _at(item.committed) for item in plan.todo):
         return Patience()
     known = [pace.seconds for pace in before.paces.values() if pace.known]
-    waits = [ms / 1000 - _MARGIN for ms in before.waits.values()] if plan.type == "classic" else []
+    waits = [ms / 1000 + _GRACE for ms in before.waits.values()] if plan.type == "classic" else []
     return patience_at_the_door(known, bound=max(0.0, min([LONGEST_BATCH, *waits])))
 
 

@@ -1,6 +1,6 @@
 """A small model of a group that is rewound as it runs: members that are quick or slow, join in the foreground or in the
-background, commit by themselves, after each batch, or from a worker thread; that are killed, stopped, and joined by others.
-Seen by a judge as kcli would see it. Not a test.
+background, commit by themselves, after each batch, or from a worker thread; that are killed, stopped, and joined by
+others. Seen by a judge as kcli would see it. Not a test.
 
 What is true of a partition the model knows: after the members were let in it is read from the new offset on, one record
 after the other, unless somebody begins beyond what was read again by then.
@@ -22,8 +22,9 @@ NEVER = float("inf")
 
 @dataclass
 class Habit:
-    """``batch``: seconds that one takes; ``kind``: ``auto`` (every ``auto`` seconds), ``batch`` or ``worker``; ``size``:
-    records of each partition. ``late_fetch``: it asks where to begin when its batch is done, even if it has joined before.
+    """``batch``: seconds that one takes, of ``size`` records of each partition; ``kind``: ``auto`` (every ``auto``
+    seconds), ``batch`` or ``worker``. ``late_fetch``: it asks where to begin when its batch is done,
+    even if it has joined before.
     """
 
     kind: str
@@ -97,7 +98,7 @@ class World:
         self.jumped: dict[int, str] = {}
         self.log: list[str] = []
         self._accidents = self._draw_accidents(count) if accidents else []
-        if (accidents and rng.random() < 0.5) or rng.random() < 0.3:
+        if rng.random() < (0.65 if accidents else 0.3):
             self._accidents.append((rng.uniform(0.5, 30.0), "join", 0, 0.0))
         self.long = rng.randrange(count) if rng.random() < 0.35 else None
 

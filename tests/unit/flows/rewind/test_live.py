@@ -10,24 +10,26 @@ import pytest
 from kcli.core import Admin
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
 from kcli.core.cluster.offsets import OffsetInfo
-from kcli.core.errors import BrokerError, ConnectError, KcliError, MembershipError, NotFoundError
+from kcli.core.errors import BrokerError, ConnectError, KcliError, MembershipError
+from kcli.core.group.door import DoorLog, Listed
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.flows.rewind.execute import Doors, GroupReport, execute
+from kcli.flows.rewind.execute import Doors, GroupReport, NotProvenError, execute
 from kcli.flows.rewind.journal import Journals
+from kcli.flows.rewind.judge import Rewound, listed
 from kcli.flows.rewind.live import (
-    HELD,
-    OPEN,
-    OVERWRITTEN,
-    UNCLEAR,
+    Before,
+    Clocks,
     LiveResult,
+    Shut,
+    patience_at_the_door,
     read_topics,
     seize,
     set_offsets,
-    trail,
-    verdict,
-    watch,
 )
+from kcli.flows.rewind.live_record import entry_of, facts_of
+from kcli.flows.rewind.pace import Pace
 from kcli.flows.rewind.plan import GroupPlan, NotPossibleError, RewindItem, RewindPlan, not_possible
+from kcli.flows.rewind.watching import Open, Watcher
 
 A, B = TopicPartition("a", 0), TopicPartition("a", 1)
 HERE, THERE = "/10.0.0.1", "/10.0.0.2"
@@ -49,61 +51,6 @@ def plan(*items: RewindItem, group_type: str = "classic", assignor: str = "range
     members = (member("one"), member("two", THERE))
     kind = {"type": group_type, "assignor": assignor}
     return GroupPlan("g", "id", "there", "Stable", items, members=members, live=True, **kind)
-
-
-# --- what a trail of commits says ------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "seen", "said"),
-    [
-        (100, 40, [], OPEN),
-        (100, 40, [40], OPEN),
-        (100, 40, [40, 41], HELD),
-        (100, 40, [99], HELD),
-        (100, 40, [40, 41, 300], HELD),
-        (100, 40, [100], UNCLEAR),
-        (100, 40, [40, 120], UNCLEAR),
-        (100, 40, [200], UNCLEAR),
-        (100, 40, [201], HELD),
-        (100, 40, [39], OVERWRITTEN),
-        (100, 40, [41, 39], OVERWRITTEN),
-        (100, 40, [None], OVERWRITTEN),
-        (100, 140, [140], OPEN),
-        (100, 140, [150], UNCLEAR),
-        (100, 140, [201], HELD),
-        (100, 140, [105], OVERWRITTEN),
-        (100, 140, [100], OVERWRITTEN),
-        (100, 100, [101], UNCLEAR),
-        (None, 40, [40], OPEN),
-        (None, 40, [150], UNCLEAR),
-        (None, 40, [1000], HELD),
-        (None, 40, [3], OVERWRITTEN),
-    ],
-)
-def test_o11_what_commits_say_of_a_partition(
-    old: int | None, new: int, seen: list[int | None], said: str
-) -> None:
-    """When the members were let in its log ended at 200."""
-    assert trail(item(old, new), [at(one) for one in seen], 200) == said
-
-
-def test_o12_beyond_the_end_is_only_who_has_not_kept_a_position() -> None:
-    assert trail(item(100, 40), [at(201)], None) == UNCLEAR
-
-
-def test_what_may_be_either_is_held_only_if_nobody_could_go_on_from_an_old_position() -> None:
-    for seen in ([], [40], [100]):
-        commits = [at(one) for one in seen]
-        assert verdict(item(100, 40), commits, 200, proven=True) == HELD
-        assert verdict(item(100, 40), commits, 200, proven=False) == UNCLEAR
-    assert verdict(item(100, 40), [at(50)], 200, proven=False) == HELD
-    assert verdict(item(100, 40), [at(30)], 200, proven=True) == OVERWRITTEN
-
-
-def test_where_nothing_is_left_to_be_read_nothing_has_to_be_seen() -> None:
-    assert verdict(item(100, 200), [at(200)], 200, proven=False) == HELD
-    assert verdict(item(100, 200), [at(200)], 201, proven=False) == UNCLEAR
 
 
 # --- which groups can be held ----------------------------------------------------------------------------
@@ -158,12 +105,15 @@ def test_what_a_group_reads_is_what_it_subscribes_to_and_what_it_was_given() -> 
 # --- setting them ----------------------------------------------------------------------------------------
 
 
-def ends_at_200(places: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-    return dict.fromkeys(places, 200)
+def ends_at(end: int) -> Any:
+    return lambda places: dict.fromkeys(places, end)
 
 
 class Guard:
-    """``answers``: what the first commit is answered with; ``fails``: the call that raises; ``late`` comes in between."""
+    """``answers``: what the first commit is answered with; ``fails``: the call that raises; ``overwrites`` come between.
+
+    Its clock stands still but for what it is told to wait. ``back``: how many of its two members come back.
+    """
 
     def __init__(
         self,
@@ -174,8 +124,11 @@ class Guard:
         back: int = 2,
         overwrites: dict[TopicPartition, int] | None = None,
     ) -> None:
-        self.evicted, self.may_have_committed = 2, False
+        self.may_have_committed = False
         self.calls: list[str] = []
+        self.now = 1_000.0
+        self.door = DoorLog(keeps_id=False)
+        self.door.evicted([listed(one) for one in MEMBERS], self.now)
         self._committed = dict(committed)
         self._answers, self._fails, self._back = answers or {}, fails, back
         self._overwrites = overwrites or {}
@@ -204,12 +157,36 @@ class Guard:
                 self._committed[where] = self._overwrites.get(where, place.offset)
         return {where: self._answers.get(where) for where in offsets}
 
-    def wait_for_members(self, offsets: Mapping[TopicPartition, OffsetAndMetadata], timeout: float) -> int:
+    def wait_for_members(
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        timeout: float,
+        *,
+        patience: float = 8.0,
+        quiet: float = 0.0,
+        least: float = 0.0,
+    ) -> int:
         self._called("wait")
-        return self._back
+        came = [Listed(f"{one.client_id}-new", None, one.client_id, one.client_host) for one in MEMBERS]
+        if not self.door.inside:
+            self.now += 0.5
+            self.door.looked(came[: self._back], self.now)
+        self.now = max(self.now, self.door.last_arrival + quiet, self.door.sent_out_at + least)
+        return self.door.back
 
     def release(self) -> None:
         self.calls.append("release")
+
+
+MEMBERS = (member("one", HERE, A), member("two", THERE, B))
+KNOWN = Before(MEMBERS, {A: Pace(1.0, 9), B: Pace(30.0, 9)}, {"one-id": 6_000, "two-id": 10_000})
+
+
+def set_by(
+    guard: Guard, shown: GroupPlan, before: Before = KNOWN, journal: Any = lambda _: None
+) -> LiveResult:
+    clocks = Clocks(lambda: guard.now, lambda: 7_000)
+    return set_offsets(Shut(guard, before), shown, journal, ends_at(200), clocks)
 
 
 def test_what_was_committed_when_the_door_was_shut_is_what_an_undo_puts_back() -> None:
@@ -219,23 +196,62 @@ def test_what_was_committed_when_the_door_was_shut_is_what_an_undo_puts_back() -
         assert not guard.may_have_committed
         journalled.append(shown)
 
-    result = set_offsets(guard, plan(item(100, 40)), journal, ends_at_200)
-    assert guard.calls == ["committed", "commit", "wait", "commit", "committed", "release"]
+    result = set_by(guard, plan(item(100, 40)), journal=journal)
+    assert guard.calls == ["committed", "commit", "wait", "wait", "commit", "committed", "release"]
     assert [one.items[0].committed for one in journalled] == [at(120)]
     assert result.plan == journalled[0]
-    assert (result.found, result.unseen, result.failure) == ({A: at(40)}, 0, None)
+    assert (result.found, result.failure) == ({A: at(40)}, None)
+
+
+def test_what_a_judge_must_know_is_noted_when_the_members_are_let_in() -> None:
+    """Who had what, how long they take, when they came; and a journal gives it back."""
+    result = set_by(Guard({A: 100, B: 100}, back=1), plan(item(100, 40), item(100, 40, B)))
+    facts = result.facts
+    assert facts is not None
+    assert facts.partitions == {A: Rewound(40, 100, 200), B: Rewound(40, 100, 200)}
+    one, two = facts.sent_out
+    assert (one.partitions, one.pace, one.session) == (frozenset({A}), 1.0, 6.0)
+    assert (two.partitions, two.pace, two.session) == (frozenset({B}), 30.0, 10.0)
+    assert facts.sent_out_at == pytest.approx(-12.5)
+    assert [(one.member.client_id, one.at) for one in facts.arrivals] == [("one", pytest.approx(-12))]
+    assert [one.member.client_id for one in facts.attendance.away] == ["two"]
+    assert facts_of(entry_of(facts)) == facts
+
+
+def test_members_of_which_nobody_knows_what_they_had_may_have_had_everything() -> None:
+    """Somebody had joined between the look at the group and the eviction."""
+    result = set_by(Guard({A: 100}), plan(item(100, 40)), Before(MEMBERS[:1]))
+    assert result.facts is not None
+    assert {one.partitions for one in result.facts.sent_out} == {frozenset()}
+    assert len(result.facts.attendance.of(A)) == 2
+
+
+def test_a_group_is_held_until_what_its_members_have_in_hand_has_ended() -> None:
+    assert patience_at_the_door([0.2, 1.5]).quiet == pytest.approx(5)
+    assert patience_at_the_door([0.2, 60.0]).quiet == 12
+    assert patience_at_the_door([]).least == 12
+    assert patience_at_the_door([5.0], bound=4.0).least == 4
+
+
+def test_it_is_held_no_longer_than_its_members_wait() -> None:
+    before = replace(KNOWN, waits={"one-id": 300_000, "two-id": 5_000})
+    guard = Guard({A: 100})
+    set_by(guard, plan(item(100, 40)), before)
+    assert guard.now - guard.door.sent_out_at == pytest.approx(7.5)
+
+
+def test_where_nothing_was_unread_nobody_is_kept_waiting() -> None:
+    guard = Guard({A: 200})
+    set_by(guard, plan(item(200, 40)))
+    assert guard.now - guard.door.sent_out_at == pytest.approx(0.5)
 
 
 def test_a_partition_that_is_refused_leaves_the_others() -> None:
     refused = BrokerError(12, "commit of a-0")
-    result = set_offsets(
-        Guard({A: 100, B: 100}, answers={A: refused}),
-        plan(item(100, 40), item(100, 40, B)),
-        lambda _: None,
-        ends_at_200,
-    )
+    result = set_by(Guard({A: 100, B: 100}, answers={A: refused}), plan(item(100, 40), item(100, 40, B)))
     assert result.stored == {A: refused, B: None}
-    assert set(result.watched) == {B}
+    assert result.facts is not None
+    assert set(result.facts.partitions) == {B}
 
 
 def test_o15_the_door_is_opened_whatever_happens() -> None:
@@ -244,11 +260,11 @@ def test_o15_the_door_is_opened_whatever_happens() -> None:
         guard = Guard({A: 100}, fails=(call, lost))
         if call == "committed":
             with pytest.raises(ConnectError):
-                set_offsets(guard, plan(item(100, 40)), lambda _: None, ends_at_200)
+                set_by(guard, plan(item(100, 40)))
         else:
-            result = set_offsets(guard, plan(item(100, 40)), lambda _: None, ends_at_200)
+            result = set_by(guard, plan(item(100, 40)))
             assert result.failure is lost
-            assert result.watched == {}
+            assert result.facts is None
         assert guard.calls[-1] == "release"
 
 
@@ -260,14 +276,21 @@ def test_a_guard_that_was_sent_out_is_a_refusal() -> None:
     assert guard.calls == ["seize", "release"]
 
 
-# --- watching --------------------------------------------------------------------------------------------
+# --- a whole run -----------------------------------------------------------------------------------------
 
 
 class Watching:
-    """An admin client whose group goes on from look to look; time passes only in ``sleep``."""
+    """An admin client whose group goes on from look to look; time passes only in ``sleep``.
 
-    def __init__(self, looks: list[Any], group: GroupDescription | KcliError) -> None:
-        self.looks, self.group, self.time = looks, group, 0.0
+    ``interrupts``: Ctrl-C in the sleep after so many looks.
+    """
+
+    def __init__(
+        self, looks: list[Any], group: GroupDescription | KcliError, *, interrupts: int = -1, end: int = 300
+    ) -> None:
+        self.looks, self.group, self.time, self.end = looks, group, 0.0, end
+        self.left: list[Sequence[Open]] = []
+        self._interrupts = interrupts
 
     def fetch_offsets(self, wanted: dict[str, list[TopicPartition]]) -> dict[str, Any]:
         look = self.looks.pop(0) if len(self.looks) > 1 else self.looks[0]
@@ -279,133 +302,125 @@ class Watching:
         return dict.fromkeys(names, self.group)
 
     def list_offsets(self, wanted: dict[TopicPartition, int]) -> dict[TopicPartition, Any]:
-        return {where: OffsetInfo(200, -1, -1) for where in wanted}
+        return {where: OffsetInfo(self.end, -1, -1) for where in wanted}
 
     def sleep(self, seconds: float) -> None:
+        self._interrupts -= 1
+        if self._interrupts == 0:
+            raise KeyboardInterrupt
         self.time += seconds
 
-    def watch(self, *results: LiveResult) -> Any:
-        return watch(cast("Admin", self), results, now=lambda: self.time, sleep=self.sleep)
+
+def group_of(*names: str) -> GroupDescription:
+    hosts = {"one": (HERE, A), "two": (THERE, B)}
+    members = [
+        MemberDescription(f"{name}-new", None, name, hosts[name][0], assignment=(hosts[name][1],))
+        for name in names
+    ]
+    return GroupDescription("g", "classic", "Stable", "consumer", "range", 1, tuple(members))
 
 
-def result(*items: RewindItem, unseen: int = 0, **kind: str) -> LiveResult:
-    found = {one.where: one.new for one in items}
-    ends = dict.fromkeys(found, 200)
-    return LiveResult(plan(*items, **kind), dict.fromkeys(found), found, ends, 2, unseen)
-
-
-BACK = GroupDescription(
-    "g", "classic", "Stable", "consumer", "range", 1, (member("one", HERE, A), member("two", THERE, B))
-)
-
-
-def test_it_looks_until_every_partition_has_gone_on() -> None:
-    admin = Watching([{A: 40, B: 40}, {A: 41, B: 40}, {A: 42, B: 200}, {A: 1, B: 1}], BACK)
-    seen = admin.watch(result(item(100, 40), item(100, 40, B)))["g"]
-    assert admin.time == pytest.approx(0.2)
-    assert {where: one.verdict for where, one in seen.partitions.items()} == {A: HELD, B: HELD}
-    assert seen.partitions[B].member == BACK.members[1]
-    assert seen.missing == ()
-
-
-def test_o11_who_overwrites_is_named() -> None:
-    admin = Watching([{A: 140}, {A: 105}], BACK)
-    seen = admin.watch(result(item(100, 140)))["g"].partitions[A]
-    assert (seen.verdict, seen.found) == (OVERWRITTEN, at(105))
-    assert seen.member is not None
-    assert seen.member.client_id == "one"
-
-
-def test_a_partition_that_nobody_commits_is_looked_at_to_the_end() -> None:
-    admin = Watching([ConnectError("away"), {A: 40}], BACK)
-    assert admin.watch(result(item(100, 40)))["g"].partitions[A].verdict == HELD
-    assert admin.time == pytest.approx(10)
-
-
-def test_o13_members_of_the_new_protocol_may_commit_what_they_were_at_work_on() -> None:
-    modern = replace(BACK, type="consumer")
-    for commit, said in ((120, UNCLEAR), (40, UNCLEAR), (41, HELD), (201, HELD)):
-        seen = Watching([{A: commit}], modern).watch(result(item(100, 40), group_type="consumer"))["g"]
-        assert seen.partitions[A].verdict == said
-
-
-def test_o12_a_cooperative_member_that_has_kept_what_it_had_proves_nothing() -> None:
-    """It says so when it joins."""
-    coop = {"assignor": "cooperative-sticky"}
-    kept = replace(BACK, members=(replace(BACK.members[0], owned=(A,)), BACK.members[1]))
-    for group, commit, said in (
-        (BACK, 120, HELD),
-        (kept, 120, UNCLEAR),
-        (kept, 201, UNCLEAR),
-        (kept, 41, HELD),
-    ):
-        seen = Watching([{A: commit}], group).watch(result(item(100, 40), **coop))["g"]
-        assert seen.partitions[A].verdict == said
-
-
-def test_o11_who_was_not_back_in_time_may_have_found_the_group_empty() -> None:
-    """aiokafka's members commit as nobody in particular then."""
-    for commit in (40, 120):
-        seen = Watching([{A: commit}], BACK).watch(result(item(100, 40), unseen=1))["g"]
-        assert seen.partitions[A].verdict == UNCLEAR
-
-
-def test_members_that_have_not_come_back_are_told() -> None:
-    gone = GroupDescription("g", "classic", "Stable", "consumer", "range", 1, (member("one", HERE, A, B),))
-    seen = Watching([{A: 41}], gone).watch(result(item(100, 40)))["g"]
-    assert [one.client_id for one in seen.missing] == ["two"]
-    unknown = Watching([{A: 41}], NotFoundError("group g does not exist")).watch(result(item(100, 40)))["g"]
-    assert unknown.missing == ()
-
-
-# --- a whole run -----------------------------------------------------------------------------------------
-
-
-def carried_out(root: Path, guard: Guard, admin: Watching, *items: RewindItem) -> tuple[GroupReport, bool]:
+def carried_out(
+    root: Path, guard: Guard, admin: Watching, *items: RewindItem, bound: float = 90.0
+) -> tuple[GroupReport, Journals, Watcher]:
     journals = Journals("c", root)
-    doors = Doors(lambda _plan: guard, sleep=admin.sleep)
+    watcher = Watcher(
+        bound=bound,
+        now=lambda: guard.now + admin.time,
+        sleep=admin.sleep,
+        told=lambda left, _seconds: admin.left.append(left),
+    )
+    doors = Doors(
+        lambda _plan: Shut(guard, replace(KNOWN, paces={A: Pace(1.0, 9), B: Pace(1.0, 9)})), watcher
+    )
     whole = RewindPlan("c", (plan(*items),))
-    (report,) = execute(cast("Admin", admin), whole, journals, written=lambda _plan: None, doors=doors)
-    return report, (journals.folder / "id.json").exists()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("kcli.core.clock.monotonic", lambda: guard.now)
+        (report,) = execute(cast("Admin", admin), whole, journals, written=lambda _plan: None, doors=doors)
+    return report, journals, watcher
 
 
-def test_a_run_reports_held_and_keeps_its_journal(tmp_path: Path) -> None:
-    report, kept = carried_out(tmp_path, Guard({A: 110}), Watching([{A: 60}], BACK), item(100, 40))
-    assert [outcome.status for outcome in report.outcomes] == ["held"]
+def statuses(report: GroupReport) -> list[str]:
+    return [outcome.status for outcome in report.outcomes]
+
+
+def test_a_run_reports_held_keeps_its_journal_and_notes_it_there(tmp_path: Path) -> None:
+    admin = Watching([{A: 60}], group_of("one", "two"))
+    report, journals, _ = carried_out(tmp_path, Guard({A: 110}), admin, item(100, 40))
+    assert statuses(report) == ["held"]
     assert report.outcomes[0].item.committed == at(110)
-    assert report.done == 1
-    assert kept
+    assert [offset for _, offset in report.outcomes[0].seen] == [60]
     assert report.kept
+    (journal,) = journals.listed()[0]
+    assert [row.status for row in journal.partitions] == ["held"]
+    assert journal.live is not None
+    assert [offset for _, offset in journal.live.partitions[0].commits] == [60]
+
+
+def test_only_the_partitions_of_a_member_that_was_killed_stay_open(tmp_path: Path) -> None:
+    """The group was held for 12 s: whoever has been killed may have had something in hand for as long, and no longer."""
+    admin = Watching([{A: 60, B: 60}], group_of("one"))
+    items = (item(100, 40), item(100, 40, B))
+    report, _, _ = carried_out(tmp_path, Guard({A: 100, B: 100}, back=1), admin, *items, bound=1.0)
+    assert statuses(report) == ["held", "held"]
+    guard = Guard({A: 200, B: 100}, back=1)  # of a-0 all was read, and its member is back
+    admin = Watching([{A: 60, B: 40}], group_of("one"))
+    report, _, _ = carried_out(tmp_path, guard, admin, item(200, 40), item(100, 40, B), bound=30.0)
+    assert statuses(report) == ["held", "unknown"]
+    assert [one.client_id for one in report.missing] == ["two"]
+    assert {one.partition for left in admin.left[20:] for one in left} == {B}
+
+
+def test_where_nobody_commits_it_watches_to_its_bound_and_the_code_is_6(tmp_path: Path) -> None:
+    admin = Watching([ConnectError("away"), {A: 40}], group_of("one", "two"))
+    report, journals, _ = carried_out(tmp_path, Guard({A: 100}), admin, item(100, 40), bound=20.0)
+    assert statuses(report) == ["unknown"]
+    error = report.outcomes[0].error
+    assert isinstance(error, NotProvenError)
+    assert error.exit_code == 6
+    assert "nobody has committed anything for it in 20 s" in error.why
+    assert error.do == "look again with: kcli groups rewind g --check id"
+    assert admin.time == pytest.approx(20)
+    assert [row.status for row in journals.listed()[0][0].partitions] == ["unknown"]
+
+
+def test_ctrl_c_ends_the_watch_and_what_is_known_is_reported(tmp_path: Path) -> None:
+    admin = Watching([{A: 60, B: 40}], group_of("one", "two"), interrupts=3)
+    items = (item(100, 40), item(100, 40, B))
+    report, journals, watcher = carried_out(tmp_path, Guard({A: 100, B: 100}), admin, *items)
+    assert isinstance(watcher.interruption, KeyboardInterrupt)
+    assert statuses(report) == ["held", "unknown"]
+    assert [row.status for row in journals.listed()[0][0].partitions] == ["held", "unknown"]
 
 
 def test_what_was_changed_before_the_door_was_opened_is_overwritten(tmp_path: Path) -> None:
     guard = Guard({A: 110}, overwrites={A: 77})
-    report, kept = carried_out(tmp_path, guard, Watching([{A: 77}], BACK), item(100, 40))
+    admin = Watching([{A: 77}], group_of("one", "two"))
+    report, _, _ = carried_out(tmp_path, guard, admin, item(100, 40))
     assert [(o.status, o.found) for o in report.outcomes] == [("overwritten", at(77))]
-    assert kept
+    assert report.kept
 
 
 def test_an_end_in_between_leaves_nothing_known_but_the_journal(tmp_path: Path) -> None:
     guard = Guard({A: 110}, fails=("wait", ConnectError("the connection broke")))
-    report, kept = carried_out(tmp_path, guard, Watching([{A: 60}], BACK), item(100, 40))
-    assert [outcome.status for outcome in report.outcomes] == ["unknown"]
-    assert kept
+    report, _, _ = carried_out(tmp_path, guard, Watching([{A: 60}], group_of("one")), item(100, 40))
+    assert statuses(report) == ["unknown"]
+    assert report.outcomes[0].error is not None
+    assert report.outcomes[0].error.exit_code == 3
+    assert report.kept
 
 
 def test_a_group_that_could_not_be_held_is_an_error_and_has_no_journal(tmp_path: Path) -> None:
     def shut(_plan: GroupPlan) -> Any:
         raise NotPossibleError("group g could not be held")
 
-    admin = Watching([{A: 60}], BACK)
+    admin = Watching([{A: 60}], group_of("one"))
     journals = Journals("c", tmp_path)
     whole = RewindPlan("c", (plan(item(100, 40)),))
+    watcher = Watcher(now=lambda: admin.time, sleep=admin.sleep)
     (report,) = execute(
-        cast("Admin", admin),
-        whole,
-        journals,
-        written=lambda _plan: None,
-        doors=Doors(shut, sleep=admin.sleep),
+        cast("Admin", admin), whole, journals, written=lambda _plan: None, doors=Doors(shut, watcher)
     )
     assert report.error is not None
-    assert [outcome.status for outcome in report.outcomes] == ["refused"]
+    assert statuses(report) == ["refused"]
     assert not (journals.folder / "id.json").exists()

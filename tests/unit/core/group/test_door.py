@@ -1,0 +1,54 @@
+"""Who was sent out of a group, and who is back."""
+
+import pytest
+
+from kcli.core.group.door import DoorLog, Listed
+
+
+def one(member_id: str, client_id: str = "app", instance_id: str | None = None) -> Listed:
+    return Listed(member_id, instance_id, client_id, "/10.0.0.1")
+
+
+def test_members_of_classic_groups_are_known_by_their_names() -> None:
+    door = DoorLog(keeps_id=False)
+    door.evicted([one("1", "a"), one("2", "b")], 10.0)
+    door.looked([one("3", "a"), one("4", "c")], 11.0)
+    assert (door.back, door.all_back) == (1, False)
+    door.looked([one("3", "a"), one("4", "c"), one("5", "b")], 12.0)
+    assert (door.back, door.all_back) == (2, True)
+    assert [arrival.at for arrival in door.inside.values()] == [11.0, 11.0, 12.0]
+    assert (door.sent_out_at, door.last_arrival) == (10.0, 12.0)
+
+
+def test_static_members_are_known_by_their_instance_ids() -> None:
+    door = DoorLog(keeps_id=False)
+    door.evicted([one("1", "app", "i1"), one("2", "app", "i2")], 10.0)
+    door.looked([one("3", "app", "i1"), one("4", "app", "i3")], 11.0)
+    assert door.back == 1
+
+
+@pytest.mark.parametrize(("back", "count"), [("1", 1), ("3", 0)])
+def test_members_of_the_new_protocol_keep_their_ids(back: str, count: int) -> None:
+    door = DoorLog(keeps_id=True)
+    door.evicted([one("1"), one("2")], 10.0)
+    door.looked([one(back)], 11.0)
+    assert door.back == count
+
+
+def test_who_is_sent_out_again_comes_back_later_and_counts_once() -> None:
+    door = DoorLog(keeps_id=True)
+    door.evicted([one("1"), one("2")], 10.0)
+    door.looked([one("1")], 10.1)
+    door.evicted([one("1")], 10.2)
+    assert len(door.sent_out) == 2
+    door.looked([one("1"), one("2")], 15.0)
+    assert door.all_back
+    assert door.last_arrival == 15.0
+
+
+def test_a_member_that_has_left_the_door_is_not_back() -> None:
+    door = DoorLog(keeps_id=False)
+    door.evicted([one("1")], 10.0)
+    door.looked([one("2")], 11.0)
+    door.looked([], 12.0)
+    assert door.back == 0

@@ -51,9 +51,10 @@ def script(shell: str, root: click.Command) -> str:
     """The script for the commands below ``root``: the same as the one in ``completions/``."""
     from importlib import import_module
 
+    from kcli.docgen.completed import completed
     from kcli.docgen.describe import walk
 
-    text = import_module(f"kcli.docgen.{shell}").script(list(walk(root, "kcli")))
+    text = import_module(f"kcli.docgen.{shell}").script(completed(list(walk(root, "kcli"))))
     assert isinstance(text, str)
     return text
 

@@ -70,8 +70,7 @@ def render() -> dict[Path, str]:
     manual = man.Manual(__version__, EXIT_CODES, ENVIRONMENT, FILES, ["-".join(doc.path) for doc in docs])
     made = {ROOT / "man" / man.file_name(doc.path): man.command_page(doc, manual) for doc in docs}
     made[ROOT / "man" / "kcli-options.5"] = man.options_page("kcli-options", _option_terms(), manual)
-    keys = [key for _heading, terms in _option_terms() for key, _explanation in terms]
-    known = completed(docs, sorted(keys))
+    known = completed(docs)
     made[ROOT / "completions" / "kcli.bash"] = bash.script(known)
     made[ROOT / "completions" / "_kcli"] = zsh.script(known)
     made[ROOT / "completions" / "kcli.fish"] = fish.script(known)

@@ -1,15 +1,18 @@
 """What the completion scripts know beyond the command tree: the words of ``kcli help``, the keys of ``-X``. Pure."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import dataclasses
+from collections.abc import Iterator, Sequence
 
+from kcli.core.options import ALL_OPTIONS, key_of
 from kcli.docgen.describe import CommandDoc
+from kcli.serde import RegistryOptions
 
 HELP = "help"
 
 
-def completed(docs: Sequence[CommandDoc], keys: Iterable[str]) -> list[CommandDoc]:
-    """The docs for the scripts, the root first; ``keys`` are the client options."""
-    choices = tuple(f"{key}=" for key in keys)
+def completed(docs: Sequence[CommandDoc]) -> list[CommandDoc]:
+    """The docs for the scripts, the root first."""
+    choices = tuple(f"{key}=" for key in sorted(_client_keys()))
     return [_with_keys(doc, choices) for doc in _with_help(docs)]
 
 
@@ -41,3 +44,8 @@ def _with_keys(doc: CommandDoc, choices: tuple[str, ...]) -> CommandDoc:
         option._replace(choices=choices) if "-X" in option.names else option for option in doc.options
     )
     return doc._replace(options=options)
+
+
+def _client_keys() -> set[str]:
+    """Of every option of clients and of the schema registry."""
+    return {key_of(field.name) for kind in (*ALL_OPTIONS, RegistryOptions) for field in dataclasses.fields(kind)}

@@ -405,7 +405,7 @@ def test_a_check_that_checks_nothing_is_refused(cluster: FakeCluster) -> None:
         assert said in done.stderr
     done = kcli("groups", "lag", "g", "--topic", "nosuch", "--max-lag", "5", bootstrap=cluster.bootstrap)
     assert done.returncode == 1
-    assert b"none of these groups has anything of topic nosuch" in done.stderr
+    assert b"none of these groups has an offset or a member for topic nosuch" in done.stderr
 
 
 @pytest.mark.parametrize("verb", [("list",), ("lag",), ("lag", "--max-lag", "1")])
@@ -414,7 +414,7 @@ def test_a_topic_that_nobody_reads_is_a_note_and_one_that_does_not_exist_is_1(ve
         commit(cluster, "g", {("orders", 0): 0})
         unread = kcli("groups", *verb, "--topic", "idle", "-o", "json", bootstrap=cluster.bootstrap)
         assert json.loads(ok(unread))["items"] == []
-        assert b"none of the groups has anything of topic idle" in unread.stderr
+        assert b"none of the groups has an offset or a member for topic idle" in unread.stderr
         typo = kcli("groups", *verb, "--topic", "ordrs", "-o", "json", bootstrap=cluster.bootstrap)
         assert typo.returncode == 1
         assert b"topic ordrs does not exist" in typo.stderr

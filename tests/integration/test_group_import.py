@@ -88,7 +88,7 @@ def test_a_member_begins_where_its_group_was_created(kafka: Kafka, tmp_path: Pat
     topic, group = kafka.topic("t", partitions=2), kafka.unused_name("g")
     fill(kafka, topic, 0)
     groups(kafka, tmp_path, "create", group, "-t", topic, "--from", f"@{STAMP + 12_000}", "--yes")
-    assert "exists already" in groups(
+    assert "already exists" in groups(
         kafka, tmp_path, "create", group, "-t", topic, "--from", "latest", "--yes", code=7
     )
     with Consumer(bootstrap_servers=kafka.bootstrap, group_id=group, auto_offset_reset="none") as consumer:

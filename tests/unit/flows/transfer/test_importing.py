@@ -58,7 +58,7 @@ def test_another_group_gets_the_offsets_of_one_group_only() -> None:
     assert planned(replace(SAVED, group=None), group="new").group == "new"
     with pytest.raises(ConfigError, match="would get the offsets of 2 groups"):
         aims(file(SAVED, replace(SAVED, group="other")), Wish(group="new"))
-    with pytest.raises(ConfigError, match="does not say of which group"):
+    with pytest.raises(ConfigError, match="does not name its group"):
         aims(file(replace(SAVED, group=None)), Wish())
 
 

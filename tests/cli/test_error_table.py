@@ -120,7 +120,7 @@ HABITS = [
     Row(
         "consume orders -o beginning",
         2,
-        "-o beginning is not a kind",
+        "-o beginning is not an output format",
         "kcat's -o is --offset",
         "--from-beginning",
     ),

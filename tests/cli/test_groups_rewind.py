@@ -229,7 +229,7 @@ def test_topics_must_be_named_where_there_are_several(cluster: FakeCluster, rewi
         (("g",), "no target given"),
         (("g", "--to", "earliest", "--undo"), "more than one target given"),
         (("--to", "earliest"), "missing argument GROUP"),
-        (("g", "--to", "sometime"), "is no target"),
+        (("g", "--to", "sometime"), "is not a target"),
         (("g", "--to", "2023-11-14T22:18"), "has no time zone"),
         (("g", "--to", "10:30", "--dry-run"), "has no time zone"),
         (("g", "--to", "1", "--topic", "t:x"), "--topic is not understood"),

@@ -180,7 +180,7 @@ def test_a_bar_keeps_percent_and_the_time_left_on_any_terminal(width: int) -> No
         for done in range(1, 11):
             bar.update(done * 1000, done * 1_000_000)
     drawn = stream.getvalue().split("\x1b[K")[-2].strip("\r")
-    assert "40 %, 15 s left" in drawn
+    assert "40 %, 15s left" in drawn
     assert len(drawn) < width
 
 

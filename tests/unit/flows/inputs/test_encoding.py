@@ -72,7 +72,7 @@ def test_values_of_json() -> None:
     assert "None is not an int" in found[3]
     assert found[4:8] == [(None, b"xx"), (None, b"\0\xff"), (None, b"as it is"), (None, b"\0\0\0\x09")]
     assert "is not an int" in found[8]
-    assert "no string" in found[9]
+    assert "not a string" in found[9]
 
 
 def test_numbers_of_json_lose_nothing() -> None:

@@ -75,9 +75,9 @@ class Command(WithGlobals):
             from kcli.commands._exit import usage, where
 
             raise usage(
-                f"{where(ctx)}there is no output {chosen!r}",
+                f"{where(ctx)}there is no output format {chosen!r}",
                 why=f"this command prints {', '.join(self.outputs)}",
-                do=f"choose one of them: -o {self.outputs[0]}",
+                do=f"choose one of them, for example -o {self.outputs[0]}",
                 ctx=ctx,
             )
         try:

@@ -86,20 +86,20 @@ def check_answerable(
         raise usage(
             f"--confirm {inv.values.confirm} does not name what would be changed",
             why="nothing was done",
-            do=f"--confirm {name}",
+            do=f"use --confirm {name}",
         )
     if verdict == NOBODY and danger is not None:
         raise usage(
-            f"a confirmation by name is due: {question}",
+            f"confirmation by name required: {question}",
             why=f"{danger}; --yes is not enough for it, and nothing was done",
-            do=f"--confirm {name} answers it, --dry-run only shows the plan",
+            do=f"give --confirm {name}; --dry-run only shows the plan",
         )
     if verdict == NOBODY:
         nobody = "--no-input was given" if inv.no_input else "there is no terminal"
         raise usage(
             f"confirmation required, and {nobody}: {question}",
             why="nothing was done",
-            do="--yes answers it, --dry-run only shows the plan",
+            do="give --yes to confirm; --dry-run only shows the plan",
         )
     return verdict
 
@@ -135,10 +135,10 @@ def show_plan(inv: "Invocation", plan: str, *, asked: bool = False) -> None:
 def _asked(inv: "Invocation", question: str, name: str | None, limit: TimeLimit | None) -> bool:
     from kcli.output.sanitise import visible
 
-    prompt = f"{question} [y/N] " if name is None else f"{question} Type {name} to go on: "
+    prompt = f"{question} [y/N] " if name is None else f"{question} Type {name} to confirm: "
     if limit is not None:
         if not _answered(inv, visible(prompt), limit.until):
-            why, do = "the time for an answer is over", "run it again, or use --yes"
+            why, do = "there was no answer in time", "run it again, or use --yes"
             raise ExpiredError(limit.otherwise, why=why, do=do)
     else:
         inv.talk.stream.write(visible(prompt))
@@ -149,7 +149,11 @@ def _asked(inv: "Invocation", question: str, name: str | None, limit: TimeLimit 
     answer = answer.strip()
     if answer == name if name is not None else answer.lower() in ("y", "yes"):
         return True
-    raise Declined(limit.otherwise if limit else "nothing was done", why="the answer was no", do="")
+    raise Declined(
+        limit.otherwise if limit else "nothing was done",
+        why="the answer was no" if name is None else f"the answer was not {name}",
+        do="",
+    )
 
 
 def _answered(inv: "Invocation", prompt: str, until: float) -> bool:

@@ -90,8 +90,8 @@ def reset_policy(inv: Invocation, flags: dict[str, Any]) -> ResetPolicy | None:
     if policy.kind == "none" and flags["group"] is None:
         raise ConfigError(
             f"auto.offset.reset={text} ({origin}) without a group",
-            why="it forbids to choose where to start, and without a group no offset is committed",
-            do="say where: --from-beginning, --offset SPEC or --since TIME; or read for a group with -g GROUP",
+            why="it forbids choosing where to start, and without a group no offset is committed",
+            do="give a start: --from-beginning, --offset SPEC or --since TIME; or read in a group with -g GROUP",
         )
     if policy.kind != "earliest":
         where = "where nothing is committed, " if flags["group"] is not None else ""

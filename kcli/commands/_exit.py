@@ -14,7 +14,7 @@ from typing import NoReturn
 import click
 
 from kcli.commands._options import GlobalValues
-from kcli.core.errors import KcliError
+from kcli.core.errors import BrokerError, KcliError
 from kcli.core.near_names import near_names
 
 SIGNALS = frozenset((129, 130, 143))
@@ -107,7 +107,7 @@ def settle(error: BaseException, values: GlobalValues | None) -> int:
         error = WriteError(
             f"cannot write output: {os.strerror(error.errno or 0)}",
             why=f"stdout refused what was written ({errno.errorcode[error.errno or 0]})",
-            do="make room, or write to another place: the output is not complete",
+            do="make room, or write to another place; the output is incomplete",
         )
     if values is not None and values.debug is not None:
         _traceback(error)
@@ -133,7 +133,7 @@ def abandon_stdout() -> None:
 def describe(error: BaseException) -> tuple[int, str, str, str]:
     """Status, what, why, do."""
     if isinstance(error, KcliError):
-        return error.exit_code, error.what, error.why, error.do
+        return error.exit_code, _failed(error), error.why, error.do
     if isinstance(error, click.ClickException):
         return (2, *_describe_usage(error))
     if isinstance(error, OSError) and error.filename is not None:
@@ -151,6 +151,13 @@ def describe(error: BaseException) -> tuple[int, str, str, str]:
         "this is a defect of kcli",
         "run again with --debug and report what it prints",
     )
+
+
+def _failed(error: KcliError) -> str:
+    """What of an error that names only the step which a broker refused says that it failed."""
+    step = error.what if isinstance(error, BrokerError) and error.what == error.where else ""
+    verb = step.partition(" ")[0]
+    return f"{step} failed" if verb.endswith("ing") or verb in ("fetch", "JoinGroup") else error.what
 
 
 def error_document(code: int, what: str, why: str, do: str) -> str:
@@ -194,7 +201,7 @@ def _describe_usage(error: click.ClickException) -> tuple[str, str, str]:
     ctx = getattr(error, "ctx", None)
     path = ctx.command_path if ctx is not None else "kcli"
     place = where(ctx)
-    see = f"`{path} --help` shows what it takes"
+    see = f"see `{path} --help`"
     if isinstance(error, Refused):
         return error.message, error.why, error.do
     if isinstance(error, click.NoSuchOption):
@@ -233,7 +240,7 @@ def _nearest_choice(error: click.BadParameter) -> str:
 def _missing(error: click.MissingParameter) -> str:
     param = error.param
     if isinstance(param, click.Option):
-        return f"{_shown(param)} is missing"
+        return f"missing option {_shown(param)}"
     return f"missing argument {_shown(param).rstrip('…')}" if param else "missing argument"
 
 

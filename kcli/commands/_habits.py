@@ -9,8 +9,8 @@ _GROUP_VERBS = {
     "--delete": "`kcli groups delete GROUP` does that",
     "--delete-offsets": "`kcli groups delete-offsets GROUP -t TOPIC` does that",
     "--reset-offsets": "`kcli groups rewind GROUP` does that, with --to or Kafka's --to-earliest, --to-datetime, …",
-    "--all-groups": "`kcli groups lag` and `kcli groups list` show all groups without a name, "
-    "describe and export take --all, the other verbs take names",
+    "--all-groups": "`kcli groups rewind` takes --all-groups, describe and export take --all; "
+    "`kcli groups lag` and `kcli groups list` show all groups unless some are named",
     "--state": "`kcli groups describe GROUP --state`, or `kcli groups list --state STATE`",
     "--members": "`kcli groups describe GROUP --members`",
     "--offsets": "`kcli groups describe GROUP --offsets`",
@@ -27,11 +27,11 @@ _TOPIC_VERBS = {
 
 _EVERYWHERE = {
     "--timeout-ms": "--timeout DUR, as in --timeout 5s, bounds the first contact and each request",
-    "--property": "-f FORMAT says what is printed of a record and what is read, as in -f '%k\\t%v\\n'",
-    "--formatter": "-s decodes keys and values, -f FORMAT says what is printed of a record",
+    "--property": "-f FORMAT chooses what is printed of a record and what is read, as in -f '%k\\t%v\\n'",
+    "--formatter": "-s decodes keys and values, -f FORMAT chooses what is printed of a record",
     "--group-id": "a group is named with -g GROUP in `kcli consume`, and without a flag elsewhere",
     "--broker-list": "brokers are named with -b HOST:PORT",
-    "--zookeeper": "brokers are named with -b HOST:PORT; Kafka's clients do not ask ZooKeeper any more",
+    "--zookeeper": "brokers are named with -b HOST:PORT; Kafka clients no longer use ZooKeeper",
     "--consumer.config": "a file of client options is given with -F FILE",
     "--producer.config": "a file of client options is given with -F FILE",
     "--consumer-property": "a client option is given with -X KEY=VALUE",
@@ -45,8 +45,8 @@ _EVERYWHERE = {
 }
 
 _CONSUME = {
-    "--timeout-ms": "--idle-timeout DUR, as in --idle-timeout 5s, stops when nothing came for so long",
-    "--property": "-f FORMAT says what is printed of a record, as in -f '%k\\t%v\\n' for key and value",
+    "--timeout-ms": "--idle-timeout DUR, as in --idle-timeout 5s, stops when no record has arrived for that long",
+    "--property": "-f FORMAT chooses what is printed of a record, as in -f '%k\\t%v\\n' for key and value",
     "--skip-message-on-error": "--on-corrupt skip passes over damaged batches",
     "--whitelist": "a topic that begins with ^ is a pattern: `kcli consume '^orders-.*'`",
     "--include": "a topic that begins with ^ is a pattern: `kcli consume '^orders-.*'`",
@@ -159,9 +159,7 @@ def instead_of_command(path: str, name: str) -> tuple[str, str] | None:
     if later is not None:
         return f"`{path} {name}` is not available in this version", later
     found = _OTHER_TOOLS.get(path, {}).get(name)
-    return (
-        None if found is None else ("other tools call it that, and nothing was run", found.format(path=path))
-    )
+    return None if found is None else ("other tools use that name; nothing was run", found.format(path=path))
 
 
 def as_client_option(option: str) -> str | None:

@@ -202,7 +202,7 @@ def global_options() -> tuple[GlobalOption, ...]:
             help="the name under which brokers log this client",
         ),
         GlobalOption(("-q", "--quiet", "quiet"), is_flag=True, help="only warnings and errors on stderr"),
-        GlobalOption(("-v", "--verbose", "verbose"), count=True, help="say more; -vv more still"),
+        GlobalOption(("-v", "--verbose", "verbose"), count=True, help="more detail; -vv for even more"),
         GlobalAttachedOption(
             ("-d", "--debug", "debug"),
             bare=",".join(DEBUG_AREAS),
@@ -220,20 +220,24 @@ def global_options() -> tuple[GlobalOption, ...]:
         GlobalOption(
             ("--progress", "progress"),
             type=click.Choice(("auto", "none", "bar", "json")),
-            help="how progress is shown on stderr; json is one object a line",
+            help="how progress is shown on stderr; json: one object per line",
         ),
         GlobalOption(
             ("--timeout", "timeout"),
             metavar="DUR",
             type=DURATION,
-            help="bounds the first contact and each request of an administrative command (10s)",
+            help="limit for the first contact and for each request of an administrative command (default: 10s)",
         ),
         GlobalOption(
-            ("--no-input", "no_input"), is_flag=True, help="never ask; where an answer is due, exit 2"
+            ("--no-input", "no_input"),
+            is_flag=True,
+            help="never prompt; exit with 2 where an answer is required",
         ),
         GlobalOption(("--yes", "yes"), is_flag=True, help="answer every confirmation with yes"),
         GlobalOption(
-            ("--confirm", "confirm"), metavar="NAME", help="confirm by the name that would have to be typed"
+            ("--confirm", "confirm"),
+            metavar="NAME",
+            help="confirm by giving the name that would otherwise have to be typed",
         ),
         GlobalOption(("--dry-run", "dry_run"), is_flag=True, help="check everything, change nothing"),
         HelpOption(("-h", "--help", "help"), is_flag=True, is_eager=True, help="show help and exit"),

@@ -87,7 +87,7 @@ def parse_size(text: str) -> int:
     match = _NUMBER.fullmatch(text.strip())
     factor = _SIZES.get(match[2].lower()) if match else None
     if match is None or factor is None:
-        raise ValueError(f"{text!r} is not a size: 512, 1KiB, 10MB")
+        raise ValueError(f"{text!r} is not a size such as 512, 1KiB or 10MB")
     return round(float(match[1]) * factor)
 
 
@@ -110,7 +110,7 @@ def parse_rate(text: str) -> Rate:
         try:
             rate = Rate(bytes=float(parse_size(amount)))
         except ValueError:
-            raise ValueError(f"{text!r} is not a rate: 1000 (records a second), 10MB/s") from None
+            raise ValueError(f"{text!r} is not a rate such as 1000 (records a second) or 10MB/s") from None
     if not (rate.records or rate.bytes):
         raise ValueError("a rate must be more than 0")
     return rate
@@ -122,7 +122,7 @@ def parse_partitions(text: str) -> tuple[int, ...]:
     for part in text.split(","):
         match = re.fullmatch(r"\s*([0-9]{1,9})(?:-([0-9]{1,9}))?\s*", part)
         if match is None or int(match[2] or match[1]) < int(match[1]):
-            raise ValueError(f"{text!r} is not a list of partitions: 0,2,5-7")
+            raise ValueError(f"{text!r} is not a list of partitions such as 0,2,5-7")
         if int(match[2] or match[1]) - int(match[1]) > 100_000:
             raise ValueError(f"{part!r} names more partitions than any topic has")
         found |= dict.fromkeys(range(int(match[1]), int(match[2] or match[1]) + 1))
@@ -135,7 +135,7 @@ def parse_topic_partitions(text: str) -> TopicPartitions:
 
     topic, colon, numbers = text.strip().partition(":")
     if not is_topic_name(topic):
-        raise ValueError(f"{topic!r} is not the name of a topic; write orders or orders:0,2-4")
+        raise ValueError(f"{topic!r} is not a valid topic name; write orders or orders:0,2-4")
     return TopicPartitions(topic, parse_partitions(numbers) if colon else None)
 
 
@@ -156,7 +156,9 @@ def parse_header(text: str) -> tuple[str | bytes, bytes | None]:
     """
     name, sign, value = text.partition("=")
     if not name:
-        raise ValueError(f"{text!r} has no name: n=v, n= for an empty value, n for a null one")
+        raise ValueError(
+            f"{text!r} has no name; write NAME=VALUE, NAME= for an empty value, or NAME for a null one"
+        )
     if not sign:
         if re.search(r"(?<!\\):", name):
             from kcli.commands._exit import usage
@@ -177,7 +179,7 @@ def parse_codec(text: str) -> Codec:
     name, colon, level = text.strip().partition(":")
     name = name.lower()
     if name not in CODECS:
-        raise ValueError(f"{text!r} is not a codec: {', '.join(CODECS)}, with a level as in gzip:6")
+        raise ValueError(f"{text!r} is not one of {', '.join(CODECS)}, or one with a level, such as gzip:6")
     if not colon:
         return Codec(name)
     if not re.fullmatch(r"[+-]?[0-9]{1,3}", level):
@@ -218,15 +220,15 @@ def check_topic_name(name: str, command: str) -> None:
 
     if name.startswith("^"):
         raise usage(
-            f"kcli {command}: {name!r} is not the name of a topic",
+            f"kcli {command}: {name!r} is not a valid topic name",
             why="it looks like a pattern, and what it matches may be several",
             do="name one topic: `kcli topics list --match GLOB` shows them",
         )
     if not is_topic_name(name):
         raise usage(
-            f"kcli {command}: {name!r} is not the name of a topic",
-            why="names have 1 to 249 letters, digits, dots, underscores and dashes",
-            do=_legal(name) if command == "topics create" else "`kcli topics list` shows what there is",
+            f"kcli {command}: {name!r} is not a valid topic name",
+            why="a topic name has 1 to 249 letters, digits, dots, underscores or hyphens",
+            do=_legal(name) if command == "topics create" else "`kcli topics list` lists the topics",
         )
 
 

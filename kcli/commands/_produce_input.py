@@ -93,7 +93,7 @@ def _check_pattern(form: InputFormat) -> None:
         Pattern(form.pattern, form.how.delimiter)
     except PatternError as error:
         raise usage(
-            f"kcli produce: -f '{form.pattern}' is no pattern for input",
+            f"kcli produce: -f '{form.pattern}' is not an input pattern",
             why=str(error),
             do=r"write for example -f '%k\t%v\n'; `kcli produce --help` lists the verbs",
         ) from None
@@ -107,8 +107,8 @@ def _check_partitions(flags: dict[str, Any], kind: str) -> None:
         return
     raise usage(
         "kcli produce: --partitioner manual without partitions",
-        why=f"{'this pattern' if kind == 'pattern' else f'-i {kind}'} names none",
-        do="name one with -p N, or read ndjson, csv, kcat, or -f with %p",
+        why=f"{'this pattern' if kind == 'pattern' else f'-i {kind}'} has no field for the partition",
+        do="give -p N, or use -i ndjson, csv or kcat, or -f with %p",
     )
 
 

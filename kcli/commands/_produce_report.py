@@ -49,7 +49,7 @@ def report(
         )
     elif files.checkpoint and result.failed and not files.failed:
         inv.talk.note(
-            f"{files.checkpoint} stays at the first line that failed; with --failed FILE a run gets past it"
+            f"{files.checkpoint} stays at the first line that failed; with --failed FILE a run continues past it"
         )
     _errors(inv, topic, result)
     return inv.finish(done=result.confirmed > 0, also=[stop.exit_code])
@@ -80,7 +80,7 @@ def _summary(result: ProduceResult, stop: Stop, *, acks: str) -> str:
     return ", ".join(parts)
 
 
-def _errors(inv: Invocation, topic: str, result: ProduceResult, failed: str = "were not stored") -> None:
+def _errors(inv: Invocation, topic: str, result: ProduceResult, failed: str = "") -> None:
     from kcli.core.errors import PartlyFailedError
 
     if result.error is not None:
@@ -88,14 +88,18 @@ def _errors(inv: Invocation, topic: str, result: ProduceResult, failed: str = "w
             f" (the first is line {result.error_line:,} of {result.error_input})" if result.error_line else ""
         )
         refused = result.failed - result.bad
-        said = [f"{refused:,} of {result.lines:,} records for {topic} {failed}"] if refused else []
+        was = "was not" if refused == 1 else "were not"
+        said = []
+        if refused:
+            said.append(f"{refused:,} of {result.lines:,} records for {topic} {failed or was + ' stored'}")
         if result.unknown:
             said.append(
                 f"{result.unknown:,} of {result.lines:,} records for {topic} may or may not be stored"
             )
         inv.failed(PartlyFailedError(f"{', '.join(said)}{where}", result.error))
     if result.first_bad is not None:
-        what = f"{result.bad:,} of {result.lines:,} input lines are not valid records"
+        which = "is not a valid record" if result.bad == 1 else "are not valid records"
+        what = f"{result.bad:,} of {result.lines:,} input lines {which}"
         inv.failed(PartlyFailedError(what, result.first_bad))
     if result.input_error is not None and result.input_error is not result.error:
         inv.failed(result.input_error)

@@ -102,9 +102,9 @@ def _compared(admin: Admin, specs: Sequence[TopicSpec]) -> tuple[dict[str, view.
 
 def _differs(name: str, differs: Sequence[str]) -> TopicDiffersError:
     return TopicDiffersError(
-        f"topic {name} exists, and differs from what is asked for: {'; '.join(differs)}",
+        f"topic {name} exists, and differs from what was requested: {'; '.join(differs)}",
         why="--if-not-exists leaves a topic that exists as it is",
-        do=f"see `kcli topics describe {name}`; leave out what may be otherwise",
+        do=f"see `kcli topics describe {name}`; or leave out the options that need not match",
     )
 
 
@@ -122,7 +122,9 @@ def _exists(error: KcliError | None) -> bool:
 
 def _with_remedy(error: KcliError) -> KcliError:
     if _exists(error) and not error.do:
-        error.do = "with --if-not-exists that is fine; `kcli topics describe` shows the topic"
+        error.do = (
+            "use --if-not-exists to accept a topic that already exists; `kcli topics describe` shows it"
+        )
     return error
 
 

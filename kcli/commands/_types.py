@@ -49,7 +49,7 @@ class CountType(ParamType):
         try:
             number = int(digits) * factor
         except ValueError:
-            self.fail(f"{value!r} is not a whole number: 100, 10k, 1M", param, ctx)
+            self.fail(f"{value!r} is not a whole number such as 100, 10k or 1M", param, ctx)
         if self.low is not None and number < self.low:
             self.fail(f"must be at least {self.low:,}, got {value}", param, ctx)
         if self.high is not None and number > self.high:
@@ -73,8 +73,8 @@ class OutputType(ParamType):
             from kcli.commands._exit import usage
 
             raise usage(
-                f"-o {value} is not a kind of output",
-                why="-o chooses the output here, everywhere; kcat's -o is --offset",
+                f"-o {value} is not an output format",
+                why="in kcli, -o always chooses the output format; kcat's -o is --offset",
                 do="use --from-beginning or --offset beginning"
                 if word in ("beginning", "earliest", "start")
                 else f"use --offset {value}",
@@ -101,7 +101,7 @@ class NameType(ParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Any name but the empty one, which most often is a variable that is not set."""
         if value == "":
-            self.fail(f"the name of a {self.name} is empty: an unset variable, perhaps", param, ctx)
+            self.fail(f"the {self.name} name is empty; perhaps a variable is not set", param, ctx)
         return value
 
 

@@ -50,7 +50,7 @@ class Topics:
             raise NotFoundError(
                 f"no topic matches {said}",
                 why="the cluster has none with such a name, apart from internal ones",
-                do="`kcli topics list` shows what there is",
+                do="`kcli topics list` lists the topics",
             )
         return list(dict.fromkeys(names))
 
@@ -111,7 +111,7 @@ def asked_range(flags: dict[str, Any], policy: "ResetPolicy | None" = None) -> "
         if end is not None and end.kind == "stored" and (flags["group"] is None or end is stop):
             raise usage(
                 "kcli consume: --offset stored is for groups",
-                why="it means where the group's committed offsets are, and is where a member begins",
+                why="it means the committed offsets of a group",
                 do="give -g GROUP, or another --offset",
             )
     return RangeSpec(start or OffsetSpec("earliest"), stop)
@@ -284,5 +284,5 @@ def _pattern(text: str) -> re.Pattern[str]:
         raise usage(
             f"kcli consume: {text!r} is not a regular expression",
             why=str(error),
-            do="a topic that begins with ^ is one, as in '^orders-.*'",
+            do="a topic that begins with ^ is a regular expression, as in '^orders-.*'",
         ) from None

@@ -44,8 +44,8 @@ if TYPE_CHECKING:
         ("kcli consume orders --tail 10 -o table", "the last ten records, with their offsets"),
         ("kcli consume orders --offset @-1h -e -o ndjson", "the last hour, as JSON lines"),
         ("kcli consume orders -p 0 --offset 100:200 -f '%o %k=%v\\n'", "a range of one partition"),
-        ("kcli consume '^orders-.*' --merge -e -f '%T %t %v\\n'", "several topics in one order of time"),
-        ("kcli consume orders --key 4711 -e", "all about one key, from the partition that has it"),
+        ("kcli consume '^orders-.*' --merge -e -f '%T %t %v\\n'", "several topics, ordered by time"),
+        ("kcli consume orders --key 4711 -e", "all records with one key, from the partition that has it"),
         ("kcli consume orders --grep v:error --grep '!k:^test' -n 5", "the first five that match"),
         ("kcli consume orders --where 'value.status == `500`' -e -o json", "by what is in JSON values"),
         ("kcli consume orders -s key=str -s value=json -e -o ndjson", "values as JSON inside of JSON lines"),
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
             "kcli consume orders -s value=avro -X schema.registry.url=http://registry:8081",
             "Avro, Protobuf, JSON Schema",
         ),
-        ("kcli consume orders -g billing", "as a member of a group, from where it was left"),
+        ("kcli consume orders -g billing", "as a member of a group, from its committed offsets on"),
     ),
 )
 @click.argument("topics", nargs=-1, type=TOPIC, metavar="TOPIC…")
@@ -66,7 +66,9 @@ if TYPE_CHECKING:
     metavar="TOPIC",
     help="A topic, or ^REGEX; repeatable.",
 )
-@click.option("-p", "--partitions", type=PARTITIONS, metavar="LIST", help="Only these, as in 0,2,5-7.")
+@click.option(
+    "-p", "--partitions", type=PARTITIONS, metavar="LIST", help="Only these partitions, as in 0,2,5-7."
+)
 @click.option(
     "--offset",
     type=OFFSET_RANGE,
@@ -78,10 +80,23 @@ if TYPE_CHECKING:
 )
 @click.option("--until", type=INSTANT, metavar="TIME", help="Stop at this time.")
 @click.option("--from-beginning", is_flag=True, help="Start at the earliest offset (the default).")
-@click.option("--tail", type=CountType(1), metavar="N", help="The last N records in all, then exit.")
-@click.option("-e", "--exit", "until_end", is_flag=True, help="Stop at the ends as they are at the start.")
+@click.option(
+    "--tail", type=CountType(1), metavar="N", help="The last N records of all partitions together, then exit."
+)
+@click.option(
+    "-e",
+    "--exit",
+    "until_end",
+    is_flag=True,
+    help="Stop at the ends that the partitions have when reading starts.",
+)
 @click.option("-n", "--max-messages", type=CountType(1), metavar="N", help="Stop after N records that match.")
-@click.option("--idle-timeout", type=DURATION, metavar="DUR", help="Stop when nothing came for so long.")
+@click.option(
+    "--idle-timeout",
+    type=DURATION,
+    metavar="DUR",
+    help="Stop when no record has arrived for this long: 5s, 1m30s.",
+)
 @click.option(
     "-g",
     "--group",
@@ -99,11 +114,13 @@ if TYPE_CHECKING:
     help="Only records that match: k:, v:, h:NAME=, t: and a regular expression; ! negates; repeatable.",
 )
 @click.option(
-    "--where", metavar="EXPR", help="Only records of which this JMESPath is true: value.status == 'late'."
+    "--where",
+    metavar="EXPR",
+    help="Only records for which this JMESPath expression is true: value.status == 'late'.",
 )
 @click.option("--key", metavar="KEY", help="Only records with this key, from the partition it belongs to.")
 @click.option("--all-partitions", is_flag=True, help="With --key: look in all partitions.")
-@click.option("--merge", is_flag=True, help="In one order of time across partitions.")
+@click.option("--merge", is_flag=True, help="Order records by time across partitions.")
 @click.option(
     "-f", "--format", "template", metavar="FORMAT", help=r"Output per record, as in '%t %p %o %k %v\n'."
 )
@@ -123,24 +140,24 @@ if TYPE_CHECKING:
     help="Whether to show records of open and aborted transactions.  [default: read_committed]",
 )
 @click.option("--print-control", is_flag=True, help="Show the markers that end transactions, too.")
-@click.option("--rack", metavar="RACK", help="Read from replicas in this rack where there are any.")
+@click.option("--rack", metavar="RACK", help="Read from replicas in this rack if there are any.")
 @click.option(
     "--on-out-of-range",
     type=click.Choice(["fail", "earliest", "latest"]),
-    help="When an offset is not in the log (any more).  [default: fail]",
+    help="What to do when an offset is not in the log (any more).  [default: fail]",
 )
 @click.option(
     "--on-recreate",
     type=click.Choice(["fail", "restart"]),
     default="fail",
-    help="When a topic is deleted and created anew meanwhile.  [default: fail]",
+    help="What to do when the topic is deleted and re-created while it is read.  [default: fail]",
 )
 @click.option(
     "--on-corrupt",
     type=click.Choice(["fail", "skip"]),
-    help="When a batch is damaged: skip passes over it and says so.  [default: fail]",
+    help="What to do when a batch is damaged: skip leaves it out and reports it.  [default: fail]",
 )
-@click.option("--raw", is_flag=True, help="Bytes as they are, also on a terminal and of internal topics.")
+@click.option("--raw", is_flag=True, help="Bytes as they are, even on a terminal and from internal topics.")
 @plaintext_secrets_option
 @pass_invocation
 def consume(inv: Invocation, /, topics: tuple[str, ...], **flags: Any) -> int:
@@ -155,18 +172,19 @@ def consume(inv: Invocation, /, topics: tuple[str, ...], **flags: Any) -> int:
     %h{%k=%v }, %H their number, %e leader epoch, %x %y producer id and epoch, %%; %v{base64}, {hex}, {json}.
 
     With -g only what was written and flushed is committed: every five seconds, before partitions go to other
-    members, and at the end. Where nothing is committed yet, it starts at the earliest offset, or where --offset or
-    --since says.
+    members, and at the end. Where nothing is committed yet, it starts at the earliest offset, or at the one given with
+    --offset or --since.
 
-    --merge lets a record wait for earlier ones of other partitions; where these have nothing more at present, for one
-    second. A field of --grep that is null matches nothing. --where sees key, value (parsed JSON), headers (name to
-    last value), topic, partition, offset, timestamp; literals stand in backticks or single quotes, as in
-    value.status == `500` || headers.kind == 'late'. A value that is not JSON does not match where it is looked at.
+    --merge holds a record back until no other partition has an earlier one; for partitions that have no more records
+    at present it waits one second. A field of --grep that is null matches nothing. --where sees key, value (parsed
+    JSON), headers (name to last value), topic, partition, offset, timestamp; literals are in backticks or single
+    quotes, as in value.status == `500` || headers.kind == 'late'. An expression that looks at a value that is not JSON
+    does not match.
 
     -s decodes: as JSON in -o ndjson and json, where value_encoding names the serde, as text elsewhere; --where and --grep
     see what is decoded. avro, protobuf and jsonschema find schemas in a registry (-X schema.registry.url=URL) or a
-    file: -s value=avro:file=order.avsc. What cannot be decoded is shown as without -s, counted, and no failure. The
-    topics __consumer_offsets and __transaction_state are decoded by themselves.
+    file: -s value=avro:file=order.avsc. What cannot be decoded is shown as without -s and counted; it is not an error.
+    The topics __consumer_offsets and __transaction_state are decoded without -s.
     """
     from kcli.commands import _consume_options as configured
     from kcli.commands import _what_to_read as what
@@ -319,12 +337,14 @@ def _check(flags: dict[str, Any], inv: Invocation) -> None:
     ]
     if len(formats) > 1:
         raise usage(
-            f"kcli consume: {' and '.join(formats)} together", why="each is a format", do="use one of them"
+            f"kcli consume: {' and '.join(formats)} together",
+            why="each chooses the output format",
+            do="use one of them",
         )
     if flags["all_partitions"] and flags["key"] is None:
         raise usage(
             "kcli consume: --all-partitions without --key",
-            why="all partitions are read anyhow",
+            why="all partitions are read anyway",
             do="leave it out",
         )
 
@@ -566,12 +586,14 @@ class _Run:
         from kcli.output.progress import counted, size_text
 
         talk, result = self.inv.talk, self.result
-        for count, text in (
-            (where.not_json if where is not None else 0, "values are not JSON: --where passed over them"),
-            (where.failed if where is not None else 0, "records have other types than --where expects"),
+        for count, (noun, one, many) in (
+            (where.not_json if where is not None else 0, ("value", "is not JSON", "are not JSON")),
+            (where.failed if where is not None else 0, ("record", "has another type", "have other types")),
         ):
             if count:
-                talk.note(f"{count:,} {text}")
+                expected = " than --where expects" if noun == "record" else ""
+                skipped = f"--where skipped {'it' if count == 1 else 'them'}"
+                talk.note(f"{counted(count, noun)} {one if count == 1 else many}{expected}: {skipped}")
         damaged = result.unreadable + self.consumer.metrics().batches_skipped
         if damaged:
             talk.warn(f"{counted(damaged, 'damaged batch').replace('batchs', 'batches')} passed over")
@@ -580,7 +602,7 @@ class _Run:
             return
         text = counted(result.records, "record")
         if self.selection:
-            text = f"{text} of {result.scanned:,} match"
+            text = f"{text} of {result.scanned:,} match{'es' if result.records == 1 else ''}"
         text += f" ({size_text(result.bytes)} fetched)" if result.bytes else ""
         if result.seconds:
             text += f" in {result.seconds:.1f} s: {result.scanned / result.seconds:,.0f} records/s"
@@ -591,7 +613,7 @@ class _Run:
         else:
             talk.detail(text)
         if self.flags["key"] is not None and not (result.records or stop or self.flags["all_partitions"]):
-            talk.note("no record has that key there; --all-partitions looks everywhere")
+            talk.note("no record has that key; --all-partitions reads all partitions")
 
     def _report(self, damaged: int) -> str:
         import json

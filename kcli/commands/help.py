@@ -73,8 +73,8 @@ def _option_lines(key: str, field: object) -> list[str]:
     details = [field.metadata["doc"]]
     if field.metadata["choices"]:
         details.append("one of " + ", ".join(filter(None, field.metadata["choices"])))
-    if field.metadata["aliases"]:
-        details.append("also " + ", ".join(field.metadata["aliases"]))
+    if aliases := [alias for alias in field.metadata["aliases"] if alias != key]:
+        details.append("also " + ", ".join(aliases))
     text = textwrap.wrap("; ".join(details), 74, break_on_hyphens=False)
     return [f"  {key} = {default}", *(f"      {line}" for line in text)]
 

@@ -31,7 +31,7 @@ FOR_EVER_MS = 2**31 - 1
     outputs=("table", "plain", "json", "ndjson"),
     examples=(
         ("kcli produce orders < lines.txt", "one record a line"),
-        ("echo 'k1:hello' | kcli produce orders -K :", "the key stands before the first colon"),
+        ("echo 'k1:hello' | kcli produce orders -K :", "the key is what precedes the first colon"),
         ("kcli produce orders -z zstd -H source=import a.txt b.txt", "two files, compressed, with a header"),
         (
             "kcli consume a -e -o ndjson | kcli produce b -i ndjson",
@@ -39,10 +39,10 @@ FOR_EVER_MS = 2**31 - 1
         ),
         (
             "kcli produce orders --failed bad.ndjson --checkpoint at < big.txt",
-            "go on after failures, and after a kill",
+            "continue after failures, and after a kill",
         ),
-        ("kcli produce orders -i failed bad.ndjson", "what failed once more"),
-        ("kcli produce orders -f '%k\\t%v\\n' --rate 10MB/s a.tsv", "by a pattern, not too fast"),
+        ("kcli produce orders -i failed bad.ndjson", "send again what failed"),
+        ("kcli produce orders -f '%k\\t%v\\n' --rate 10MB/s a.tsv", "by a pattern, at a limited rate"),
         ("printf 'k1:\\n' | kcli produce orders -K : -Z", "a tombstone: an empty value is null"),
         (
             "printf '7:{\"id\":7}\\n' | kcli produce orders -K : -s key=long -s value=json",
@@ -107,7 +107,7 @@ FOR_EVER_MS = 2**31 - 1
     metavar="PATTERN",
     help=r"Read records by a pattern, as -f '%k\t%v\n'; sizes as in '%R%s'.",
 )
-@serde_option("Write keys, values, or both by: {names}; repeatable.")
+@serde_option("Encode keys, values, or both as: {names}; repeatable.")
 @click.option(
     "-z",
     "--compression",
@@ -118,7 +118,7 @@ FOR_EVER_MS = 2**31 - 1
 @click.option(
     "--acks",
     type=click.Choice(["all", "1", "0"]),
-    help="Who confirms: all in-sync replicas, the leader alone, nobody.  [default: all]",
+    help="Who must confirm: all in-sync replicas, only the leader, nobody.  [default: all]",
 )
 @click.option(
     "--partitioner",
@@ -129,7 +129,8 @@ FOR_EVER_MS = 2**31 - 1
 @click.option(
     "--transactional-id",
     metavar="ID",
-    help="Send in transactions kept under ID; with --checkpoint nothing is stored twice, even after a kill.",
+    help="Send in transactions with this transactional id; with --checkpoint nothing is stored twice, "
+    "even after a kill.",
 )
 @click.option(
     "--transaction-every",
@@ -144,23 +145,23 @@ FOR_EVER_MS = 2**31 - 1
     help="Number the batches, so that a retry is never stored twice.  [default: on with acks=all]",
 )
 @click.option(
-    "--rate", type=RATE, metavar="RATE", help="At most so much a second: 1000 records, or 10MB/s of input."
+    "--rate", type=RATE, metavar="RATE", help="Limit per second: 1000 (records), or 10MB/s (of input)."
 )
 @click.option(
     "--failed",
     metavar="FILE",
-    help="Write inputs that are not stored to FILE: JSON lines with line number and reason.",
+    help="Write input that was not stored to FILE: JSON lines with line number and reason.",
 )
 @click.option(
     "--checkpoint",
     metavar="FILE",
-    help="Keep in FILE how far the input is confirmed; the same command goes on from there.",
+    help="Record in FILE how far the input is confirmed; the same command resumes from there.",
 )
 @click.option(
     "--on-bad-input",
     type=click.Choice(["report", "fail"]),
     default="report",
-    help="Input that is not a valid record: count it and go on, or stop at the first.  [default: report]",
+    help="Input that is not a valid record: report it and go on, or fail at the first.  [default: report]",
 )
 @click.option("--tee", is_flag=True, help="Copy the input to stdout as it is read.")
 @click.option("--allow-auto-topic-creation", is_flag=True, help="Let the brokers create an unknown topic.")
@@ -176,10 +177,10 @@ def produce(inv: Invocation, /, topic: str | None, files: tuple[str, ...], **fla
     -i ndjson restores what `kcli consume -o ndjson` wrote: key, value, headers, timestamp; the partition too with
     --partitioner manual. -f reads records by a pattern of %k %v %s %h{%k=%v;} %d %T %p, each up to the text behind it.
 
-    -s makes bytes of texts, and of the JSON values of -i ndjson. avro, protobuf and jsonschema take the latest schema of
+    -s encodes text, and the JSON values of -i ndjson. avro, protobuf and jsonschema take the latest schema of
     the subject TOPIC-value from a registry (-X schema.registry.url=URL), another one (avro:subject=NAME,version=3), or
-    one in a file (avro:file=order.avsc), and register nothing unless told (register=true). What does not fit is bad
-    input.
+    one in a file (avro:file=order.avsc), and register nothing unless told (register=true). A value that
+    does not fit its schema is bad input.
     """
     from kcli.commands._produce_input import check_inputs, encoded, input_format
     from kcli.core.options import ProducerOptions
@@ -196,8 +197,8 @@ def produce(inv: Invocation, /, topic: str | None, files: tuple[str, ...], **fla
     if flags["transaction_every"] is not None and not options.transactional_id:
         raise usage(
             "kcli produce: --transaction-every without --transactional-id",
-            why="brokers keep transactions under a name that stays the same from run to run",
-            do="give one: --transactional-id import-1",
+            why="a transaction needs an id that stays the same from run to run",
+            do="give one, for example --transactional-id import-1",
         )
     form = input_format(flags, options, keep=flags["failed"] is not None)
     with ExitStack() as stack:
@@ -276,7 +277,7 @@ def _own_options(flags: dict[str, Any]) -> dict[str, Any]:
     if idempotent and acks in ("0", "1"):
         raise usage(
             f"kcli produce: --idempotent with --acks {acks}",
-            why="a broker numbers batches only when all in-sync replicas confirm them",
+            why="an idempotent producer needs acks=all",
             do="leave one of them out",
         )
     return {

@@ -58,21 +58,21 @@ def sandbox() -> None:
 @sandbox.command(
     "up",
     examples=(
-        ("kcli sandbox up", "starts default, or is content with the one that runs"),
+        ("kcli sandbox up", "start sandbox default, unless it is running already"),
         ("kcli sandbox up old --kafka-version 2.8.2", "an old broker, with its ZooKeeper"),
         ("kcli sandbox up ci --brokers 3 --port 19092 --ephemeral", "ports 19092 to 19094, no data kept"),
     ),
 )
 @_NAME
-@click.option("--brokers", type=CountType(1), metavar="N", help="how many nodes (1)")
-@click.option("--kafka-version", metavar="X.Y.Z", help="any published version (4.3.1)")
+@click.option("--brokers", type=CountType(1), metavar="N", help="number of brokers (default: 1)")
+@click.option("--kafka-version", metavar="X.Y.Z", help="any published version (default: 4.3.1)")
 @click.option(
     "--port",
     type=CountType(0, 65535),
     metavar="PORT",
-    help="nodes take PORT and the ones behind it; 9092, else a free one, without it; 0 is any free one",
+    help="port of the first node, the others take the next ones; 0: any free port (default: 9092 if free)",
 )
-@click.option("--data", metavar="DIR", help="where the data goes; a folder of kcli's own without it")
+@click.option("--data", metavar="DIR", help="data folder (default: one of kcli's own)")
 @click.option("--ephemeral", is_flag=True, help="throw the data away at `down`")
 @pass_invocation
 def up(
@@ -86,8 +86,8 @@ def up(
 ) -> int:
     """Start it in the background; returns when every broker answers.
 
-    NAME is default. What is not said stays as it was the last time. Already up with the same settings: 0,
-    with others: 7.
+    NAME is default. Settings that are not given stay as they were the last time. Exit code 7 when it
+    is already up with other settings.
     """
     from kcli.sandbox.errors import StartError
     from kcli.sandbox.sandbox import Sandbox
@@ -186,8 +186,10 @@ def status(inv: Invocation, name: str | None) -> int:
     ),
 )
 @_NAME
-@click.option("--tail", "lines", type=CountType(0), metavar="N", default=100, help="so many lines (100)")
-@click.option("-f", "--follow", is_flag=True, help="go on until Ctrl-C")
+@click.option(
+    "--tail", "lines", type=CountType(0), metavar="N", default=100, help="number of lines (default: 100)"
+)
+@click.option("-f", "--follow", is_flag=True, help="keep printing until Ctrl-C")
 @pass_invocation
 def logs(inv: Invocation, name: str | None, lines: int, follow: bool) -> int:
     """Print the end of the brokers' logs, also after a start that failed."""
@@ -244,7 +246,8 @@ def _missing(name: str) -> Exception:
     from kcli.sandbox.errors import SandboxError
 
     return SandboxError(
-        f"there is no sandbox {name}", do=f"`kcli sandbox up {name}` starts it, `kcli sandbox status` lists"
+        f"there is no sandbox {name}",
+        do=f"`kcli sandbox up {name}` starts it, `kcli sandbox status` lists all",
     )
 
 

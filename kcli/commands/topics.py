@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 EARLIEST, LATEST = -2, -1
 
 
-@group(
-    "topics", examples=(("kcli topics list", "all topics"), ("kcli topics describe orders", "one of them"))
-)
+@group("topics", examples=(("kcli topics list", "all topics"), ("kcli topics describe orders", "one topic")))
 def topics() -> None:
     """List, describe, create and delete topics."""
 
@@ -44,7 +42,7 @@ def topics() -> None:
 )
 @click.option("--match", metavar="GLOB", help="only names that match this shell pattern")
 @click.option("--internal", is_flag=True, help="show the cluster's own topics too, as __consumer_offsets")
-@click.option("--with-size", is_flag=True, help="show the bytes on the brokers' disks")
+@click.option("--with-size", is_flag=True, help="show the size on the brokers' disks, in bytes")
 @pass_invocation
 def list_topics(inv: Invocation, match: str | None, internal: bool, with_size: bool) -> int:
     """List topics.
@@ -188,19 +186,27 @@ def topic_offsets(inv: Invocation, names: tuple[str, ...], when: OffsetSpec | No
     "create",
     examples=(
         ("kcli topics create orders --partitions 12", "the broker's default replication factor"),
-        ("kcli topics create orders --config retention.ms=3600000 --if-not-exists", "fine when it is there"),
-        ("kcli topics create orders --partitions 12 --dry-run", "let the broker check it only"),
+        (
+            "kcli topics create orders --config retention.ms=3600000 --if-not-exists",
+            "no error when it already exists",
+        ),
+        ("kcli topics create orders --partitions 12 --dry-run", "only let the broker check the request"),
     ),
 )
 @click.argument("names", nargs=-1, required=True, metavar="TOPIC…")
-@click.option("--partitions", type=CountType(1), metavar="N", help="how many (the broker's default)")
 @click.option(
-    "--replication-factor", type=CountType(1, 32767), metavar="N", help="copies (the broker's default)"
+    "--partitions", type=CountType(1), metavar="N", help="number of partitions (default: the broker's)"
+)
+@click.option(
+    "--replication-factor",
+    type=CountType(1, 32767),
+    metavar="N",
+    help="replicas of each partition (default: the broker's)",
 )
 @click.option(
     "--config", "configs", multiple=True, metavar="K=V", help="configuration of the topic; repeatable"
 )
-@click.option("--if-not-exists", is_flag=True, help="a topic that is there already is no error")
+@click.option("--if-not-exists", is_flag=True, help="a topic that already exists is not an error")
 @pass_invocation
 def create_topics(
     inv: Invocation,
@@ -213,7 +219,7 @@ def create_topics(
     """Create topics.
 
     All TOPICs get the same number of partitions and the same configuration. Exit code 7 where one exists; with
-    --if-not-exists only where it differs from what is asked for. With -o, shows what was made.
+    --if-not-exists only where it differs from what is requested. With -o, shows the topics created.
     """
     from kcli.commands import _topic_creation as creation
     from kcli.core.types import TopicSpec
@@ -228,9 +234,9 @@ def create_topics(
     for error in outcome.failed:
         inv.failed(error)
     for name in outcome.existing:
-        inv.talk.note(f"topic {name} exists already")
+        inv.talk.note(f"topic {name} already exists")
     for name in outcome.created:
-        inv.talk.note(f"{'could create' if inv.dry_run else 'created'} topic {name}")
+        inv.talk.note(f"{'would create' if inv.dry_run else 'created'} topic {name}")
     creation.print_topics(inv, cluster, outcome)
     return inv.finish(done=bool(outcome.created or outcome.existing))
 
@@ -290,8 +296,8 @@ def _nothing_named() -> Refused:
     from kcli.commands._exit import usage
 
     return usage(
-        "topics describe: no topic is named",
-        why="it shows the topics that it is given",
+        "topics describe: missing argument TOPIC",
+        why="it is required without --match, --under-replicated and --unavailable",
         do="name some, or use --match GLOB, --under-replicated or --unavailable",
     )
 

@@ -44,12 +44,12 @@ _ROWS: tuple[tuple[int, str, str, str], ...] = (
     (16, "NOT_COORDINATOR", "RC", "this broker is not the coordinator"),
     (17, "INVALID_TOPIC_EXCEPTION", "", "the topic name is not valid, or the topic is internal"),
     (18, "RECORD_LIST_TOO_LARGE", "", ""),
-    (19, "NOT_ENOUGH_REPLICAS", "R", "fewer replicas are in sync than min.insync.replicas asks"),
+    (19, "NOT_ENOUGH_REPLICAS", "R", "fewer replicas are in sync than min.insync.replicas requires"),
     (
         20,
         "NOT_ENOUGH_REPLICAS_AFTER_APPEND",
         "R",
-        "written, but to fewer replicas than min.insync.replicas asks",
+        "written, but to fewer replicas than min.insync.replicas requires",
     ),
     (21, "INVALID_REQUIRED_ACKS", "", "acks must be all, 1 or 0"),
     (22, "ILLEGAL_GENERATION", "", "the group has moved on to another generation"),
@@ -66,7 +66,7 @@ _ROWS: tuple[tuple[int, str, str, str], ...] = (
     (33, "UNSUPPORTED_SASL_MECHANISM", "", "the broker does not offer this SASL mechanism"),
     (34, "ILLEGAL_SASL_STATE", "", ""),
     (35, "UNSUPPORTED_VERSION", "", "the broker does not support this version of the request"),
-    (36, "TOPIC_ALREADY_EXISTS", "", "the topic exists already"),
+    (36, "TOPIC_ALREADY_EXISTS", "", "the topic already exists"),
     (37, "INVALID_PARTITIONS", "", "the number of partitions is not valid"),
     (
         38,

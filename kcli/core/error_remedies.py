@@ -14,7 +14,9 @@ from kcli.core.error_codes import (
     UNSUPPORTED_VERSION,
 )
 
-_COORDINATOR = "try again in a moment; if it lasts, see that the brokers with __consumer_offsets run"
+_COORDINATOR = (
+    "try again in a moment; if it lasts, check that the brokers that host __consumer_offsets are running"
+)
 _REPLICAS = (
     "bring brokers back, or lower min.insync.replicas, with which acknowledged records can be lost; "
     "`kcli topics describe` shows which replicas are in sync"
@@ -22,23 +24,23 @@ _REPLICAS = (
 
 REMEDIES = {
     LEADER_NOT_AVAILABLE: "try again in a moment; `kcli topics describe` shows leaders and replicas",
-    REQUEST_TIMED_OUT: "try again, see whether the brokers are overloaded, or wait longer with --timeout",
+    REQUEST_TIMED_OUT: "try again, check whether the brokers are overloaded, or wait longer with --timeout",
     COORDINATOR_LOAD_IN_PROGRESS: _COORDINATOR,
     COORDINATOR_NOT_AVAILABLE: _COORDINATOR,
     NOT_COORDINATOR: _COORDINATOR,
     NOT_ENOUGH_REPLICAS: _REPLICAS,
     NOT_ENOUGH_REPLICAS_AFTER_APPEND: _REPLICAS,
-    REBALANCE_IN_PROGRESS: "try again when the members have found their places",
-    TOPIC_AUTHORIZATION_FAILED: "have it granted (kafka-acls.sh): READ on the topic to consume, WRITE to produce, "
-    "DESCRIBE to look at it, CREATE and DELETE for these",
-    30: "have it granted (kafka-acls.sh): READ on the group to consume and to commit, DESCRIBE to look at it, "
-    "DELETE to delete",
-    31: "have it granted (kafka-acls.sh): DESCRIBE on the cluster to list, CREATE to create topics, "
+    REBALANCE_IN_PROGRESS: "try again when the rebalance is over",
+    TOPIC_AUTHORIZATION_FAILED: "have an ACL granted (kafka-acls.sh): READ on the topic to consume, WRITE to produce, "
+    "DESCRIBE to describe it, CREATE or DELETE to create or delete it",
+    30: "have an ACL granted (kafka-acls.sh): READ on the group to consume and to commit, DESCRIBE to describe it, "
+    "DELETE to delete it",
+    31: "have an ACL granted (kafka-acls.sh): DESCRIBE on the cluster to list, CREATE to create topics, "
     "IDEMPOTENT_WRITE to produce on brokers before 2.8",
-    UNSUPPORTED_VERSION: "the broker is too old, or too new, for this: do without it, or ask a newer one",
-    38: "at most as many replicas as there are brokers",
+    UNSUPPORTED_VERSION: "the broker is too old, or too new, for this: do without it, or use another broker",
+    38: "use a replication factor of at most the number of brokers",
     40: "correct the configuration: Kafka's documentation lists the keys of topics and their values",
-    53: "have it granted (kafka-acls.sh): WRITE on the transactional id",
+    53: "have an ACL granted (kafka-acls.sh): WRITE on the transactional id",
     56: "see the disks and the log of that broker",
     76: "choose another codec with -z, or see compression.type of the topic",
     UNSTABLE_OFFSET_COMMIT: "wait for the end of the transaction, or abort it",

@@ -94,7 +94,7 @@ class CorruptRecordsError(ProtocolError):
         return CorruptRecordsError(self.what, why=self.why, do=self.do or _DAMAGED, where=where)
 
 
-_DAMAGED = "the broker's copy of the log is damaged: restore it from a replica, or read behind it"
+_DAMAGED = "the broker's copy of the log is damaged: restore it from a replica, or read past it"
 
 
 class DataLossError(KcliError):

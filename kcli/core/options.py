@@ -43,7 +43,7 @@ class ClientOptions:
     client_id: str = option("kcli", "the name under which brokers log and limit this client")
     security_protocol: str = option(
         "PLAINTEXT",
-        "how to talk to the brokers",
+        "protocol used to communicate with the brokers",
         choices=("PLAINTEXT", "SSL"),
     )
     ssl_ca_location: str = option(
@@ -80,7 +80,7 @@ class ClientOptions:
     retry_backoff_max_ms: int = option(1_000, "the longest wait before sending a failed request again", low=0)
     metadata_max_age_ms: int = option(
         300_000,
-        "the cluster's layout is asked again after this time even without an error",
+        "metadata is refreshed after this time even without an error",
         aliases=("topic.metadata.refresh.interval.ms",),
         low=1,
     )
@@ -100,11 +100,11 @@ class ClientOptions:
         low=-1,
     )
     receive_message_max_bytes: int = option(
-        104_857_600, "the largest answer that is accepted from a broker", low=1_000
+        104_857_600, "the largest response that is accepted from a broker, in bytes", low=1_000
     )
     allow_auto_create_topics: bool = option(
         False,
-        "let brokers create topics that are asked for and do not exist",
+        "let brokers create missing topics that the client asks for",
         aliases=("allow.auto.create.topics",),
     )
 
@@ -115,7 +115,7 @@ class ProducerOptions(ClientOptions):
 
     acks: str = option(
         "all",
-        "who must have a batch before it is confirmed: all in-sync replicas, 1 (the leader) or 0 (nobody)",
+        "which replicas must have a batch before it is confirmed: all in-sync replicas, 1 (the leader) or 0 (none)",
         aliases=("request.required.acks",),
         choices=("all", "-1", "1", "0"),
     )
@@ -141,7 +141,7 @@ class ProducerOptions(ClientOptions):
     )
     compression_type: str = option(
         "none",
-        "codec of the batches",
+        "compression codec of the batches",
         aliases=("compression.codec",),
         choices=("none", "gzip", "snappy", "lz4", "zstd"),
     )
@@ -153,9 +153,9 @@ class ProducerOptions(ClientOptions):
         low=1,
     )
     buffer_memory: int = option(33_554_432, "bytes of records that may wait for their confirmation", low=1)
-    max_block_ms: int = option(60_000, "how long sending may wait for room in that memory", low=0)
+    max_block_ms: int = option(60_000, "how long sending may wait for room in buffer.memory", low=0)
     transactional_id: str = option(
-        "", "name under which transactions are kept; whoever uses it next ends those of its predecessor"
+        "", "id of a transactional producer; a new producer with the same id fences the one before it"
     )
     transaction_timeout_ms: int = option(
         60_000, "the coordinator aborts a transaction that is open for longer than this", low=1
@@ -182,17 +182,19 @@ class ConsumerOptions(ClientOptions):
     )
     group_remote_assignor: str = option(
         "",
-        "how the coordinator shall assign with group.protocol=consumer: uniform or range; empty leaves it to it",
+        "how the coordinator assigns with group.protocol=consumer: uniform or range; unset: the coordinator's default",
     )
     partition_assignment_strategy: str = option(
         "range,cooperative-sticky",
         "how members assign with group.protocol=classic, preferred first: range, roundrobin, sticky, cooperative-sticky",
     )
     session_timeout_ms: int = option(
-        45_000, "a member that is not heard of for this long has died; for group.protocol=classic", low=1
+        45_000,
+        "a member that sends no heartbeat for this long is removed from its group; for group.protocol=classic",
+        low=1,
     )
     heartbeat_interval_ms: int = option(
-        3_000, "how often the background thread says that the member lives; for group.protocol=classic", low=1
+        3_000, "interval between the heartbeats of a member; for group.protocol=classic", low=1
     )
     max_poll_interval_ms: int = option(
         300_000, "a member that does not poll for this long leaves its group (KIP-62)", low=1
@@ -203,17 +205,19 @@ class ConsumerOptions(ClientOptions):
         "commit in the background what earlier polls handed out; needs group.id",
         aliases=("auto.commit.enable",),
     )
-    auto_commit_interval_ms: int = option(5_000, "how often that is done", low=0)
+    auto_commit_interval_ms: int = option(5_000, "interval between automatic commits", low=0)
     auto_offset_reset: str = option(
         "latest",
         "where to begin without a committed offset: earliest, latest, by_duration:P1D (a day back) or none (an error)",
     )
-    fetch_min_bytes: int = option(1, "a broker waits until it has this many bytes to give", low=0)
-    fetch_max_wait_ms: int = option(500, "and at most this long", aliases=("fetch.wait.max.ms",), low=0)
-    fetch_max_bytes: int = option(16_777_216, "the most that one answer should carry", low=1)
+    fetch_min_bytes: int = option(1, "a broker waits until it has this many bytes to return", low=0)
+    fetch_max_wait_ms: int = option(
+        500, "how long a broker may wait for fetch.min.bytes", aliases=("fetch.wait.max.ms",), low=0
+    )
+    fetch_max_bytes: int = option(16_777_216, "the most bytes that one fetch response should carry", low=1)
     max_partition_fetch_bytes: int = option(
         4_194_304,
-        "the most that one answer should carry of one partition",
+        "the most bytes of one partition that a fetch response should carry",
         aliases=("fetch.message.max.bytes",),
         low=1,
     )

@@ -82,7 +82,8 @@ def parse_offset(text: str, now_ms: int, tz: tzinfo | None = None) -> OffsetSpec
     if word in DAY_WORDS or re.match(_DATE, text):
         return OffsetSpec("timestamp", parse_instant(text, now_ms, tz))
     raise ValueError(
-        f"{text!r} is not an offset: earliest, latest, stored, N, +N, -N, or a time as @-1h, @10:30, 2026-11-21T10:00Z"
+        f"{text!r} is not an offset (earliest, latest, stored, N, +N, -N) or a time "
+        "such as @-1h, @10:30, 2026-11-21T10:00Z"
     )
 
 
@@ -107,7 +108,7 @@ def parse_instant(text: str, now_ms: int, tz: tzinfo | None = None) -> int:
         return now_ms + sign * parse_duration_ms(said.lstrip("+-") if said[:1] in "+-" else said, unit=True)
     except ValueError:
         raise ValueError(
-            f"{text!r} is not a time: 2026-11-21T10:00Z, 10:30, 3h (ago), now, today, yesterday or an epoch"
+            f"{text!r} is not a time such as 2026-11-21T10:00Z, 10:30, 3h (ago), now, today, yesterday or an epoch"
         ) from None
 
 
@@ -136,7 +137,7 @@ def parse_duration_ms(text: str, *, unit: bool = False) -> int:
         return round(float(said) * 1000)
     parts = _iso_duration(said) if said[:1] in ("P", "p") else _short_duration(said)
     if parts is None:
-        raise ValueError(f"{text!r} is not a duration: 90s, 1h30m, 2d, 500ms, PT1H30M")
+        raise ValueError(f"{text!r} is not a duration such as 90s, 1h30m, 2d, 500ms or PT1H30M")
     return round(sum(float(count) * _UNITS[name] for count, name in parts))
 
 

@@ -18,8 +18,8 @@ def check_topic(name: Any) -> None:
     """Refuses what cannot be a topic's name: asked for among others, it would spoil the answer about them all."""
     if not isinstance(name, str) or not is_topic_name(name):
         raise ConfigError(
-            f"{name!r} is not the name of a topic",
-            why="names are text: 1 to 249 letters, digits, dots, underscores and dashes",
+            f"{name!r} is not a valid topic name",
+            why="a topic name is text: 1 to 249 letters, digits, dots, underscores or hyphens",
         )
 
 

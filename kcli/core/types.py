@@ -30,7 +30,7 @@ class Node:
 
     @property
     def address(self) -> str:
-        """``HOST:PORT``; an IPv6 address stands in brackets."""
+        """``HOST:PORT``; an IPv6 address must be in brackets."""
         return f"{self.host}:{self.port}" if ":" not in self.host else f"[{self.host}]:{self.port}"
 
 

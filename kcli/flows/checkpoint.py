@@ -118,7 +118,7 @@ class Checkpoint:
         now = self._identity
         for what, before, here in (
             ("topic", then.topic, now.topic),
-            ("input", " ".join(then.inputs), " ".join(now.inputs)),
+            ("input", " ".join(then.inputs) or "stdin", " ".join(now.inputs) or "stdin"),
             ("transactional id", then.transactional_id, now.transactional_id),
             ("format of the input", then.form, now.form),
         ):

@@ -34,7 +34,7 @@ def split_pair(text: str, origin: str) -> tuple[str, str]:
         raise ConfigError(
             f"{origin} {text!r} is not KEY=VALUE",
             why="there is no = in it",
-            do="`kcli help options` lists keys",
+            do="`kcli help options` lists the keys",
         )
     return key.strip(), value.strip()
 

@@ -96,7 +96,7 @@ def resolve(sources: Sources, *, need_broker: bool = True) -> Resolved:
     if sources.flags.get("bootstrap.servers") == "":
         raise ConfigError(
             "-b names no broker",
-            why="its value is empty: an unset variable, perhaps",
+            why="its value is empty; perhaps a variable is not set",
             do="give HOST:PORT, or leave -b out to use what else is configured",
         )
     if need_broker:
@@ -196,7 +196,7 @@ def _kafka(environ: Mapping[str, str], details: list[str]) -> Iterator[Pair]:
         if is_option(key) or is_unsupported(key, environ[name]):
             yield key, environ[name], name
         else:
-            details.append(f"{name} in the environment is not used: no option of a client has this name")
+            details.append(f"{name} in the environment is not used: no client option has this name")
 
 
 def _spelled(name: str, prefix: str) -> str:

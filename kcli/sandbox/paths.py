@@ -25,7 +25,7 @@ def home_of(name: str) -> Path:
     """The folder of the sandbox called ``name``; a name that is no plain file name is refused."""
     if not _NAME.match(name):
         raise UsageError(
-            f"sandbox name {name!r}",
+            f"{name!r} is not a valid sandbox name",
             why="a name has letters, digits, '.', '_' and '-', at most 64, and starts with a letter or digit",
             do="as in `kcli sandbox up test`",
         )

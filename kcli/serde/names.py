@@ -152,7 +152,7 @@ def _split_part(text: str) -> tuple[str, str]:
 
 def _unknown(text: str, name: str) -> ConfigError:
     near = near_names(name, [*NAMES, *_ALIASES])
-    every = f"there are {', '.join(NAMES)}"
+    every = f"known are {', '.join(NAMES)}"
     return ConfigError(
         f"-s {text}: there is no serde {name!r}",
         why=every if near else "no format has this name",

@@ -108,7 +108,7 @@ def _integer(value: Any, name: str, place: Place) -> int:
             return int(value)
         except ValueError:
             pass
-    raise EncodeError(f"the {place.part} {_short(value)} is not {_a(name)}", why="it is no whole number")
+    raise EncodeError(f"the {place.part} {_short(value)} is not {_a(name)}", why="it is not a whole number")
 
 
 def _float(value: Any, name: str, place: Place) -> float:

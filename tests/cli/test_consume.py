@@ -700,7 +700,7 @@ def test_a_silent_cluster_is_3() -> None:
         (("t", "-o", "ndjson", "-D", ","), "-D with -o ndjson"),
         (("t", "-f", "%s", "-D", ","), "-D with -f"),
         (("t", "-J", "--null-marker", "N"), "--null-marker with -o kcat"),
-        (("t u",), "kcli: consume: 't u' is not the name of a topic"),
+        (("t u",), "kcli: consume: 't u' is not a valid topic name"),
         (("t", "-g", "\udce9"), "group.id='\\udce9' is not a valid value"),
         (("t", "--client-id", "\udce9"), "client.id='\\udce9' is not a valid value"),
         (("t", "--on-corrupt", "ignore"), "--on-corrupt"),

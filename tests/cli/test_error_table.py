@@ -80,18 +80,24 @@ SPELLING = [
     Row("groups lst", 2, "groups: there is no command 'lst'", "nothing was run", "`kcli groups list`?"),
     Row("groups lag --max-lagg 5", 2, "no option --max-lagg", "nothing was run", "did you mean --max-lag?"),
     Row("groups lag -w5s", 2, "no option -w5s", "nothing was run", "did you mean -w=5s?"),
-    Row("groups lag --timeout soon", 2, "--timeout is not valid", "not a duration: 90s, 1h30m", "--help`"),
+    Row(
+        "groups lag --timeout soon",
+        2,
+        "--timeout is not valid",
+        "not a duration such as 90s, 1h30m",
+        "--help`",
+    ),
     Row("groups lag --by topics", 2, "--by is not valid", "not one of 'group', 'topic'", "--help`"),
-    Row("groups lag -o xml", 2, "no output 'xml'", "this command prints table, plain", "-o table"),
+    Row("groups lag -o xml", 2, "no output format 'xml'", "this command prints table, plain", "-o table"),
     Row(
         "topics list", 2, "KCLI_TIMEOUT=soon", "not a duration", "10s, 500ms", env=(("KCLI_TIMEOUT", "soon"),)
     ),
-    Row("groups describe ''", 2, "GROUP is not valid", "empty: an unset variable, perhaps", "--help`"),
-    Row("produce 'my topic'", 2, "is not the name of a topic", "letters, digits, dots", "`kcli topics list`"),
+    Row("groups describe ''", 2, "GROUP is not valid", "name is empty", "--help`"),
+    Row("produce 'my topic'", 2, "is not a valid topic name", "letters, digits, dots", "`kcli topics list`"),
     Row(
         "topics create orders/eu",
         2,
-        "is not the name of a topic",
+        "is not a valid topic name",
         "letters, digits, dots",
         "write orders.eu or orders-eu",
     ),
@@ -111,8 +117,14 @@ HABITS = [
     Row("produce orders -P", 2, "no option -P", "nothing was run", "`kcli produce TOPIC`"),
     Row("consume orders -G billing", 2, "no option -G", "nothing was run", "`kcli consume TOPIC -g GROUP`"),
     Row("consume orders -c 5", 2, "no option -c", "nothing was run", "-n, --max-messages"),
-    Row("consume orders -o beginning", 2, "-o beginning is not a kind", "-o is --offset", "--from-beginning"),
-    Row("consume orders -o -5", 2, "-o -5 is not a kind of output", "kcat's -o is --offset", "--offset -5"),
+    Row(
+        "consume orders -o beginning",
+        2,
+        "-o beginning is not an output format",
+        "kcat's -o is --offset",
+        "--from-beginning",
+    ),
+    Row("consume orders -o -5", 2, "-o -5 is not an output format", "kcat's -o is --offset", "--offset -5"),
 ]
 
 NOT_OURS = [
@@ -137,7 +149,7 @@ NOT_OURS = [
         2,
         "no option --property",
         "",
-        "-f FORMAT says what is printed",
+        "-f FORMAT chooses what is printed",
     ),
     Row("topics list --profile prod", 2, "--profile is not supported yet", "no profiles", "-b HOST:PORT"),
     Row("topics list --context prod", 2, "--context is not supported yet", "no profiles", "-b HOST:PORT"),
@@ -149,7 +161,7 @@ COUNTS = [
         "consume orders --tail 10x",
         2,
         "--tail is not valid",
-        "'10x' is not a whole number: 100, 10k, 1M",
+        "'10x' is not a whole number such as 100, 10k or 1M",
         "--help`",
     ),
     Row("sandbox up --port 70k", 2, "--port is not valid", "must be at most 65,535, got 70k", "--help`"),
@@ -203,8 +215,8 @@ NOT_YET = [
 ]  # fmt: skip
 
 UNUSED = [
-    Row("topics list -X linger.ms=1", 2, "-X linger.ms has no effect on", "of producers", "`kcli produce` takes it"),
-    Row("produce orders -X group.id=g", 2, "-X group.id has no effect on", "of consumers", "`kcli consume` takes it"),
+    Row("topics list -X linger.ms=1", 2, "-X linger.ms has no effect on", "producer option", "`kcli produce` takes it"),
+    Row("produce orders -X group.id=g", 2, "-X group.id has no effect on", "consumer option", "`kcli consume` takes it"),
     Row("consume orders -X session.timeout.ms=1", 2, "session.timeout.ms has no effect", "members", "give -g GROUP"),
     Row("consume orders -X max.poll.records=1", 2, "max.poll.records has no effect", "whole batches", "-n N stops"),
     Row(
@@ -244,9 +256,9 @@ UNUSED = [
 
 CONFIGURATION = [
     Row("topics list", 2, "no broker is named", "kcli never guesses", "-b HOST:PORT", at=""),
-    Row("topics list -b ''", 2, "-b names no broker", "an unset variable, perhaps", "give HOST:PORT"),
+    Row("topics list -b ''", 2, "-b names no broker", "perhaps a variable is not set", "give HOST:PORT"),
     Row("topics list -b h:99999", 2, "not the address of a broker", "from 1 to 65535", "-b broker1:9092"),
-    Row("topics list -b fe80::1:9092", 2, "not the address", "stands in brackets", "write [fe80::1]:9092"),
+    Row("topics list -b fe80::1:9092", 2, "not the address", "must be in brackets", "write [fe80::1]:9092"),
     Row("topics list -X linger.mss=1", 2, "unknown option 'linger.mss'", "no option", "'linger.ms'"),
     Row("topics list -X linger", 2, "-X 'linger' is not KEY=VALUE", "no = in it", "`kcli help options`"),
     Row("topics list -X request.timeout.ms=soon", 2, "is not a valid value", "a whole number", "request.timeout.ms"),
@@ -255,11 +267,11 @@ CONFIGURATION = [
     Row("topics list -F {dir}", 2, "cannot read {dir}", "Is a directory", "names a file of client options"),
     Row("topics list -F {dir}/typo.properties", 2, "'linger.mss'", "no option", "did you mean 'linger.ms'?"),
     Row(
-        "topics list -X security.protocol=SSL -X ssl.ca.location=/no/ca.pem", 2, "cannot read the authorities",
+        "topics list -X security.protocol=SSL -X ssl.ca.location=/no/ca.pem", 2, "cannot read the CA certificates",
         "No such file", "must name a PEM file",
     ),
-    Row("consume orders -s value=avrro", 2, "no serde 'avrro'", "there are str, json", "did you mean avro?"),
-    Row("consume orders -s value=avro", 2, "no schema registry is named", "asks one", "schema.registry.url="),
+    Row("consume orders -s value=avrro", 2, "no serde 'avrro'", "known are str, json", "did you mean avro?"),
+    Row("consume orders -s value=avro", 2, "no schema registry is named", "from a registry", "schema.registry.url="),
     Row(
         "consume orders -s value=avro -X schema.registry.url=http://{closed}", 2, "needs a library",
         "no fastavro here", "pip install 'kcli-kafka[avro]'", env=(("PYTHONPATH", "{dir}/without:{root}"),),
@@ -298,37 +310,37 @@ PRODUCE = [
     Row("produce orders /no/such", 2, "cannot read /no/such", "no such file", "check the name; nothing was sent"),
     Row("produce orders --acks 2", 2, "--acks is not valid", "not one of 'all', '1', '0'", "--help`"),
     Row(
-        "produce orders --transaction-every 9", 2, "--transaction-every without --transactional-id", "under a name",
+        "produce orders --transaction-every 9", 2, "--transaction-every without --transactional-id", "needs an id",
         "--transactional-id import-1",
     ),
-    Row("produce orders --partitioner manual", 2, "without partitions", "lines names none", "name one with -p N"),
+    Row("produce orders --partitioner manual", 2, "without partitions", "no field for the partition", "give -p N"),
 ]  # fmt: skip
 
 GROUPS = [
-    Row("groups rewind billing", 2, "no target given", "needs a target", "--to earliest, --to @-1h"),
-    Row("groups rewind billing --to yestrday", 2, "is no target", "earliest, latest", "--to 2026-11-21T10:00Z"),
+    Row("groups rewind billing", 2, "no target given", "nothing says where", "--to earliest, --to @-1h"),
+    Row("groups rewind billing --to yestrday", 2, "is not a target", "earliest, latest", "--to 2026-11-21T10:00Z"),
     Row(
-        "groups rewind billing --to 2026-11-21T10:00 --yes", 2, "names no time zone", "without a terminal",
-        "write Z or an offset behind it",
+        "groups rewind billing --to 2026-11-21T10:00 --yes", 2, "has no time zone", "without a terminal",
+        "append Z or an offset",
     ),
     Row(
         "groups rewind billing --to earliest", 2, "confirmation required, and there is no terminal",
-        "nothing was done", "--yes answers it",
+        "nothing was done", "give --yes to confirm",
     ),
     Row("groups rewind mixed --to earliest", 2, "ambiguous: group mixed has commits on 2 topics", "orders, payments",
         "--all-topics"),
     Row(
-        "groups rewind billing --to-earliest --to-latest", 2, "several targets",
-        "exclude one another", "--to earliest",
+        "groups rewind billing --to-earliest --to-latest", 2, "more than one target given",
+        "cannot be used together", "--to earliest",
     ),
     Row("groups rewind --journal --to earliest", 2, "--journal with --to", "only lists", "leave it out"),
     Row("groups rewind billing --from-file {dir}/broken.csv", 2, "line 1", "it has 2 columns", "correct it"),
     Row("groups rewind billing --from-file /no/such", 2, "cannot read /no/such", "no such file", "check the name"),
-    Row("groups import {dir}/one.csv", 2, "does not say of which group it is", "", "--group"),
-    Row("groups export", 2, "which groups?", "none was named", "`kcli groups list`"),
+    Row("groups import {dir}/one.csv", 2, "does not name its group", "", "--group"),
+    Row("groups export", 2, "missing argument GROUP", "required without --all", "`kcli groups list`"),
     Row("groups describe --all billing", 2, "--all with names", "it means all groups", "leave out --all"),
     Row("groups list --state stabel", 2, "no group state 'stabel'", "", "Stable"),
-    Row("groups delete billing", 2, "confirmation required", "nothing was done", "--yes answers it"),
+    Row("groups delete billing", 2, "confirmation required", "nothing was done", "give --yes to confirm"),
     Row("groups delete billing --confirm biling", 2, "does not name", "nothing was done", "--confirm billing"),
     Row("topics create x --config retention.ms", 2, "is not KEY=VALUE", "no = in it", "--config retention.ms=3600000"),
 ]  # fmt: skip
@@ -347,12 +359,12 @@ NOT_THERE = [
     Row("groups rewind biling --to 1 --topic orders --yes", 1, "biling does not exist", "", "did you mean billing?"),
     Row("groups delete biling --yes", 1, "group biling does not exist", "", "did you mean billing?"),
     Row("groups copy biling x --yes", 1, "group biling does not exist", "", "did you mean billing?"),
-    Row("groups delete-offsets billing -t ordrs --yes", 1, "no committed offset of ordrs", "", "some of orders"),
+    Row("groups delete-offsets billing -t ordrs --yes", 1, "no committed offset of ordrs", "", "offsets of orders"),
     Row("groups remove-members billing ann --yes", 1, "has no member ann", "", "--dry-run` shows them all"),
     Row("groups rewind billing --to 1 --topic orders:9 --yes", 1, "no partition 9", "has 3 partitions", "describe"),
-    Row("groups rewind mixed --to 1 --exclude-topic paymets", 1, "leaves out nothing", "", "did you mean payments?"),
+    Row("groups rewind mixed --to 1 --exclude-topic paymets", 1, "excludes nothing", "", "did you mean payments?"),
     Row("groups rewind billing --undo=nope --yes", 1, "no journal nope", "looked for in", "rewind --journal`"),
-    Row("groups lag billing --topic ordrs", 1, "anything of topic ordrs", "", "without --topic"),
+    Row("groups lag billing --topic ordrs", 1, "for topic ordrs", "", "without --topic"),
     Row("sandbox down nope", 1, "there is no sandbox nope", "", "`kcli sandbox up nope`"),
     Row("consume orders -e", 1, "No space left on device", "ENOSPC", "make room", out=FULL),
     Row(
@@ -361,11 +373,11 @@ NOT_THERE = [
     ),
     Row("produce orders -i ndjson", 1, "1 of 1 input lines", "JSON is malformed", "--failed FILE", stdin=b"no json\n"),
     Row(
-        "produce orders -z zstd", 1, "were not stored", "UNSUPPORTED_COMPRESSION_TYPE", "another codec with -z",
+        "produce orders -z zstd", 1, "not stored", "UNSUPPORTED_COMPRESSION_TYPE", "another codec with -z",
         fails(ProduceRequest, Code.UNSUPPORTED_COMPRESSION_TYPE),
     ),
     Row(
-        "topics create x", 1, "could not create topic x", "INVALID_REPLICATION_FACTOR", "as there are brokers",
+        "topics create x", 1, "could not create topic x", "INVALID_REPLICATION_FACTOR", "number of brokers",
         fails(CreateTopicsRequest, Code.INVALID_REPLICATION_FACTOR),
     ),
 ]  # fmt: skip
@@ -415,11 +427,12 @@ UNREACHABLE = [
         lambda here: here.without_leader("orders"),
     ),
     Row(
-        f"produce orders {SHORT}", 3, "were not stored", "NOT_ENOUGH_REPLICAS (19)", "records can be lost",
+        f"produce orders {SHORT}", 3, "not stored", "NOT_ENOUGH_REPLICAS (19)", "records can be lost",
         fails(ProduceRequest, Code.NOT_ENOUGH_REPLICAS),
     ),
     Row(
-        f"produce orders {SHORT}", 3, "may or may not be stored", "no reply to Produce from {cluster}", "see whether",
+        f"produce orders {SHORT}", 3, "may or may not be stored", "no reply to Produce from {cluster}",
+        "check that this broker is running",
         silent(ProduceRequest),
     ),
     Row(
@@ -441,9 +454,9 @@ READ, WRITE, READ_GROUP = "READ on the topic", "WRITE to produce", "READ on the 
 
 FORBIDDEN = [
     Row("consume orders -e", 4, "fetch of orders", NO_TOPIC, READ, fails(FetchRequest, TOPIC)),
-    Row("topics describe orders", 4, "topic orders", NO_TOPIC, "DESCRIBE to look", fails(MetadataRequest, TOPIC)),
-    Row("produce orders", 4, "were not stored", NO_TOPIC, WRITE, fails(ProduceRequest, TOPIC)),
-    Row("produce orders", 4, "were not stored", NO_CLUSTER, "IDEMPOTENT_WRITE", fails(InitProducerIdRequest, CLUSTER)),
+    Row("topics describe orders", 4, "topic orders", NO_TOPIC, "DESCRIBE to describe", fails(MetadataRequest, TOPIC)),
+    Row("produce orders", 4, "not stored", NO_TOPIC, WRITE, fails(ProduceRequest, TOPIC)),
+    Row("produce orders", 4, "not stored", NO_CLUSTER, "IDEMPOTENT_WRITE", fails(InitProducerIdRequest, CLUSTER)),
     Row(
         "produce orders --transactional-id t", 4, "producer id", "TRANSACTIONAL_ID_AUTHORIZATION_FAILED (53)",
         "WRITE on the transactional id", fails(InitProducerIdRequest, TRANSACTION),
@@ -505,22 +518,22 @@ REFUSED = [
         "groups rewind billing --to 9 --yes", 7, "has members (1)",
         "its 1 member would overwrite the new offsets: reader at 127.0.0.1 (member", "--wait", member,
     ),
-    Row("groups delete billing --yes", 7, "is not deleted", "NON_EMPTY_GROUP (68)", "stop them first", member),
+    Row("groups delete billing --yes", 7, "was not deleted", "NON_EMPTY_GROUP (68)", "stop them first", member),
     Row(
-        "groups delete-offsets billing -t orders --yes", 7, "are not deleted", "GROUP_SUBSCRIBED_TO_TOPIC",
+        "groups delete-offsets billing -t orders --yes", 7, "were not deleted", "GROUP_SUBSCRIBED_TO_TOPIC",
         "stop them first", member,
     ),
     Row(
         "groups rewind billing --to 9 --yes", 7, "partitions of group billing", "the group became live",
-        "--live rewinds it as it runs", fails(OffsetCommitRequest, Code.UNKNOWN_MEMBER_ID),
+        "--live rewinds a running group", fails(OffsetCommitRequest, Code.UNKNOWN_MEMBER_ID),
     ),
     Row(
         "groups rewind billing --to 9 --yes", 7, "partitions of group billing", "REBALANCE_IN_PROGRESS",
-        "--live rewinds it as it runs", fails(OffsetCommitRequest, Code.REBALANCE_IN_PROGRESS),
+        "--live rewinds a running group", fails(OffsetCommitRequest, Code.REBALANCE_IN_PROGRESS),
     ),
     Row("topics create orders", 7, "could not create topic orders", "TOPIC_ALREADY_EXISTS", "--if-not-exists"),
-    Row("groups create billing -t orders --from 1 --yes", 7, "exists already", "committed", "`kcli groups rewind"),
-    Row("groups rewind billing --to -1 --topic orders:1 --yes", 7, "orders-1: nothing is committed", "", "--to"),
+    Row("groups create billing -t orders --from 1 --yes", 7, "already exists", "committed", "`kcli groups rewind"),
+    Row("groups rewind billing --to -1 --topic orders:1 --yes", 7, "orders-1: there is no committed offset", "", "--to"),
     Row(
         "consume orders -g g -X group.instance.id=i -e", 7, "taken over group.instance.id i", "FENCED_INSTANCE_ID",
         "an instance id of its own", fails(JoinGroupRequest, Code.FENCED_INSTANCE_ID),
@@ -538,13 +551,13 @@ REFUSED = [
         fails(ProduceRequest, Code.INVALID_PRODUCER_EPOCH),
     ),
     Row(
-        "groups list --state stable", 7, "cannot filter groups by state", "it is too old", "do without it",
+        "groups list --state stable", 7, "cannot filter groups by state", "the broker offers only 3", "do without it",
         lambda here: here.cap(ListGroupsRequest, 3),
     ),
 ]  # fmt: skip
 
 CHECKS = [
-    Row("groups lag billing --max-lag 1", 8, "10 records behind", "at most 1 are allowed", "--watch`"),
+    Row("groups lag billing --max-lag 1", 8, "10 records behind", "--max-lag allows at most 1", "--watch`"),
     Row("groups lag billing --max-lag-time 5m", 8, "behind", "at most 5m", "--watch`"),
 ]
 

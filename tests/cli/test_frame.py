@@ -139,7 +139,7 @@ def lines_of(done: subprocess.CompletedProcess[str]) -> tuple[str, str, str]:
         (["topics", "list", "--timeout", "soon"], "--timeout is not valid", "--help"),
         (["help", "topcis"], "there is no command 'topcis'", "did you mean `kcli topics`?"),
         (["topics", "list", "--debug=prot"], "--debug is not valid", "--help"),
-        (["topics", "list", "-o", "kcat"], "there is no output 'kcat'", "-o table"),
+        (["topics", "list", "-o", "kcat"], "there is no output format 'kcat'", "-o table"),
         (["topics", "list", "-X", "linger"], "-X 'linger' is not KEY=VALUE", "kcli help options"),
         (["topics", "list", "-X", "linger.mss=1"], "unknown option 'linger.mss'", "'linger.ms'"),
         (["topics", "list", "-F", "/no/such/file"], "cannot read /no/such/file", "-F"),

@@ -238,14 +238,14 @@ def test_the_file_may_come_from_stdin(cluster: FakeCluster, kcli: Kcli) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "the file does not say of which group it is"),
+        ((), "the file does not name its group"),
         (("--group", ""), "the name of a group is empty"),
         (("--group", "n", "--topic", "t:0-1"), "has no offset of t:1"),
         (("--group", "n", "--map-topic", "x=y"), "the file has no offsets of topic x"),
         (("--group", "n", "--map-topic", "x"), "does not map one topic to another"),
         (("--group", "n", "--map-topic", "t=u", "--map-topic", "t=v"), "topic t is mapped twice"),
-        (("--group", "n", "--by", "time", "--clamp"), "--by time and --clamp exclude one another"),
-        (("--group", "n", "--by", "time", "--force"), "--by time and --force exclude one another"),
+        (("--group", "n", "--by", "time", "--clamp"), "--by time and --clamp cannot be used together"),
+        (("--group", "n", "--by", "time", "--force"), "--by time and --force cannot be used together"),
     ],
 )
 def test_usage_of_import(arguments: tuple[str, ...], said: str, kcli: Kcli, file: Path) -> None:
@@ -338,7 +338,7 @@ def test_create(arguments: tuple[str, ...], expected: list[int], cluster: FakeCl
     assert "Group state: does not exist." in done.stderr
     assert offsets(cluster, "new") == expected
     again = kcli("create", "new", *arguments, "--yes", code=7)
-    assert "group new exists already" in again.stderr
+    assert "group new already exists" in again.stderr
     assert "do: `kcli groups rewind new` moves them" in again.stderr
     kcli("rewind", "new", "--undo", "--yes")
     assert offsets(cluster, "new") == []
@@ -351,7 +351,7 @@ def test_a_group_without_commits_may_be_there_already(cluster: FakeCluster, kcli
 
 
 def test_commits_of_any_topic_say_that_it_exists(cluster: FakeCluster, kcli: Kcli) -> None:
-    assert "exists already" in kcli("create", "g", "-t", "u", "--from", "3", "--dry-run", code=7).stderr
+    assert "already exists" in kcli("create", "g", "-t", "u", "--from", "3", "--dry-run", code=7).stderr
 
 
 @pytest.mark.parametrize(
@@ -362,7 +362,7 @@ def test_commits_of_any_topic_say_that_it_exists(cluster: FakeCluster, kcli: Kcl
         (("new", "-t", "t:3", "--from", "1"), 1, "topic t has no partition 3"),
         (("new", "-t", "t", "--from", "+1"), 2, "--from +1 is from a commit"),
         (("new", "-t", "t", "--from", "current"), 2, "--from current is from a commit"),
-        (("new", "-t", "t", "--from", "10:30"), 2, "names no time zone"),
+        (("new", "-t", "t", "--from", "10:30"), 2, "has no time zone"),
         (("new", "--from", "1"), 2, "--topic"),
         (("new", "-t", "t"), 2, "--from"),
         (("", "-t", "t", "--from", "1"), 2, "the name of a group is empty"),

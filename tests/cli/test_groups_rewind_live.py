@@ -354,7 +354,7 @@ def test_a_group_that_was_held_for_nothing_goes_on_where_it_was(
                 child.send("n\n")
             text, code = ended(child)
         assert code == {"no": 1, "too late": 7, "Ctrl-C": 130, "SIGTERM": 143, "SIGHUP": 129}[how], text
-        assert how != "too late" or "the time for an answer is over" in text
+        assert how != "too late" or "there was no answer in time" in text
         wait_for(lambda: settled(cluster))
         assert not rewind.journals()
         one_more(cluster)

@@ -206,7 +206,7 @@ def test_1_for_an_unknown_topic_and_for_nothing_confirmed(cluster: FakeCluster) 
         (["-k", "a", "-K", ":"], "-k and -K together"),
         (["-i", "ndjson", "-K", ":"], "-K with -i ndjson"),
         (["-i", "raw", "-f", "%v\\n"], "-f with -i raw"),
-        (["-f", "%z"], "-f '%z' is no pattern for input"),
+        (["-f", "%z"], "-f '%z' is not an input pattern"),
         (["--partitioner", "manual"], "--partitioner manual without partitions"),
         (["--tee", "-o", "ndjson"], "--tee with -o ndjson"),
         (["--acks", "0", "--checkpoint", "x"], "--checkpoint with --acks 0"),
@@ -229,7 +229,7 @@ def test_2_for_what_makes_no_sense(cluster: FakeCluster, arguments: list[str], w
 
 def test_2_for_a_pattern_where_one_topic_is_meant(cluster: FakeCluster) -> None:
     done = produce(cluster, "^one", stdin=b"a\n")
-    assert (done.returncode, said(done)[0]) == (2, "kcli: produce: '^one' is not the name of a topic")
+    assert (done.returncode, said(done)[0]) == (2, "kcli: produce: '^one' is not a valid topic name")
 
 
 def test_3_for_a_cluster_that_goes_silent(cluster: FakeCluster) -> None:

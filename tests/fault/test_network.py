@@ -241,7 +241,7 @@ def test_n3_a_peer_that_says_nothing_to_tls_is_told_as_such() -> None:
     ("peer", "said"),
     [
         ("http", "looks like HTTP: this is a web server's port"),
-        ("tls", "looks like TLS: this port speaks TLS: set security.protocol=SSL"),
+        ("tls", "looks like TLS: this port needs security.protocol=SSL"),
         ("ssh", "looks like SSH"),
         ("smtp", "looks like SMTP"),
         ("redis", "looks like Redis"),
@@ -258,7 +258,7 @@ def test_n4_the_first_bytes_of_a_stranger_are_recognised_at_once(peer: str, said
     assert isinstance(error, NotKafkaError)
     assert took < 2
     assert error.exit_code == 3
-    assert error.what == f"{stranger.address} does not speak Kafka here"
+    assert error.what == f"{stranger.address} does not speak Kafka on this port"
     assert said in error.why
     assert "check the port and security.protocol" in error.do
 
@@ -270,7 +270,7 @@ def test_n4_by_the_command_line(peer: str) -> None:
         done = kcli("produce", "t", "-b", stranger.address, stdin=b"x\n")
     lines = done.stderr.decode().splitlines()
     assert done.returncode == 3
-    assert lines[-3].endswith(f"{stranger.address} does not speak Kafka here")
+    assert lines[-3].endswith(f"{stranger.address} does not speak Kafka on this port")
     assert f"looks like {peer.upper()}" in lines[-2]
     assert lines[-1] == "  do: check the port and security.protocol"
 
@@ -299,7 +299,7 @@ def test_n4_tls_on_a_plaintext_port_is_recognised_at_once(peer: str) -> None:
         assert len(stranger.connects) + len(cluster.connections) == 1
     assert took < 2
     assert error.exit_code == 3
-    assert error.what == f"{address} does not speak TLS here"
+    assert error.what == f"{address} does not speak TLS on this port"
     assert "security.protocol" in error.do
 
 

@@ -73,7 +73,7 @@ def test_export_delete_import_and_by_time_into_another_topic(kafka: Kafka, tmp_p
     assert committed(kafka, group) == before
 
     to_other = ("import", path, "--group", new, "--map-topic", f"{topic}={other}")
-    assert "are two topics" in groups(kafka, tmp_path, *to_other, "--yes", code=7)
+    assert "it is an offset of topic" in groups(kafka, tmp_path, *to_other, "--yes", code=7)
     groups(kafka, tmp_path, *to_other, "--by", "time", "--yes")
     found = committed(kafka, new)
     assert [found[TopicPartition(other, number)].offset for number in range(3)] == [7, 15, 0]
@@ -88,7 +88,7 @@ def test_a_member_begins_where_its_group_was_created(kafka: Kafka, tmp_path: Pat
     topic, group = kafka.topic("t", partitions=2), kafka.unused_name("g")
     fill(kafka, topic, 0)
     groups(kafka, tmp_path, "create", group, "-t", topic, "--from", f"@{STAMP + 12_000}", "--yes")
-    assert "exists already" in groups(
+    assert "already exists" in groups(
         kafka, tmp_path, "create", group, "-t", topic, "--from", "latest", "--yes", code=7
     )
     with Consumer(bootstrap_servers=kafka.bootstrap, group_id=group, auto_offset_reset="none") as consumer:

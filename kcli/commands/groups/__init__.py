@@ -11,19 +11,22 @@ VERBS: dict[str, tuple[str, str]] = {
         "kcli.commands.groups.describe:describe_groups",
         "show members, assignments and offsets of groups",
     ),
-    "rewind": ("kcli.commands.groups.rewind:rewind", "move committed offsets back or forth, undo it"),
+    "rewind": ("kcli.commands.groups.rewind:rewind", "move committed offsets back or forward, and undo that"),
     "export": ("kcli.commands.groups.exporting:export_groups", "write committed offsets to a file"),
     "import": ("kcli.commands.groups.importing:import_offsets", "commit the offsets of a file"),
-    "copy": ("kcli.commands.groups.copying:copy_group", "commit for a group what another has committed"),
-    "create": ("kcli.commands.groups.creating:create_group", "make a group that starts at a place or time"),
-    "delete": ("kcli.commands.groups.deleting:delete_groups", "delete groups with what they have committed"),
+    "copy": ("kcli.commands.groups.copying:copy_group", "copy the committed offsets of one group to another"),
+    "create": (
+        "kcli.commands.groups.creating:create_group",
+        "create a group that starts at a given offset or time",
+    ),
+    "delete": ("kcli.commands.groups.deleting:delete_groups", "delete groups with their committed offsets"),
     "delete-offsets": (
         "kcli.commands.groups.deleting_offsets:delete_offsets",
         "delete committed offsets of a group",
     ),
     "remove-members": (
         "kcli.commands.groups.removing_members:remove_members",
-        "take members out of a group",
+        "remove members from a group",
     ),
 }
 
@@ -35,7 +38,7 @@ VERBS: dict[str, tuple[str, str]] = {
     examples=(
         ("kcli groups list", "all groups of the cluster"),
         ("kcli groups lag billing", "how far a group is behind, by partition"),
-        ("kcli groups describe billing", "where one of them stands, and who reads"),
+        ("kcli groups describe billing", "the offsets and members of one group"),
     ),
 )
 def groups() -> None:

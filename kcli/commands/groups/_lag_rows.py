@@ -97,7 +97,7 @@ def breaches(seen: LagLook, most: int | None, longest: float | None) -> list[Kcl
     found: list[KcliError] = []
     if most is not None:
         many = {group: one.lag for group, one in sums.items() if one.lag is not None and one.lag > most}
-        allowed = f"at most {most:,} are allowed (--max-lag)"
+        allowed = f"--max-lag allows at most {most:,}"
         found += _too_large(many, lambda lag: f"{lag:,} records", allowed)
     if longest is not None:
         late = {
@@ -105,7 +105,7 @@ def breaches(seen: LagLook, most: int | None, longest: float | None) -> list[Kcl
             for group, one in sums.items()
             if one.seconds is not None and one.seconds > longest
         }
-        allowed = f"at most {duration_text(longest)} are allowed (--max-lag-time)"
+        allowed = f"--max-lag-time allows at most {duration_text(longest)}"
         found += _too_large(late, duration_text, allowed)
     return found
 

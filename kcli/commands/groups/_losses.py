@@ -57,7 +57,7 @@ def offsets_plan(
             "partition": where.partition,
             "committed": offset.offset,
             "metadata": own_metadata(offset) or None,
-            "note": "stays: members read the topic" if where.topic in kept else None,
+            "note": "kept: members read the topic" if where.topic in kept else None,
         }
         for where, offset in sorted(chosen.items())
     ]
@@ -66,7 +66,7 @@ def offsets_plan(
         [
             f"Delete {counted(lost, 'committed offset')} of {described(group)}.",
             *_table(OFFSETS, rows),
-            "Who reads these partitions next for the group begins where its auto.offset.reset says.",
+            "The next consumer of these partitions in the group starts where its auto.offset.reset says.",
         ]
     )
 
@@ -76,8 +76,8 @@ def removal_plan(group: GroupDescription, leaving: Sequence[MemberDescription]) 
     count = counted(len(group.members), "member")
     lines = [f"Remove {len(leaving)} of {count} from {described(group)}.", *_members(leaving)]
     lines.append(
-        "They learn of it with their next heartbeat, lose their partitions, and can no longer commit what they "
-        "have read\nsince their last commit: it will be read again. Consumers that run on join again by themselves: "
+        "They notice at their next heartbeat, lose their partitions, and can no longer commit what they "
+        "have read\nsince their last commit: it will be read again. Consumers that keep running rejoin by themselves: "
         "stop them first\nif they are to stay away."
     )
     if len(leaving) < len(group.members):
@@ -96,7 +96,7 @@ def live_error(group: GroupDescription, what: str) -> BrokerError:
         NON_EMPTY_GROUP,
         what,
         message=f"it has {counted(len(group.members), 'member')}: {named(group.members)}",
-        do=f"stop them first; `kcli groups remove-members {group.group_id}` removes those that are gone",
+        do=f"stop them first; `kcli groups remove-members {group.group_id}` removes members that have died",
     )
 
 
@@ -105,7 +105,7 @@ def subscribed_error(group: GroupDescription, topic: str) -> BrokerError:
     readers = [member for member in group.members if topic in topics_of(member)]
     return BrokerError(
         GROUP_SUBSCRIBED_TO_TOPIC,
-        f"offsets of {topic} are not deleted from group {group.group_id}",
+        f"offsets of {topic} were not deleted from group {group.group_id}",
         message=f"it is read by {counted(len(readers), 'member')}: {named(readers)}",
         do="stop them first, or change what they subscribe to",
     )

@@ -27,7 +27,7 @@ REWIND_EXAMPLES = "--to earliest, --to @-1h, --to 2026-11-21T10:00Z, --to 1200, 
 WORDS = {
     "earliest": "the start of the log",
     "latest": "the end of the log",
-    "current": "where it is",
+    "current": "the committed offset",
 }
 
 
@@ -38,8 +38,8 @@ def chosen(flags: Mapping[str, Any]) -> str:
         return said[0]
     names = ", ".join("--" + name.replace("_", "-") for name in said)
     raise usage(
-        f"groups rewind: {'no target given' if not said else 'several targets'}",
-        why=f"{names} exclude one another" if said else "a rewind needs a target",
+        f"groups rewind: {'no target given' if not said else 'more than one target given'}",
+        why=f"{names} cannot be used together" if said else "nothing says where to rewind to",
         do="as in --to earliest, --to @-1h, --to -1000, --to-group other, --from-file offsets.csv, --undo",
     )
 
@@ -127,15 +127,15 @@ def _spec(text: str, now: int, option: str, examples: str, *, terminal: bool) ->
             spec = OffsetSpec("timestamp", parse_instant(text, now))
         except ValueError:
             raise usage(
-                f"{option} {text!r} is no target",
+                f"{option} {text!r} is not a target",
                 why=str(error),
                 do=f"as in {examples}",
             ) from None
     if spec.kind == "timestamp" and not has_zone(text) and not terminal:
         raise usage(
-            f"{option} {text} names no time zone",
-            why="without a terminal nobody would see what it was taken for",
-            do="write Z or an offset behind it: 2026-11-21T10:00Z, 2026-11-21T10:00+01:00",
+            f"{option} {text} has no time zone",
+            why="without a terminal, nobody would see which zone was assumed",
+            do="append Z or an offset: 2026-11-21T10:00Z, 2026-11-21T10:00+01:00",
         )
     return spec
 

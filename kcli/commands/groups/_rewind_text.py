@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kcli.flows.groups.members import named
 from kcli.flows.rewind.plan import ABSENT
-from kcli.output.progress import counted
+from kcli.output.progress import counted, duration_text
 from kcli.output.sanitise import visible_line
 
 if TYPE_CHECKING:
@@ -75,9 +75,7 @@ def let_in_text(group: str, facts: LiveFacts, bound: float) -> str:
     )
     done = f"offsets of group {group} set and read back, {back}"
     return (
-        f"{done}; watching for up to {time_span_text(round(bound * 1000))} what they commit …"
-        if bound
-        else done
+        f"{done}; watching their commits for up to {time_span_text(round(bound * 1000))} …" if bound else done
     )
 
 
@@ -152,7 +150,7 @@ def undo_command(plan: GroupPlan, *, planned: bool = False) -> str:
 
 
 def instant_text(ms: int, now_ms: int, zone: tzinfo | None = None, *, ago: bool = False) -> str:
-    """``1 h before now = 2026-11-21T08:14:03Z (09:14:03 +01:00)``; ``ago`` says it was asked for like that."""
+    """``1h before now = 2026-11-21T08:14:03Z (09:14:03 +01:00)``; ``ago`` says it was asked for like that."""
     try:
         moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)
         local = moment.astimezone(zone)
@@ -171,19 +169,8 @@ def instant_text(ms: int, now_ms: int, zone: tzinfo | None = None, *, ago: bool 
 
 
 def time_span_text(ms: int) -> str:
-    """``5 h 12 m``, ``3 d 4 h``, ``42 s``, ``120 ms``: the two largest units."""
-    if ms < 1000:
-        return f"{ms} ms"
-    left, parts = ms // 1000, []
-    for name, size in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
-        count, left = divmod(left, size)
-        if count:
-            parts.append(f"{count} {name}")
-        elif parts:
-            break
-        if len(parts) == 2:
-            break
-    return " ".join(parts)
+    """``5h12m``, ``3d04h``, ``42s``, ``120ms``: the two largest units."""
+    return f"{ms}ms" if ms < 1000 else duration_text(ms // 1000)
 
 
 def number_text(number: int) -> str:
@@ -288,10 +275,8 @@ def _summary(plan: GroupPlan) -> str:
     todo = [item for item in plan.items if item.refusal is None]
     sentences = [_effect(todo)]
     if first := sum(item.committed is None and item.new is not None for item in todo):
-        verb, whose = ("has", "its") if first == 1 else ("have", "their")
-        sentences.append(
-            f"{counted(first, 'partition')} {verb} no commit yet: {whose} reading begins at NEW."
-        )
+        verb = "has" if first == 1 else "have"
+        sentences.append(f"{counted(first, 'partition')} {verb} no commit yet and will be read from NEW on.")
     if plan.counts_offsets:
         sentences.append("The change counts offsets, not records.")
     deleted = sum(item.action == "delete" for item in todo)
@@ -306,7 +291,7 @@ def _summary(plan: GroupPlan) -> str:
 
 
 def _effect(todo: Sequence[RewindItem]) -> str:
-    """``3 partitions, at most 27.7 k records will be read again (5 h 12 m of data).``"""
+    """``3 partitions, at most 27.7 k records will be read again (5h12m of data).``"""
     sides = []
     for name, chosen in (
         ("read again", [item for item in todo if (item.change or 0) < 0]),
@@ -329,4 +314,4 @@ def _span(items: Sequence[RewindItem]) -> str:
     if any(item.span_ms is None for item in items):
         return "how much time is unknown"
     longest = max(item.span_ms or 0 for item in items)
-    return f"{time_span_text(longest) if longest >= 1000 else 'less than 1 s'} of data"
+    return f"{time_span_text(longest) if longest >= 1000 else 'less than 1s'} of data"

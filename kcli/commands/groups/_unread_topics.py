@@ -17,7 +17,7 @@ def unread_topics(admin: Admin, topics: Collection[str]) -> tuple[list[str], lis
 
     told = admin.describe_topics(sorted(topics)) if topics else {}
     notes = [
-        f"none of the groups has anything of topic {name}"
+        f"none of the groups has an offset or a member for topic {name}"
         for name, found in told.items()
         if not isinstance(found, KcliError)
     ]

@@ -39,9 +39,9 @@ EXAMPLES = "--from earliest, --from latest, --from @-1h, --from 2026-11-21T10:00
 )
 @pass_invocation
 def create_group(inv: Invocation, name: str, scopes: tuple[TopicPartitions, ...], start: str) -> int:
-    """Make a group that starts at a place of your choice: commit it for all partitions of topics.
+    """Create a group that starts at a given offset or time, by committing it for all partitions of topics.
 
-    The group must not have committed anything yet (exit code 7: exists already). Shows a plan first; `kcli groups
+    The group must not have committed anything yet (exit code 7: already exists). Shows a plan first; `kcli groups
     rewind GROUP --undo` takes it back. A time is the first record that is not older.
     """
     from functools import partial

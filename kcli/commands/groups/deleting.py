@@ -41,8 +41,8 @@ def delete_groups(inv: Invocation, names: tuple[str, ...], match: str | None) ->
     names = unique(names)
     if not names and match is None:
         raise usage(
-            "groups delete: no GROUP given",
-            why="it deletes the groups that it is given",
+            "groups delete: missing argument GROUP",
+            why="it is required without --match",
             do="name some, or use --match GLOB: `kcli groups list --match GLOB` shows which these are",
         )
     _check_confirm(inv, names)
@@ -83,7 +83,7 @@ def _agreed(inv: Invocation, group: GroupDescription, committed: Committed | Kcl
     plan = deletion_plan(group, committed)
     if group.members:
         show_plan(inv, plan)
-        inv.failed(live_error(group, f"group {group.group_id} is not deleted"))
+        inv.failed(live_error(group, f"group {group.group_id} was not deleted"))
         return False
     return inv.confirm(plan, f"Delete group {group.group_id}?", name=group.group_id)
 

@@ -82,7 +82,7 @@ def _chosen(
                 inv.failed(
                     NotFoundError(
                         f"group {name} has no committed offset of {part}",
-                        do=f"it has some of {', '.join(sorted({where.topic for where in there}))}"
+                        do=f"it has committed offsets of {', '.join(sorted({where.topic for where in there}))}"
                         if there
                         else "nothing is to be deleted: it has no committed offsets at all",
                     )
@@ -98,7 +98,7 @@ def _kept(inv: Invocation, group: GroupDescription, topics: Collection[str]) -> 
     from kcli.core.group.consumer_protocol import PROTOCOL_TYPE
 
     if topics and group.members and group.protocol_type != PROTOCOL_TYPE:
-        inv.failed(live_error(group, f"offsets of group {group.group_id} are not deleted"))
+        inv.failed(live_error(group, f"offsets of group {group.group_id} were not deleted"))
         return set(topics)
     read = set(topics) & {topic for member in group.members for topic in topics_of(member)}
     for topic in sorted(read):

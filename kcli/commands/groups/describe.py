@@ -113,8 +113,8 @@ def _check(
 
     if not (names or every or match is not None):
         raise usage(
-            "groups describe: no group is named",
-            why="it shows the groups that it is told",
+            "groups describe: missing argument GROUP",
+            why="it is required without --match and --all",
             do="name some, or use --match GLOB or --all",
         )
     if every and (names or match is not None):

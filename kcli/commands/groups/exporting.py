@@ -36,7 +36,7 @@ FORMS = (*OUTPUTS, "zookeeper")
         ("kcli groups export billing shipping -t orders:0,2-4", "some partitions of two groups, to stdout"),
         (
             "kcli groups export --zookeeper zk1:2181/kafka --all --format ndjson",
-            "what consumers of old keep in ZooKeeper",
+            "what old consumers keep in ZooKeeper",
         ),
     ),
 )
@@ -51,9 +51,11 @@ FORMS = (*OUTPUTS, "zookeeper")
 @click.option(
     "--file", "path", metavar="PATH", help="write this file, whole or not at all, instead of stdout"
 )
-@click.option("--with-time", "timed", is_flag=True, help="ndjson with the time of each first unread record")
+@click.option(
+    "--with-time", "timed", is_flag=True, help="with ndjson: add the time of each first unread record"
+)
 @topics_option("only this topic, or some of its partitions")
-@zookeeper_option("read the offsets there, where consumers of old keep them; no broker is asked")
+@zookeeper_option("read the offsets from ZooKeeper, where old consumers keep them; no broker is asked")
 @pass_invocation
 def export_groups(
     inv: Invocation,
@@ -111,7 +113,7 @@ def _form(inv: Invocation, form: str | None, *, timed: bool, zookeeper: bool) ->
         )
     if timed and zookeeper:
         raise usage(
-            "groups export: --with-time and --zookeeper exclude one another",
+            "groups export: --with-time and --zookeeper cannot be used together",
             why="ZooKeeper has no records, which the times are read from",
             do="import the offsets into Kafka, and export them there",
         )
@@ -123,9 +125,9 @@ def _check_names(names: Sequence[str], *, every: bool) -> None:
 
     if every == bool(names):
         raise usage(
-            "groups export: which groups?",
-            why="--all and names of groups were given" if every else "none was named",
-            do="name them, or give --all; `kcli groups list` shows what there is",
+            f"groups export: {'--all with names of groups' if every else 'missing argument GROUP'}",
+            why="it means all groups, whatever they are called" if every else "it is required without --all",
+            do="name groups, or give --all; `kcli groups list` lists the groups",
         )
 
 

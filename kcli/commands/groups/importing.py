@@ -57,13 +57,15 @@ BY = ("offset", "time")
     type=TOPIC_MAP,
     multiple=True,
     metavar="A=B",
-    help="topic A of the file is B here; repeatable",
+    help="use topic B for topic A of the file; repeatable",
 )
-@click.option("--by", type=click.Choice(BY), default=BY[0], show_default=True, help="what to go by")
+@click.option(
+    "--by", type=click.Choice(BY), default=BY[0], show_default=True, help="how to find the new position"
+)
 @topics_option("only this topic of the file, or some of its partitions")
-@click.option("--clamp", is_flag=True, help="offsets outside of the log go to its nearer end")
+@click.option("--clamp", is_flag=True, help="move offsets outside the log to its nearer end")
 @click.option("--force", is_flag=True, help="take offsets of another cluster or topic as they are")
-@zookeeper_option("set them there, for consumers of old; those before are kept in a file for the way back")
+@zookeeper_option("set the offsets in ZooKeeper, for old consumers; the previous ones are kept in a file")
 @pass_invocation
 def import_offsets(
     inv: Invocation,
@@ -142,7 +144,7 @@ def _wish(
 
     if by == "time" and (clamp or force):
         raise usage(
-            f"groups import: --by time and --{'clamp' if clamp else 'force'} exclude one another",
+            f"groups import: --by time and --{'clamp' if clamp else 'force'} cannot be used together",
             why="a time is found in any cluster and topic, and within the log",
             do="give one of them",
         )
@@ -162,7 +164,7 @@ def _check_zookeeper(wish: Wish) -> None:
     """Only brokers know records by their time, and where logs begin and end."""
     if wish.by_time or wish.clamp:
         raise usage(
-            f"groups import: {'--by time' if wish.by_time else '--clamp'} and --zookeeper exclude one another",
+            f"groups import: {'--by time' if wish.by_time else '--clamp'} and --zookeeper cannot be used together",
             why="ZooKeeper has no logs to look at",
             do="give one of them",
         )

@@ -33,8 +33,11 @@ SHORTEST = 0.1
     examples=(
         ("kcli groups lag", "all groups, a line each"),
         ("kcli groups lag billing", "by partition, with the age of the first unread record"),
-        ("kcli groups lag billing --watch", "again every two seconds, with rates and the time to drain"),
-        ("kcli groups lag billing --max-lag-time 5m -q", "for monitoring: exit code 8 when it is more"),
+        ("kcli groups lag billing --watch", "repeat every two seconds, with rates and the time to drain"),
+        (
+            "kcli groups lag billing --max-lag-time 5m -q",
+            "for monitoring: exit code 8 when the lag is larger",
+        ),
         ("kcli groups lag --match 'bill*' --only-lagging", "those of some groups that are behind"),
         ("kcli groups lag --by partition -o tsv", "everything, for cut and awk"),
     ),
@@ -44,7 +47,7 @@ SHORTEST = 0.1
     "--topic", "topics", type=TOPIC, multiple=True, metavar="TOPIC", help="only this topic; repeatable"
 )
 @click.option("--match", metavar="GLOB", help="all groups whose names match this shell pattern")
-@click.option("--only-lagging", is_flag=True, help="leave out what has nothing to read")
+@click.option("--only-lagging", is_flag=True, help="leave out what has no lag")
 @click.option(
     "--by",
     type=click.Choice(["group", "topic", "partition", "member"]),
@@ -63,13 +66,16 @@ SHORTEST = 0.1
     looks=LIKE_A_DURATION,
     type=DURATION,
     metavar="[=DUR]",
-    help="again every 2 s, or DUR",
+    help="repeat every 2 s, or every DUR",
 )
 @click.option(
-    "--max-lag", type=CountType(0), metavar="N", help="exit with 8 when a group is more records behind"
+    "--max-lag", type=CountType(0), metavar="N", help="exit with 8 when a group is more than N records behind"
 )
 @click.option(
-    "--max-lag-time", type=DURATION, metavar="DUR", help="exit with 8 when a partition is further behind"
+    "--max-lag-time",
+    type=DURATION,
+    metavar="DUR",
+    help="exit with 8 when a partition is more than DUR behind, as in 5m",
 )
 @click.option("--record", metavar="FILE", help="append each sample to FILE, as JSON lines")
 @pass_invocation
@@ -79,7 +85,7 @@ def lag(inv: Invocation, /, **flags: Any) -> int:
     Lag in records is the end of the log less the committed offset; lag in time is the age, now, of the first unread
     record: `read` from that record, or `interpolated` with --time estimate. A partition that cannot be looked at is a
     line with a note. VERDICT: ok, slow, stalled, stopped, empty, rebalancing, rewound or loss risk; what takes several
-    samples to tell is told by --watch, which goes on until it is interrupted, or a limit is exceeded.
+    samples to tell appears only with --watch, which runs until it is interrupted or a limit is exceeded.
     """
     names = unique(flags["names"])
     _check(flags)
@@ -247,8 +253,8 @@ class _Run:
             *seen.sample.partial,
             *(
                 NotFoundError(
-                    f"none of these groups has anything of topic {topic}",
-                    do="see the name; without --topic all that they have is shown",
+                    f"none of these groups has an offset or a member for topic {topic}",
+                    do="check the topic name, or leave out --topic: without --topic all topics are shown",
                 )
                 for topic in missing
             ),

@@ -56,14 +56,14 @@ SORTS = ("group", "type", "state", "coordinator", "lag")
     "--topic",
     type=TOPIC,
     metavar="TOPIC",
-    help="only groups with offsets of this topic, or members that want it",
+    help="only groups with offsets of this topic, or members subscribed to it",
 )
 @click.option("--with-lag", is_flag=True, help="show how many records each group is behind")
 @click.option(
     "--sort",
     type=click.Choice(SORTS),
     default="group",
-    help="by what; lag: the largest first  [default: group]",
+    help="sort order; lag puts the largest first  [default: group]",
 )
 @pass_invocation
 def list_groups(

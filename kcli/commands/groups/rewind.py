@@ -54,10 +54,13 @@ DATETIME = Word("time", _datetime)
             "kcli groups rewind billing --to earliest --topic orders:0,2-4 --yes",
             "some partitions, in a script",
         ),
-        ("kcli groups rewind billing --to @-10m --live", "of a group that runs: its members begin there"),
+        (
+            "kcli groups rewind billing --to @-10m --live",
+            "of a running group: its members continue from there",
+        ),
         (
             "kcli groups rewind billing --to -1000 --wait=5m",
-            "back by 1000 offsets, when its members have gone",
+            "back by 1000 offsets, once its members have left",
         ),
         ("kcli groups rewind billing --undo", "put back what was committed before the last rewind"),
         ("kcli groups rewind --journal", "the rewinds that can be undone"),
@@ -92,15 +95,17 @@ DATETIME = Word("time", _datetime)
     metavar="T",
     help="all but this topic; repeatable",
 )
-@click.option("--all-topics", is_flag=True, help="all topics of which the group has committed offsets")
-@click.option("--live", is_flag=True, help="of a group with members: they are kept out for some seconds")
+@click.option("--all-topics", is_flag=True, help="all topics for which the group has committed offsets")
+@click.option(
+    "--live", is_flag=True, help="rewind a group that has members: they are kept out for some seconds"
+)
 @click.option(
     "--hold",
     cls=AttachedOption,
     bare=LONGEST,
     looks=LIKE_A_DURATION,
     metavar="[=60s]",
-    help="like --live, and the group stands still while the plan is looked at, for so long at most",
+    help="like --live, and the group is paused while the plan is reviewed, for at most this long",
 )
 @click.option(
     "--wait",
@@ -108,7 +113,7 @@ DATETIME = Word("time", _datetime)
     bare=FOR_EVER,
     looks=LIKE_A_DURATION,
     metavar="[=DUR]",
-    help="wait until its members have gone and its transactions have ended, then go on",
+    help="wait until its members have left and its transactions have ended, then rewind",
 )
 @click.option(
     "--undo",
@@ -116,7 +121,7 @@ DATETIME = Word("time", _datetime)
     bare=NEWEST,
     looks=r"\d{8}-\d{6}-[0-9a-f]{6}",
     metavar="[=ID]",
-    help="take back the newest rewind of the group, or ID",
+    help="undo the latest rewind of the group, or rewind ID",
 )
 @click.option(
     "--watch",
@@ -129,7 +134,9 @@ DATETIME = Word("time", _datetime)
 @click.option(
     "--check", metavar="ID", help="look again at what became of rewind ID, which was made with --live"
 )
-@click.option("--journal", is_flag=True, help="list the rewinds of this cluster that were made from here")
+@click.option(
+    "--journal", is_flag=True, help="list the rewinds of this cluster that were made from this machine"
+)
 @click.option(
     "--export", is_flag=True, help="print the plan as Kafka's csv; without --execute change nothing"
 )
@@ -138,7 +145,10 @@ DATETIME = Word("time", _datetime)
 @click.option("--to-current", is_flag=True, help="Kafka's spelling of --to current")
 @click.option("--to-offset", type=CountType(0), metavar="N", help="Kafka's spelling of --to N")
 @click.option(
-    "--to-datetime", type=DATETIME, metavar="DT", help="like --to, as Kafka: UTC where there is no zone"
+    "--to-datetime",
+    type=DATETIME,
+    metavar="DT",
+    help="like --to; as in Kafka's script, UTC if no zone is given",
 )
 @click.option("--by-duration", type=DURATION, metavar="DUR", help="Kafka's spelling of --to @-DUR")
 @click.option("--shift-by", type=CountType(), metavar="N", help="Kafka's spelling of --to +N or -N")
@@ -151,19 +161,19 @@ DATETIME = Word("time", _datetime)
     help="Kafka's spelling of GROUP; repeatable",
 )
 @click.option(
-    "--all-groups", is_flag=True, help="all consumer groups that have committed offsets of what is named"
+    "--all-groups", is_flag=True, help="all consumer groups that have committed offsets of the given topics"
 )
 @click.option("--reset-offsets", is_flag=True, hidden=True)
 @click.option("--execute", is_flag=True, help="Kafka's spelling of --yes")
 @pass_invocation
 def rewind(inv: Invocation, /, names: tuple[str, ...], **flags: Any) -> int:
-    """Move the committed offsets of groups back, or forth.
+    """Move the committed offsets of groups back or forward.
 
     Shows a plan first: old and new offset of every partition, and how much will be read again or skipped. What was
     committed before is kept in a journal, for --undo. Afterwards every partition is read back.
 
     A group with members is refused: they go on from positions of their own and would commit these. --live sends them
-    out, sets the offsets as the only member, and lets them in again when they can only begin there. What they commit is
+    out, sets the offsets as the only member, and lets them in again when they can only start there. What they commit is
     then watched until each partition is known to be held or overwritten, for 90 seconds at most (--watch); a partition
     of which neither is known by then is unknown (6), and --check looks at it again. Needs --topic or --all-topics unless
     the group has commits on one topic only, or a file or another group says which partitions.
@@ -178,8 +188,8 @@ def rewind(inv: Invocation, /, names: tuple[str, ...], **flags: Any) -> int:
     elif not names:
         raise usage(
             "groups rewind: missing argument GROUP",
-            why="a rewind is of a group",
-            do="`kcli groups list` shows them; --journal lists the rewinds made from here",
+            why="it is required",
+            do="`kcli groups list` lists the groups; --journal lists the rewinds made from this machine",
         )
     if flags["check"] is not None:
         from kcli.commands.groups._checking import check
@@ -335,7 +345,7 @@ def _scope(flags: dict[str, Any]) -> Any:
         )
     if topics and flags["all_topics"]:
         raise usage(
-            "groups rewind: --topic and --all-topics exclude one another",
+            "groups rewind: --topic and --all-topics cannot be used together",
             why="nothing was done",
             do="give one of them",
         )
@@ -394,8 +404,8 @@ def _hold(flags: dict[str, Any]) -> float | None:
 
     if flags["wait"] is not None and (flags["live"] or flags["hold"] is not None):
         raise usage(
-            "groups rewind: --wait and --live exclude one another",
-            why="the one waits until the members have gone, the other does not need them to go",
+            "groups rewind: --wait and --live cannot be used together",
+            why="--wait waits until the members have left, --live does not need them to leave",
             do="give one of them",
         )
     if flags["hold"] is None or flags["hold"] == LONGEST:
@@ -538,5 +548,5 @@ def _list_journals(inv: Invocation, names: Sequence[str], flags: dict[str, Any])
             if not names or journal.group in names:
                 printed.add(rows.journal_row(journal))
     if not printed.count:
-        inv.talk.note(f"no rewind of {', '.join(names) or 'this cluster'} was made from here")
+        inv.talk.note(f"no rewind of {', '.join(names) or 'this cluster'} was made from this machine")
     return inv.finish(done=True)

@@ -101,7 +101,7 @@ def _commit_verdict(key: GroupPartition, code: int, member: GroupMetadata) -> in
         return BrokerError(
             code,
             f"committing the offset of {key}",
-            message="the group has members, and nobody else may commit while it has",
+            message="while the group has members, only they may commit",
             do="stop its members and try again",
         )
     return code

@@ -216,6 +216,6 @@ def too_old(what: str, needed: int, offered: int) -> UnsupportedError:
     """The error for a broker whose version lacks what is asked for; ``what`` names broker and deed."""
     return UnsupportedError(
         what,
-        why=f"that takes version {needed}, the broker offers {offered}: it is too old",
-        do="do without it, or ask a newer broker",
+        why=f"this needs version {needed}, but the broker offers only {offered}",
+        do="do without it, or use a newer broker",
     )

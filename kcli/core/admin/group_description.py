@@ -147,7 +147,7 @@ class _Describe:
 
 
 def _unknown(group: str) -> NotFoundError:
-    return NotFoundError(f"group {group} does not exist", do="`kcli groups list` shows the groups there are")
+    return NotFoundError(f"group {group} does not exist", do="`kcli groups list` lists the groups")
 
 
 def _neither(group: str, message: str) -> KcliError:

@@ -259,7 +259,7 @@ def advertised_in_vain(node: Node, error: KcliError) -> ConnectError:
     return ConnectError(
         f"broker {node.id} advertises {node.address}, unreachable from here",
         why=str(error),
-        do="check advertised.listeners of that broker, and that it runs",
+        do="check advertised.listeners of that broker, and that it is running",
     )
 
 

@@ -428,7 +428,7 @@ def bootstrap_nodes(servers: str) -> list[Node]:
         if address.count(":") > 1 and "]" not in address:
             raise ConfigError(
                 f"{text!r} is not the address of a broker",
-                why="an IPv6 address stands in brackets",
+                why="an IPv6 address must be in brackets",
                 do=f"write {_bracketed(address)}",
             )
         host, colon, port = address.rpartition(":")

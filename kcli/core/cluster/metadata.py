@@ -167,4 +167,4 @@ def topic_error(topic: TopicView) -> KcliError:
     """Why a topic cannot be used that metadata reports with an error."""
     if topic.error == UNKNOWN_TOPIC_OR_PARTITION:
         return NotFoundError(f"topic {topic.name} does not exist", do=_CHECK_NAME)
-    return BrokerError(topic.error, f"topic {topic.name}")
+    return BrokerError(topic.error, f"looking up topic {topic.name}")

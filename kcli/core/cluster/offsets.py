@@ -128,7 +128,7 @@ def _too_old(broker: Broker, where: TopicPartition, place: int, version: int) ->
     name, first = _FIRST_WITH[place]
     return UnsupportedError(
         f"{broker.name} cannot tell {name} of {where}",
-        why=f"that takes ListOffsets {first}, the broker offers {version}: it is too old",
+        why=f"this needs ListOffsets {first}, but the broker offers only {version}",
     )
 
 

@@ -57,7 +57,7 @@ def no_answer(where: str) -> TimedOutError:
     """The deadline came before an answer. ``where``: the brokers that were asked."""
     return TimedOutError(
         f"no answer from {where} in time",
-        do="see whether it runs and is not overloaded, or wait longer with --timeout",
+        do="check that it is running and not overloaded, or wait longer with --timeout",
     )
 
 

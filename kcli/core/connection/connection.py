@@ -40,7 +40,7 @@ Completion = tuple[Future[Any], Any, BaseException | None]
 """A future with the value or the error it is to be completed with, after the bytes of the turn."""
 
 _LAST_ID = 0x7FFF_FFFF
-_SEE_BROKER = "see whether that broker runs and is not overloaded"
+_SEE_BROKER = "check that this broker is running and not overloaded"
 
 
 class Connection:

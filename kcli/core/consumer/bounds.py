@@ -119,6 +119,6 @@ def _explained(error: OutOfRangeError, start: int, end: int) -> OutOfRangeError:
     gap = f"; {start - error.offset} offsets are gone" if error.offset < start else ""
     error.why = f"the log goes from {start} to {end}{gap}"
     error.do = (
-        "choose an offset in that range, or let --on-out-of-range (on.out.of.range) be earliest or latest"
+        "choose an offset in that range, or set --on-out-of-range (on.out.of.range) to earliest or latest"
     )
     return error

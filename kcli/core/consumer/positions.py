@@ -136,7 +136,7 @@ class Positions:
             where,
             NoOffsetError(
                 f"{where}: there is no committed offset to begin at",
-                why="auto.offset.reset=none forbids to choose one",
+                why="auto.offset.reset=none forbids choosing one",
                 do="seek, commit an offset for the group, or set auto.offset.reset to earliest or latest",
             ),
         )

@@ -335,7 +335,9 @@ class Group:
     def _report(self, old: MemberState, new: MemberState, why: str) -> None:
         group = self._options.group_id
         level = "warning" if new in (MemberState.LATE, MemberState.FENCED) else "info"
-        text = why if new is MemberState.LATE else f"group {group}: {old.value} → {new.value}: {why}"
+        text = (
+            why if new is MemberState.LATE else f"group {group}: {old.value} → {new.value}{why and ': '}{why}"
+        )
         self._news.append((level, text))  # told when the lock is free again
 
     def _tell(self) -> None:

@@ -13,7 +13,7 @@ from kcli.core.errors import BrokerError, KcliError, MembershipError, Unsupporte
 
 _REMEDIES = {
     GROUP_MAX_SIZE_REACHED: "the brokers' group.max.size allows no more: stop another member, or raise it",
-    INCONSISTENT_GROUP_PROTOCOL: "the members share no assignor, or the group is not one of consumers: "
+    INCONSISTENT_GROUP_PROTOCOL: "the members have no assignor in common, or the group is not a consumer group: "
     "compare partition.assignment.strategy and group.protocol, or use another group.id",
     INVALID_SESSION_TIMEOUT: "choose session.timeout.ms between the brokers' group.min.session.timeout.ms "
     "and group.max.session.timeout.ms",

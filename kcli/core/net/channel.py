@@ -317,7 +317,7 @@ class Channel:
             return error
         detail = error.what.removeprefix(f"{self.node}: ") + (f": {error.why}" if error.why else "")
         return NotKafkaError(
-            f"{self.node} does not speak Kafka here",
+            f"{self.node} does not speak Kafka on this port",
             why=f"its answer to ApiVersions makes no sense ({detail})",
             do="check the port and security.protocol",
         )
@@ -353,7 +353,7 @@ class Channel:
         return ConnectError(
             f"cannot connect to {self.node}",
             why=", ".join(dict.fromkeys(self._refusals)) or "it has no address",
-            do="check the host and port, and that the broker runs",
+            do="check the host and port, and that the broker is running",
         )
 
     def _broken(self, error: OSError) -> KcliError:
@@ -375,7 +375,7 @@ class Channel:
         return ConnectError(
             f"{self.node} closed the connection before it answered",
             why=why,
-            do="check the port and security.protocol, and that the broker runs",
+            do="check the port and security.protocol, and that the broker is running",
         )
 
 

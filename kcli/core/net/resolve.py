@@ -36,6 +36,6 @@ def lookup(host: str, port: int) -> list[Address]:
         raise ConnectError(
             f"cannot resolve {host}",
             why=str(error.strerror if isinstance(error, OSError) else error),
-            do="check the name, or the resolver of this machine",
+            do="check the name, and DNS resolution on this machine",
         ) from None
     return [Address(family, target) for family, _, _, _, target in found]

@@ -46,8 +46,8 @@ def context_of(
         context = ssl.create_default_context(cafile=authorities or None)
     except (OSError, ssl.SSLError) as error:
         raise ConfigError(
-            f"cannot read the authorities in {authorities}",
-            why=str(error),
+            f"cannot read the CA certificates in {authorities}",
+            why=error.strerror or str(error),
             do=f"{prefix}.ca.location must name a PEM file",
         ) from None
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -59,7 +59,7 @@ def context_of(
         except (OSError, ValueError) as error:
             raise ConfigError(
                 f"cannot use the certificate {certificate}",
-                why=str(error),
+                why=getattr(error, "strerror", None) or str(error),
                 do=f"{prefix}.certificate.location and {prefix}.key.location must be PEM files that belong together",
             ) from None
     return context
@@ -84,7 +84,7 @@ def tls_error(error: OSError, where: str) -> KcliError:
         )
     # A plaintext listener of Kafka reads the greeting as the size of a request, and closes the connection.
     return NotKafkaError(
-        f"{where} does not speak TLS here",
+        f"{where} does not speak TLS on this port",
         why=reason,
         do="check the port and security.protocol: a plaintext listener needs PLAINTEXT",
     )

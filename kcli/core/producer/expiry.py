@@ -13,7 +13,9 @@ def timed_out(batch: ProducerBatch, cluster: Cluster, delivery_timeout_ms: int) 
     why = str(error) if batch.last_error else f"it could not be sent: {error}"
     what = f"{batch.where}: not confirmed within {delivery_timeout_ms / 1000:g} s (delivery.timeout.ms)"
     if batch.outcome_unknown:
-        return OutcomeUnknownError(what, why=why + "; the broker may have it all the same", do=error.do)
+        return OutcomeUnknownError(
+            what, why=why + "; the broker may have stored it nevertheless", do=error.do
+        )
     return TimedOutError(what, why=why, do=error.do)
 
 

@@ -473,7 +473,7 @@ class TransactionSteps:
             f"transactional id {self._id}: this producer was fenced",
             why=f"another producer with this id took over, or the transaction was open for longer than"
             f" {self._timeout_ms / 1000:g} s (transaction.timeout.ms): {error}",
-            do="see that only one producer has this transactional.id; run it again: it takes the id over",
+            do="make sure that only one producer uses this transactional.id, then run it again: it takes the id over",
         )
         self._waiting_for = None
         self.transaction.error = fenced

@@ -11,7 +11,7 @@ from kcli.core.near_names import near_names
 if TYPE_CHECKING:
     from kcli.core.admin.admin import Admin
 
-THERE_ARE = "`kcli groups list` shows the groups there are"
+THERE_ARE = "`kcli groups list` lists the groups"
 
 
 _OTHER_KINDS = {

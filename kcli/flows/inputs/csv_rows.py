@@ -145,14 +145,14 @@ def _columns(raw: bytes) -> dict[str, int]:
     try:
         fields = fields_of(raw.removeprefix(b"\xef\xbb\xbf").removesuffix(b"\r"))
     except BadLine as bad:
-        raise InputError("line 1 of the input is no header line", why=bad.reason) from None
+        raise InputError("line 1 of the input is not a header line", why=bad.reason) from None
     given = [name.strip().decode("utf-8", "replace") for _, name in fields]
     names = [name.lower() for name in given]
     unknown = [name for name in given if name.lower() not in KNOWN]
     if unknown or len(set(names)) < len(names) or not _USED & set(names):
         shown = raw[:80].decode("utf-8", "backslashreplace")
         raise InputError(
-            f"line 1 of the input is no header line: {shown}",
+            f"line 1 of the input is not a header line: {shown}",
             why=f"there is no column {unknown[0]!r}" if unknown else "columns are missing, or named twice",
             do="-i csv wants columns among " + ", ".join(KNOWN),
         )

@@ -156,7 +156,7 @@ _AS_BYTES: dict[str, Callable[[str, str], bytes]] = {
 
 def _string(value: Any, what: str) -> str:
     if not isinstance(value, str):
-        raise BadLine(f"the {what} is no string: give -s {what}=json, or another serde that writes it")
+        raise BadLine(f"the {what} is not a string: give -s {what}=json, or another serde that writes it")
     return value
 
 

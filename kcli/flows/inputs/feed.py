@@ -212,7 +212,7 @@ def _parser_of(form: InputFormat) -> Parser:
                 return pattern_parser(form.pattern, how, form.blocks, longest=wide)
             except PatternError as error:
                 raise ConfigError(
-                    f"-f '{form.pattern}' is no pattern for input", why=str(error), do="see --help"
+                    f"-f '{form.pattern}' is not an input pattern", why=str(error), do="see --help"
                 ) from None
     raise ConfigError(f"there is no input format {form.kind!r}", do=f"choose one of {', '.join(FORMATS)}")
 

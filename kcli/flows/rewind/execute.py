@@ -441,7 +441,8 @@ def _why(sentence: Sentence, seconds: float) -> str:
         names = ", ".join(sorted({one.client_id or one.member_id for one in awaited.away}))
         return f"{names} had it and has not come back in {seconds:.0f} s: it may still commit what it read before"
     if awaited.until is not None:
-        return f"who had it may commit until {awaited.until:.0f} s after the group was let in what it read before"
+        span = f"until {awaited.until:.0f} s after the group was let in"
+        return f"its previous owner may still commit what it read before, {span}"
     if sentence.commits:
         return (
             sentence.why or "what was committed since may have been read before, and nothing has followed it"
@@ -488,7 +489,7 @@ def _explained(error: KcliError, where: TopicPartition) -> KcliError:
         return NotPossibleError(
             f"the group became live while it was being rewound ({where})",
             why=error.why,
-            do="look at the plan again: --live rewinds it as it runs, --wait waits until its members have gone",
+            do="run it again: --live rewinds a running group, --wait waits until its members have left",
         )
     return error
 

@@ -196,7 +196,7 @@ class Journals:
                 if journal_id
                 else f"no rewind of group {group} is in the journal",
                 why=f"looked for in {self.folder}",
-                do="`kcli groups rewind --journal` lists what there is for this cluster",
+                do="`kcli groups rewind --journal` lists the rewinds of this cluster",
             )
         return own[-1]
 

@@ -53,8 +53,8 @@ class Scope:
         for name in sorted(self.excluded - there):
             near = near_names(name, there)
             raise NotFoundError(
-                f"--exclude-topic {name} leaves out nothing",
-                why="nothing of that topic is committed, or named",
+                f"--exclude-topic {name} excludes nothing",
+                why="that topic is not among those to be rewound",
                 do=f"did you mean {near[0]}?"
                 if near
                 else f"there is {', '.join(sorted(there)[:5]) or 'nothing'}",
@@ -126,8 +126,8 @@ def _unclear(group: str, named: list[str]) -> ConfigError:
     if not named:
         return ConfigError(
             f"group {group} has committed nothing",
-            why="so nobody knows what it reads",
-            do="name it with --topic",
+            why="so the topics that it reads are not known",
+            do="name them with --topic",
         )
     shown = ", ".join(named[:5]) + (", …" if len(named) > 5 else "")
     return ConfigError(

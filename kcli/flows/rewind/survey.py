@@ -190,7 +190,7 @@ def _exists(group: str, committed: Committed) -> KcliError | None:
     if not told:
         return None
     return NotPossibleError(
-        f"group {group} exists already",
+        f"group {group} already exists",
         why=f"it has committed offsets of {len(told)} partition{'s' if len(told) > 1 else ''}",
         do=f"`kcli groups rewind {quote(group)}` moves them",
     )

@@ -105,7 +105,9 @@ def _place(target: Target, where: TopicPartition, seen: Seen) -> tuple[int, int,
             raise TargetError(f"{where}: no offset is given for it", do="leave it out with --topic")
         return given.offset, given.leader_epoch, ""
     if seen.committed is None:
-        raise TargetError(f"{where}: nothing is committed to go from", do="name a place or a time with --to")
+        raise TargetError(
+            f"{where}: there is no committed offset to count from", do="give an offset or a time with --to"
+        )
     return seen.committed.offset + (target.value if target.kind == "shift" else 0), -1, ""
 
 

@@ -146,7 +146,7 @@ def _groups(chosen: Sequence[SavedOffset], group: str | None) -> Callable[[Saved
     """From an offset of the file to the group that is to get it."""
     named = {saved.group for saved in chosen}
     if group is None and None in named:
-        raise ConfigError("the file does not say of which group it is", do="name the group with --group")
+        raise ConfigError("the file does not name its group", do="give the group with --group")
     if group is not None and len(named) > 1:
         names = ", ".join(sorted(name or "none" for name in named)[:5])
         raise ConfigError(
@@ -190,7 +190,7 @@ def _by_offset(aim: Aim, here: Here, log: Log, wish: Wish) -> tuple[int, int, st
             raise ImportRefusedError(
                 f"{aim.where}: the offset of the file is not one of this topic",
                 why=reason,
-                do="--by time finds the place by its time (of an export --with-time); --force takes the offset as it is",
+                do="--by time finds it by its time (in a file of export --with-time); --force takes the offset as it is",
             )
         notes.append(f"forced: {reason}")
     start, end = log.start, log.end
@@ -216,7 +216,7 @@ def stranger(aim: Aim, here: Here) -> str:
     """
     saved, topic = aim.saved, aim.where.topic
     if topic != saved.topic:
-        return f"{saved.topic} and {topic} are two topics"
+        return f"it is an offset of topic {saved.topic}"
     now = here.topic_ids.get(topic)
     if saved.topic_id and now:
         if saved.topic_id == now:

@@ -1,6 +1,6 @@
 """JSON values → Avro's binary form: the inverse of ``reader``, one function per type, made once per schema. Pure.
 
-What does not fit the schema is a ``Mismatch`` that says where: ``items[2].price: it is no whole number``. Unions take
+What does not fit the schema is a ``Mismatch`` that says where: ``items[2].price: it is not a whole number``. Unions take
 what ``reader`` gives, and Avro's own JSON (``{"string": "x"}``) as well; a value without a tag goes to the first
 branch it fits. Fields that are not given take their default.
 """
@@ -262,7 +262,7 @@ def _integer(bits: int) -> Writer:
     def write(value: Any, out: bytearray) -> None:
         if isinstance(value, bool) or not isinstance(value, int):
             if not isinstance(value, float) or not value.is_integer():
-                raise Mismatch("it is no whole number")
+                raise Mismatch("it is not a whole number")
             value = int(value)
         if not -last - 1 <= value <= last:
             raise Mismatch(f"it does not fit {bits} bits")
@@ -287,7 +287,7 @@ def _floating(codec: struct.Struct) -> Writer:
 
 def _latin(value: Any) -> bytes:
     if not isinstance(value, str):
-        raise Mismatch("it is no string; bytes are a string with one character a byte")
+        raise Mismatch("it is not a string; bytes are a string with one character a byte")
     try:
         return value.encode("latin-1")
     except UnicodeEncodeError:
@@ -309,7 +309,7 @@ def with_length(data: bytes) -> bytes:
 
 def _string(value: Any, out: bytearray) -> None:
     if not isinstance(value, str):
-        raise Mismatch("it is no string")
+        raise Mismatch("it is not a string")
     try:
         data = value.encode()
     except UnicodeEncodeError:

@@ -39,7 +39,7 @@ def addresses(options: RegistryOptions, *, allow_plaintext_secrets: bool = False
     if not found:
         raise ConfigError(
             "no schema registry is named",
-            why="this serde asks one for the schemas of records",
+            why="this serde reads its schemas from a registry",
             do="-X schema.registry.url=http://HOST:8081, or a schema in a file: file=FILE",
         )
     return tuple(found)

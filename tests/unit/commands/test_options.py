@@ -98,7 +98,7 @@ def test_outputs_are_the_commands_own() -> None:
     assert parsed("run", "-o", "value")[3].output == "value"
     done = CliRunner().invoke(root, ["run", "-o", "table"], obj=GlobalValues(), standalone_mode=False)
     assert isinstance(done.exception, click.UsageError)
-    assert "there is no output 'table'" in str(done.exception)
+    assert "there is no output format 'table'" in str(done.exception)
 
 
 def test_an_own_option_wins_over_a_quiet_name() -> None:
@@ -155,7 +155,7 @@ def test_counts_have_suffixes(text: str, number: int) -> None:
     [
         ("0", "must be at least 1, got 0"),
         ("11k", "must be at most 10,000, got 11k"),
-        ("many", "'many' is not a whole number: 100, 10k, 1M"),
+        ("many", "'many' is not a whole number such as 100, 10k or 1M"),
         ("k", "'k' is not a whole number"),
         ("1.5k", "'1.5k' is not a whole number"),
     ],

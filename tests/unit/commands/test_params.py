@@ -85,7 +85,7 @@ def test_codecs() -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("bz2", "not a codec"),
+        ("bz2", "not one of none, gzip"),
         ("gzip:x", "not a number"),
         ("gzip:", "not a number"),
         ("snappy:1", "no levels"),

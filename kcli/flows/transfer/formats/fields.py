@@ -22,7 +22,7 @@ def topic(place: str, value: Any) -> str:
     """A topic's name."""
     if isinstance(value, str) and is_topic_name(value):
         return value
-    raise BrokenFileError(place, f"{value!r} is not the name of a topic")
+    raise BrokenFileError(place, f"{value!r} is not a valid topic name")
 
 
 def group(place: str, value: Any) -> str:

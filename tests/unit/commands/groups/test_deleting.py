@@ -210,7 +210,7 @@ def test_topics_that_a_live_group_reads_are_refused_and_others_not(admin: StandI
     assert "it is read by 2 members" in done.stderr
     shown = kcli("delete-offsets", "live", "-t", "orders", "--dry-run")
     assert shown.return_value == 7
-    assert "stays: members read the topic" in shown.stdout
+    assert "kept: members read the topic" in shown.stdout
     assert kcli("delete-offsets", "connect", "-t", "refunds", "--yes").return_value == 7
     assert "connect" not in admin.forgotten
 
@@ -250,7 +250,7 @@ def test_the_plan_of_a_removal_says_what_is_noticed(admin: StandIn) -> None:
         "  MEMBER-ID  CLIENT-ID  HOST      PARTITIONS",
         "  m-1        app        10.0.0.1           1",
     ]
-    assert "join again by themselves" in " ".join(lines)
+    assert "rejoin by themselves" in " ".join(lines)
     assert "one rebalance" in lines[-1]
     assert "one rebalance" not in kcli("remove-members", "live", "--dry-run").stdout
     assert admin.untouched()

@@ -367,7 +367,7 @@ def test_a_name_that_does_not_resolve_fails_its_requests(rig: Rig) -> None:
     ("error", "final"),
     [
         (AuthError("certificate"), True),
-        (NotKafkaError("broker:9092 does not speak Kafka here"), True),
+        (NotKafkaError("broker:9092 does not speak Kafka on this port"), True),
         (UnsupportedError("broker:9092 does not offer Metadata"), True),
         (ConnectError("cannot connect"), False),
         (OutcomeUnknownError("reset"), False),

@@ -103,7 +103,7 @@ def test_silence_ends_at_the_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     "final",
     [
         AuthError("certificate"),
-        NotKafkaError("a:1 does not speak Kafka here"),
+        NotKafkaError("a:1 does not speak Kafka on this port"),
         UnsupportedError("a:1 does not offer Metadata"),
     ],
 )

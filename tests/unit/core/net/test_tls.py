@@ -78,7 +78,7 @@ def test_a_port_without_tls_is_named_and_may_be_tried_again(cause: OSError) -> N
     """N4: plaintext on the TLS port; a reset may also be a broker that dies, so it is no refusal for good."""
     error = tls_error(cause, "broker:9092")
     assert isinstance(error, NotKafkaError)
-    assert error.what == "broker:9092 does not speak TLS here"
+    assert error.what == "broker:9092 does not speak TLS on this port"
     assert "security.protocol" in error.do
     assert error.why
 

@@ -72,7 +72,7 @@ def test_values_of_json() -> None:
     assert "None is not an int" in found[3]
     assert found[4:8] == [(None, b"xx"), (None, b"\0\xff"), (None, b"as it is"), (None, b"\0\0\0\x09")]
     assert "is not an int" in found[8]
-    assert "no string" in found[9]
+    assert "not a string" in found[9]
 
 
 def test_numbers_of_json_lose_nothing() -> None:
@@ -109,7 +109,7 @@ def test_kcat_and_csv() -> None:
     data = b'key,value,value_encoding\n1,2,\n1,"xx",str\n1,eHg=,base64\n,,\n1,x,\n1,3,long\n'
     assert read("csv", data, "int") == [
         (b"\0\0\0\1", b"\0\0\0\2"), (b"\0\0\0\1", b"xx"), (b"\0\0\0\1", b"xx"), (None, None),
-        "the value 'x' is not an int: it is no whole number", (b"\0\0\0\1", b"\0\0\0\3"),
+        "the value 'x' is not an int: it is not a whole number", (b"\0\0\0\1", b"\0\0\0\3"),
     ]  # fmt: skip
     assert read("csv", b"value,value_encoding\n3,long\n", "key=str") == [(None, struct.pack(">q", 3))]
     assert read("csv", b"value,value_encoding\n\xff,str\n", "key=str") == ["the value is not UTF-8"]
@@ -119,7 +119,7 @@ def test_a_failed_line_goes_the_same_way() -> None:
     line = b'{"line":1,"reason":"","code":"BAD_INPUT","input":"7","format":"lines"}'
     assert read("failed", line, "value=short") == [(None, b"\0\7")]
     assert read("failed", line.replace(b"7", b"x"), "value=short") == [
-        "the value 'x' is not a short: it is no whole number"
+        "the value 'x' is not a short: it is not a whole number"
     ]
 
 

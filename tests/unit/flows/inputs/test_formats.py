@@ -94,7 +94,7 @@ def test_ndjson() -> None:
         (b'{"value":"a"} x', 15, "JSON is malformed: trailing characters"),
         (b'{"value":"a"', 13, "the JSON is cut off"),
         (b"[1]", 0, "expected `object`, got `array`"),
-        (b'{"value":1}', 0, "the value is no string: give -s value=json, or another serde that writes it"),
+        (b'{"value":1}', 0, "the value is not a string: give -s value=json, or another serde that writes it"),
         (b'{"value":"a","headers":1}', 0, "expected `array | null`, got `int` - at `$.headers`"),
         (b'{"key":"a"}', 0, "it has no `value`: is it a line of `kcli consume -o ndjson`?"),
         (b'{"value":null,"control":"COMMIT"}', 0, "it is a transaction's marker (COMMIT), not a record: read without --print-control"),  # noqa: E501

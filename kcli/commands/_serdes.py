@@ -55,10 +55,11 @@ def _registers(spec: SerdeSpec) -> bool:
 
 def _only_looking(spec: SerdeSpec | None) -> SerdeSpec | None:
     """The same without registering anything."""
+    from kcli.serde.schema_serde import WOULD
+
     if spec is None or not _registers(spec):
         return spec
-    kept = {name: value for name, value in spec.arguments.items() if name != "register"}
-    return SerdeSpec(spec.name, {"framing": "confluent", **kept})
+    return SerdeSpec(spec.name, {"framing": "confluent", **spec.arguments, "register": WOULD})
 
 
 def _of_topic(topics: Sequence[str]) -> SerdeSpecs:

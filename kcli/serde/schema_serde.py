@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from kcli.serde.registry.client import Registry
 
 _CODECS = 1_000
+WOULD = "would"
+"""For ``register`` instead of ``true``, in a dry run: nothing is registered, and what is new is used all the same."""
 _SERDE_OF = {"AVRO": "avro", "PROTOBUF": "protobuf", "JSON": "jsonschema"}
 
 
@@ -206,6 +208,8 @@ class SchemaSerde(Serde):
             try:
                 schema_id = self._registry().look_up(subject, schema)
             except SchemaNotFoundError as error:
+                if self._told.get("register") == WOULD:
+                    self._targets[topic, part] = Target(codec, 0, f"{file} ({subject})")
                 error.do = f"register it with -s {self.name}:file={file},register=true, or use framing=none"
                 raise
         return Target(codec, schema_id, f"{file} (schema {schema_id}, {subject})")

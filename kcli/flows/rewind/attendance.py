@@ -25,8 +25,10 @@ IDLE_SECONDS = 1.0
 """For members that had nothing in hand: nothing was unread when they were back."""
 USUAL_SESSION = 45.0
 """``session.timeout.ms`` of most clients, and of brokers for KIP-848, where it is not known."""
-UNKNOWN_PACE = 10.0
-"""Where it is not known how long a member's batches take: twice the interval at which clients commit by themselves."""
+UNKNOWN_PACE = 5.0
+"""Where it is not known how long a member's batches take: the interval at which clients commit by themselves."""
+AT_ONCE = 0.5
+"""Who was just joining again when it was sent out is back within so many seconds."""
 
 
 def usual_patience(pace: float) -> float:
@@ -88,6 +90,10 @@ class Party:
             self.last_arrival = at if self.last_arrival is None else max(at, self.last_arrival)
         return not newcomer
 
+    def came_at(self, member_id: str) -> float | None:
+        """When it came last."""
+        return self._came.get(member_id)
+
     def may_have_come(self, at: float) -> None:
         """Somebody joined the group then; nobody knows who."""
         if not self.complete:
@@ -141,7 +147,7 @@ class Attendance:
     def __init__(
         self, sent_out: Iterable[SentOut], at: float, inside: Iterable[Arrival], *, keeps_id: bool
     ) -> None:
-        self._keeps_id = keeps_id
+        self._keeps_id, self._at = keeps_id, at
         by_name: dict[Hashable, list[SentOut]] = {}
         for one in sent_out:
             by_name.setdefault(one.member.name(keeps_id=keeps_id), []).append(one)
@@ -165,6 +171,12 @@ class Attendance:
         """Those who may have read it: who had it, or all, if that is not known."""
         owners = [party for party in self.parties.values() if partition in party.partitions]
         return owners or list(self.parties.values())
+
+    def back_at_once(self, member: Listed) -> bool:
+        """Whether it may not have noticed that it was sent out: it was just joining again then."""
+        party = self.party(member)
+        came = None if party is None else party.came_at(member.member_id)
+        return came is not None and came <= self._at + AT_ONCE
 
     def party(self, member: Listed) -> Party | None:
         """To which a member belongs by its name; None for a newcomer."""

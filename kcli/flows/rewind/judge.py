@@ -194,14 +194,18 @@ class Judge:
         self._readers = readers
 
     def _moved_classic(self, group: GroupDescription, *, stable: bool) -> Collection[TopicPartition]:
-        """All read anew in a rebalance; cooperative members tell what they have kept when they join."""
+        """All read anew in a rebalance.
+
+        Cooperative members tell what they own when they join. Kafka-python tells what it owned when it joined before, and
+        has dropped that when it has noticed that it was sent out; not if it was just joining again.
+        """
         if not stable:
             moved = list(self._trails) if self._settled is not None else []
             self._settled = () if self._settled is not None else None
             return moved
         if not self._eager:
             for member in group.members:
-                if member.member_id not in self._known:
+                if member.member_id not in self._known and self.attendance.back_at_once(listed(member)):
                     for where in member.owned:
                         if where in self._trails:
                             self._trails[where].kept = True
@@ -289,6 +293,7 @@ class _Trail:
         if offset == (self.commits[-1][1] if self.commits else self.rewound.new):
             return
         self.commits.append((at, offset))
+        self.kept = self.kept and not (offset is not None and self._between(offset))
         new, old = self.rewound.new, self.rewound.old
         if offset is None or offset < (new if old is None else min(new, old)):
             self.overwritten = True

@@ -193,8 +193,7 @@ def set_offsets(
         stored = dict(holding.commit(offsets, CALL_SECONDS))
         good = {where: new for where, new in offsets.items() if stored[where] is None}
         if good:
-            patience = _patience(shut.before, plan, log_ends(list(good)))
-            ends = _wait(holding, good, patience, log_ends)
+            ends = _wait(holding, good, lambda found: _patience(shut.before, plan, found), log_ends)
             stored |= holding.commit(good, CALL_SECONDS)
         found = holding.committed(offsets, CALL_SECONDS)
         result = LiveResult(plan, stored, found)
@@ -229,15 +228,19 @@ class Patience:
 
 
 def _wait(
-    holding: Holding, offsets: Offsets, hold: Patience, log_ends: LogEnds
+    holding: Holding,
+    offsets: Offsets,
+    patience: Callable[[Mapping[TopicPartition, int]], "Patience"],
+    log_ends: LogEnds,
 ) -> Mapping[TopicPartition, int]:
-    """Until the members are back, and as long as ``hold`` says; where the logs ended when the last one came, for at the
-    door nobody reads.
+    """Until the members are back, and as long as ``patience`` says; where the logs ended when the last one came, for at
+    the door nobody reads.
     """
     holding.wait_for_members(offsets, CALL_SECONDS)
     ends: Mapping[TopicPartition, int] = {}
     for _ in range(_ARRIVALS):
         last, ends = holding.door.last_arrival, log_ends(list(offsets))
+        hold = patience(ends)
         timeout = hold.quiet + hold.least + CALL_SECONDS
         holding.wait_for_members(offsets, timeout, patience=0.0, quiet=hold.quiet, least=hold.least)
         if holding.door.last_arrival == last:

@@ -208,10 +208,17 @@ def test_what_kcli_could_not_see_proves_nothing() -> None:
 
 def test_o12_a_cooperative_member_that_has_kept_a_partition_proves_nothing_of_that_one() -> None:
     """It says so when it joins (kafka-python in the middle of a commit)."""
-    scene = Scene(assignor="cooperative-sticky", kept={"one-0-again": [A]})
+    scene = Scene(assignor="cooperative-sticky", came_at=-11.9, kept={"one-0-again": [A]})
     scene.look(a=3_000, b=3_000).look(until=60.0)
     assert (scene.said(A), scene.said(B)) == (OPEN, HELD)
     assert scene.look(a=700).said(A) == HELD
+
+
+def test_10_who_has_noticed_that_it_was_sent_out_has_kept_nothing_whatever_it_claims() -> None:
+    """Kafka-python tells in JoinGroup what it owned when it joined before."""
+    scene = Scene(assignor="cooperative-sticky", came_at=-9.0, kept={"one-0-again": [A]})
+    scene.look(a=3_000, b=3_000)
+    assert (scene.said(A), scene.said(B)) == (HELD, HELD)
 
 
 def test_a_rewind_forward_that_an_old_batch_undoes_is_overwritten_unless_it_is_corrected() -> None:

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kcli.commands._context import Invocation
+    from kcli.core.admin.admin import Admin
+    from kcli.flows.groups.group_history import GroupHistory
     from kcli.flows.rewind.watching import Open, Watcher
 
 
@@ -55,11 +57,12 @@ class Awaiting(Progress):
         return json.dumps(found)
 
 
-def new_watcher(inv: Invocation, bound: float) -> Watcher:
+def new_watcher(inv: Invocation, admin: Admin, bound: float) -> Watcher:
     """Which shows what it waits for, for ``bound`` seconds at most."""
     import time
 
     from kcli.commands._options import environment
+    from kcli.commands.groups._live import read_history
     from kcli.core import clock
     from kcli.flows.rewind.watching import Watcher
 
@@ -77,4 +80,7 @@ def new_watcher(inv: Invocation, bound: float) -> Watcher:
         if shown:
             shown.pop().close()
 
-    return Watcher(bound=bound, now=clock.monotonic, sleep=time.sleep, told=told, over=over)
+    def logged(group: str, since_ms: int) -> GroupHistory | None:
+        return read_history(inv, admin, group, since_ms=since_ms)
+
+    return Watcher(bound=bound, now=clock.monotonic, sleep=time.sleep, told=told, over=over, logged=logged)

@@ -25,7 +25,7 @@ def check(inv: Invocation, names: Sequence[str], journal_id: str, bound: float) 
     from kcli.flows.rewind.execute import GroupReport
     from kcli.flows.rewind.journal import Journals
     from kcli.flows.rewind.live_record import entry_of
-    from kcli.flows.rewind.watching import missing
+    from kcli.flows.rewind.watching import BEFORE_MS, missing
 
     if len(names) > 1:
         raise usage(
@@ -33,13 +33,13 @@ def check(inv: Invocation, names: Sequence[str], journal_id: str, bound: float) 
             why="a rewind in the journal is of one group",
             do="name the group of the rewind",
         )
-    watcher = new_watcher(inv, bound)
     with orderly_end(), open_admin(inv) as admin:
+        watcher = new_watcher(inv, admin, bound)
         journals = Journals(connect(inv, admin))
         journal = journals.of(names[0], journal_id)
         history = None
         if journal.live is not None:
-            history = read_history(inv, admin, journal.group, since_ms=journal.live.let_in)
+            history = read_history(inv, admin, journal.group, since_ms=journal.live.let_in - BEFORE_MS)
             if history is None or not history.complete:
                 history = None
                 inv.talk.warn(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -238,8 +239,11 @@ class _Run:
 
         if self.hold is not None:
             check_answerable(self.inv, "Proceed?")
-        watcher = new_watcher(self.inv, self.watch)
-        with orderly_end(), open_admin(self.inv) as admin, Guards(self.inv, admin, watcher) as guards:
+        with ExitStack() as stack:
+            stack.enter_context(orderly_end())
+            admin = stack.enter_context(open_admin(self.inv))
+            watcher = new_watcher(self.inv, admin, self.watch)
+            guards = stack.enter_context(Guards(self.inv, admin, watcher))
             cluster = connect(self.inv, admin)
             journals = Journals(cluster)
             if self.flags["all_groups"]:

@@ -46,6 +46,14 @@ class GroupHistory:
     waits: Mapping[str, int] = field(default_factory=dict)
     complete: bool = True
 
+    def commits_since(self, since_ms: int) -> dict[TopicPartition, list[int | None]]:
+        """The offsets of each partition, in the order in which they were committed."""
+        found: dict[TopicPartition, list[int | None]] = {}
+        for commit in self.commits:
+            if commit.at >= since_ms:
+                found.setdefault(commit.partition, []).append(commit.offset)
+        return found
+
 
 def group_history(
     consumer: Consumer, partitions: int, group: str, budget: Budget, timeout: float, *, since_ms: int

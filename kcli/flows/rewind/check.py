@@ -17,7 +17,7 @@ from kcli.flows.rewind.judge import Look
 from kcli.flows.rewind.live import LiveFacts
 from kcli.flows.rewind.live_record import facts_of
 from kcli.flows.rewind.plan import GroupPlan, NotPossibleError, RewindItem
-from kcli.flows.rewind.watching import GroupWatch, Watched
+from kcli.flows.rewind.watching import BEFORE_MS, GroupWatch, Watched
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,7 @@ def checked(
     since = (now_ms - entry.let_in) / 1000
     if history is not None:
         judge.replay(Look(since))
+        judge.confirm(history.commits_since(entry.let_in - BEFORE_MS))
     return Checked(_plan(journal, facts, group), Watched(journal.group, facts, judge, now - since))
 
 

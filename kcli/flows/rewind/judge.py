@@ -28,6 +28,8 @@ HELD, OVERWRITTEN, UNKNOWN, OPEN = "held", "overwritten", "unknown", "open"
 STABLE = "Stable"
 BLIND_SECONDS = 2.0
 """Between two looks that are further apart somebody may have committed, and others may have read on from there."""
+CARRIED_SECONDS = 2.0
+"""A client may keep a commit over a rebalance, however long that is, and send it when it has joined (aiokafka)."""
 EAGER = ("range", "roundrobin", "sticky")
 """Assignors whose members give everything up before they join: all of them read what is committed when they are in."""
 
@@ -154,6 +156,17 @@ class Judge:
         if trail.proven or self._quiet(where, trail, now, due):
             return Sentence(HELD, commits, owner=owner)
         return Sentence(OPEN, commits, Awaited(None, (), owner), owner, trail.why)
+
+    @property
+    def unconfirmed(self) -> bool:
+        """Whether a commit of an old batch may have come unseen, before the first one that was seen."""
+        return any(trail.unconfirmed for trail in self._trails.values())
+
+    def confirm(self, commits: Mapping[TopicPartition, Sequence[int | None]] | None) -> None:
+        """``commits``: all since some time before the group was held, in order; None where they cannot be read."""
+        for where, trail in self._trails.items():
+            if trail.unconfirmed:
+                trail.confirm(None if commits is None else commits.get(where, ()))
 
     def decided(self, now: float) -> bool:
         """Whether nothing is open."""
@@ -286,6 +299,7 @@ class _Trail:
         self.overwritten = False
         self.spoilt = False
         self.goes_on = False
+        self.unconfirmed = False
         self.why = ""
 
     def take(self, at: float, offset: int | None, in_hand_until: float, *, blind: bool) -> None:
@@ -299,16 +313,48 @@ class _Trail:
             self.overwritten = True
             return
         first, old_possible = len(self.commits) == 1, at <= in_hand_until
-        self.last = self._kind(offset, old_possible=old_possible)
+        early = first and not self.rewound.idle and at <= (self.read_since or at) + CARRIED_SECONDS
+        self.last = self._kind(offset, old_possible=old_possible or early)
         self.goes_on = self.goes_on or self.last == _NEW or not first
+        if self._between(offset):
+            self.unconfirmed = False
         if self._between(offset) or self.last == _AT_NEW:
             return
+        if first and self.last == _NEW and not self.rewound.idle:
+            self.unconfirmed = at <= (self.read_since or at) + CARRIED_SECONDS + BLIND_SECONDS
         if blind:
             self._spoil("kcli could not look for some seconds, and somebody committed meanwhile")
-        elif first and (old_possible or self.last == _LOW):
+        elif first and (old_possible or self.last in (_LOW, _EITHER)):
             self._spoil("it may have been read on from the first commit, which may have been of an old batch")
         elif first and self._silent(at) and not self.rewound.idle:
             self.last = _EITHER  # whoever was at work on something for that long may have committed just that
+
+    def confirm(self, commits: Sequence[int | None] | None) -> None:
+        """See ``Judge.confirm``: the first commit that tells anything is the one to go by."""
+        self.unconfirmed = False
+        if commits is None:
+            self._spoil(
+                "an earlier commit may have been missed; __consumer_offsets, which has all, cannot be read"
+            )
+            return
+        old_first = False
+        for offset in self._after_ours(commits):
+            if offset is None or offset == self.rewound.new:
+                continue
+            if self._between(offset):
+                return
+            old_first = old_first or self._kind(offset, old_possible=True) != _NEW
+            if not old_first:
+                return
+        if old_first:
+            self._spoil("it may have been read on from the first commit, which may have been of an old batch")
+
+    def _after_ours(self, commits: Sequence[int | None]) -> Sequence[int | None]:
+        """Clocks differ, so the new offset is looked for that was committed over the old one."""
+        for number, offset in enumerate(commits):
+            if offset == self.rewound.new and (number == 0 or commits[number - 1] == self.rewound.old):
+                return commits[number + 1 :]
+        return commits
 
     def has_reader(self, at: float) -> None:
         """Somebody has it now, for the first time since."""

@@ -13,6 +13,7 @@ from kcli.core.cluster.offsets import LATEST
 from kcli.core.dataclass import dataclass
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
+from kcli.flows.groups.group_history import GroupHistory
 from kcli.flows.rewind.judge import OPEN, Judge, Look, Sentence
 from kcli.flows.rewind.live import LiveFacts
 
@@ -20,6 +21,8 @@ WATCH_SECONDS = 90.0
 """Enough for members that were killed to be missed (their session, 45 s in most clients), for others to get what they
 had, and to commit by themselves (5 s).
 """
+BEFORE_MS = 60_000
+"""Commits are read from so long before the members were let in: the coordinator's clock may be another one."""
 _LOOK_SECONDS = 0.1
 _ENDS_SECONDS = 1.0
 
@@ -54,7 +57,8 @@ class GroupWatch:
 
 class Watcher:
     """``bound``: seconds. ``told`` hears after each look what is open, and how many seconds are left at most; ``over``
-    is called when the watch has ended.
+    is called when the watch has ended. ``logged`` reads what a group has done since a time (ms), None where that cannot
+    be read: a look every tenth of a second may miss a commit.
 
     ``interruption`` is what has ended the watch before its time (Ctrl-C, SIGTERM): to be raised when all is told.
     """
@@ -67,8 +71,10 @@ class Watcher:
         sleep: Callable[[float], None],
         told: Callable[[Sequence[Open], float], object] = lambda _open, _left: None,
         over: Callable[[], object] = lambda: None,
+        logged: Callable[[str, int], GroupHistory | None] = lambda _group, _since_ms: None,
     ) -> None:
         self.bound, self._now, self._sleep, self._told, self._over = bound, now, sleep, told, over
+        self._logged = logged
         self.interruption: BaseException | None = None
 
     def watch(self, admin: Admin, groups: Sequence[Watched]) -> dict[str, GroupWatch]:
@@ -88,8 +94,16 @@ class Watcher:
             self.interruption = stop
         finally:
             self._over()
+        for eye in eyes:
+            if eye.watched.judge.unconfirmed:
+                eye.watched.judge.confirm(self._all_commits(eye.watched))
         now = self._now()
         return {eye.watched.group: eye.result(now) for eye in eyes}
+
+    def _all_commits(self, watched: Watched) -> Mapping[TopicPartition, Sequence[int | None]] | None:
+        since = watched.facts.let_in_ms - BEFORE_MS
+        history = self._logged(watched.group, since) if self.interruption is None else None
+        return None if history is None or not history.complete else history.commits_since(since)
 
     def _look(self, admin: Admin, eyes: Sequence["_Eye"]) -> None:
         """Commits, then members, then ends: see ``judge.Look``. A coordinator that does not answer is asked again."""

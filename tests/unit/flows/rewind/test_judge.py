@@ -104,7 +104,7 @@ class Scene:
         (1_000, 400, [], OPEN),
         (1_000, 400, [401], HELD),
         (1_000, 400, [999], HELD),
-        (1_000, 400, [1_000], HELD),
+        (1_000, 400, [1_000], UNKNOWN),
         (1_000, 400, [3_000], HELD),
         (1_000, 400, [399], OVERWRITTEN),
         (1_000, 400, [401, 399], OVERWRITTEN),
@@ -112,8 +112,9 @@ class Scene:
         (1_000, 1_400, [], OPEN),
         (1_000, 1_400, [1_500], HELD),
         (1_000, 1_400, [999], OVERWRITTEN),
-        (1_000, 1_000, [1_001], HELD),
-        (None, 400, [450], HELD),
+        (1_000, 1_000, [1_001], UNKNOWN),
+        (None, 400, [450], UNKNOWN),
+        (None, 400, [3_000], HELD),
         (None, 400, [3], OVERWRITTEN),
     ],
 )
@@ -124,6 +125,32 @@ def test_o11_a_group_that_was_held_for_long_enough(
     for commit in seen:
         scene.look(a=commit)
     assert scene.said() == said
+
+
+@pytest.mark.parametrize(
+    ("logged", "said"),
+    [
+        ([1_000, 400, 400, 3_000], HELD),
+        ([700, 1_000, 400, 400, 1_050, 3_000], UNKNOWN),
+        ([1_000, 400, 1_050, 450, 3_000], HELD),
+        ([1_000, 400, 450, 1_050, 3_000], HELD),
+        ([3_000], HELD),
+        (None, UNKNOWN),
+    ],
+)
+def test_9_a_commit_that_no_look_has_seen_is_read_from_the_log(
+    logged: list[int | None] | None, said: str
+) -> None:
+    """aiokafka keeps a worker's commit until it has joined again; milliseconds later the next one is there."""
+    scene = Scene("one", old=1_000, new=400).look(a=3_000)
+    assert scene.judge.unconfirmed
+    scene.judge.confirm(None if logged is None else {A: logged})
+    assert scene.said() == said
+
+
+def test_9_a_first_commit_that_shows_where_reading_began_needs_no_log() -> None:
+    assert not Scene("one", old=1_000, new=400).look(a=450).look(a=3_000).judge.unconfirmed
+    assert not Scene("one", old=1_000, new=400).look(until=10.0).look(a=3_000).judge.unconfirmed
 
 
 # --- 9: never a false held ---------------------------------------------------------------------------------
@@ -222,12 +249,12 @@ def test_10_who_has_noticed_that_it_was_sent_out_has_kept_nothing_whatever_it_cl
 
 
 def test_a_rewind_forward_that_an_old_batch_undoes_is_overwritten_unless_it_is_corrected() -> None:
-    scene = Scene(new=1_400, old=1_000, end=1_500)
-    scene.look(until=3.0, a=1_450, b=1_450).look(a=1_100, b=1_100)
-    scene.look(until=4.0, b=1_600).look(until=30.0)
+    scene = Scene(new=1_400, old=1_000, end=1_500).look(until=3.0)
+    scene.look(until=4.0, a=1_450, b=1_450).look(a=1_100, b=1_100)
+    scene.look(until=5.0, b=1_600).look(until=30.0)
     assert (scene.said(A), scene.said(B)) == (OVERWRITTEN, HELD)
-    scene = Scene(new=1_400, old=1_000, end=1_500)
-    scene.look(until=3.0, a=1_450).look(a=1_100).rebalance()
+    scene = Scene(new=1_400, old=1_000, end=1_500).look(until=3.0)
+    scene.look(until=4.0, a=1_450).look(a=1_100).rebalance()
     assert scene.said(A) == OVERWRITTEN
 
 

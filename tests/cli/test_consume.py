@@ -243,7 +243,7 @@ def test_where_looks_into_json_and_counts_what_is_none(cluster: FakeCluster) -> 
         bootstrap=cluster.bootstrap,
     )
     assert (done.returncode, done.stdout) == (0, b"b d ")
-    assert b"1 values are not JSON" in done.stderr
+    assert b"1 value is not JSON" in done.stderr
     assert b"2 records of 4 match" in done.stderr
 
 
@@ -269,7 +269,7 @@ def test_a_key_is_looked_for_where_it_belongs_and_that_is_said(cluster: FakeClus
         "misplaced",
     ]
     done = kcli("consume", "keys", "--key", "nowhere", "-e", bootstrap=cluster.bootstrap)
-    assert b"--all-partitions looks everywhere" in done.stderr.splitlines()[-1]
+    assert b"--all-partitions reads all partitions" in done.stderr.splitlines()[-1]
 
 
 # --- groups --------------------------------------------------------------------------------------------

@@ -56,7 +56,7 @@ def where(cluster: FakeCluster, expression: str, *more: str) -> tuple[list[int],
 
 def test_a_value_that_is_not_json_matters_where_it_is_looked_at(cluster: FakeCluster) -> None:
     assert where(cluster, "!(value.status)")[0] == [2, 4]
-    assert "1 values are not JSON" in where(cluster, "!(value.status)")[1]
+    assert "1 value is not JSON" in where(cluster, "!(value.status)")[1]
     found, said = where(cluster, "offset >= `3`")
     assert (found, "JSON" in said) == ([3, 4], False)
 
@@ -64,7 +64,7 @@ def test_a_value_that_is_not_json_matters_where_it_is_looked_at(cluster: FakeClu
 def test_records_of_other_types_are_counted(cluster: FakeCluster) -> None:
     found, said = where(cluster, "value.status >= `500`")
     assert found == [0]
-    assert "1 records have other types than --where expects" in said
+    assert "1 record has another type than --where expects" in said
 
 
 def test_n_counts_matches_and_filters_go_together(cluster: FakeCluster) -> None:

@@ -178,7 +178,7 @@ def test_offsets_of_another_cluster_or_topic_need_force_or_a_time(
     changed(file, cluster="elsewhere", topic_id=None)
     done = kcli("import", str(file), "--group", "new", "--yes", code=7)
     assert "the file is of cluster elsewhere" in done.stderr
-    assert "do: --by time finds the place by its time" in done.stderr
+    assert "do: --by time finds the place by the time of its record" in done.stderr
     rows = kcli.items("import", str(file), "--group", "new", "--force", "--yes")
     assert [row["new"] for row in rows] == [20, 15, 2]
     assert rows[0]["note"].startswith("forced: the file is of cluster elsewhere")
@@ -239,7 +239,7 @@ def test_the_file_may_come_from_stdin(cluster: FakeCluster, kcli: Kcli) -> None:
     ("arguments", "said"),
     [
         ((), "the file does not name its group"),
-        (("--group", ""), "the name of a group is empty"),
+        (("--group", ""), "the group name is empty"),
         (("--group", "n", "--topic", "t:0-1"), "has no offset of t:1"),
         (("--group", "n", "--map-topic", "x=y"), "the file has no offsets of topic x"),
         (("--group", "n", "--map-topic", "x"), "does not map one topic to another"),
@@ -365,7 +365,7 @@ def test_commits_of_any_topic_say_that_it_exists(cluster: FakeCluster, kcli: Kcl
         (("new", "-t", "t", "--from", "10:30"), 2, "has no time zone"),
         (("new", "--from", "1"), 2, "--topic"),
         (("new", "-t", "t"), 2, "--from"),
-        (("", "-t", "t", "--from", "1"), 2, "the name of a group is empty"),
+        (("", "-t", "t", "--from", "1"), 2, "the group name is empty"),
     ],
 )
 def test_what_cannot_be_created(arguments: tuple[str, ...], code: int, said: str, kcli: Kcli) -> None:

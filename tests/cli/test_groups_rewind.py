@@ -239,7 +239,7 @@ def test_topics_must_be_named_where_there_are_several(cluster: FakeCluster, rewi
         (("g", "--to", "1", "--live", "--wait"), "cannot be used together"),
         (("g", "--to", "1", "--hold=61s"), "is not between 0 and 60 s"),
         (("g", "--to", "1", "--hold=x"), "is not a duration"),
-        (("",), "the name of a group is empty"),
+        (("",), "the group name is empty"),
         (("--journal", "--to", "1"), "--journal with --to"),
         (("--journal", "--export", "--execute"), "--journal with --export, --execute"),
         (("--journal", "--topic", "t"), "--journal with --topic"),
@@ -625,7 +625,7 @@ def test_all_groups_is_refused_beside_what_is_about_single_ones(more: tuple[str,
 
 def test_an_empty_journal_says_so(rewind: Kcli) -> None:
     done = rewind("--journal")
-    assert "no rewind of this cluster was made from here" in done.stderr
+    assert "no rewind of this cluster was made from this machine" in done.stderr
 
 
 # --- what is said of an undo, and of values behind a blank ------------------------------------------------

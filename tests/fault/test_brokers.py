@@ -422,7 +422,7 @@ def test_b6_at_the_deadline_the_figures_are_told(after: bool) -> None:
         assert seconds in said
         assert f"{code.name} ({code:d})" in said
         assert FIGURES in said
-        assert ("the broker may have it all the same" in said) is after
+        assert ("the broker may have stored it nevertheless" in said) is after
 
 
 def test_b6_who_may_not_see_the_topics_limits_is_told_the_rest() -> None:
@@ -432,7 +432,7 @@ def test_b6_who_may_not_see_the_topics_limits_is_told_the_rest() -> None:
         future = send(producer, "t", 0, b"x")[0]
         assert producer.flush(PATIENCE)
         assert len(cluster.seen(DescribeConfigsRequest)) == 1
-    assert "than min.insync.replicas asks (1 of 3 in sync)" in str(future.error)
+    assert "than min.insync.replicas requires (1 of 3 in sync)" in str(future.error)
 
 
 # --- B12: too large ------------------------------------------------------------------------------------------------
@@ -510,7 +510,7 @@ def test_b12_by_the_command_line() -> None:
     said = done.stderr.decode()
     assert done.returncode == 6, said
     assert "2 records confirmed" in said
-    assert "1 of 3 records for t were not stored" in said
+    assert "1 of 3 records for t was not stored" in said
     assert "record 2 for t-0 is too large: MESSAGE_TOO_LARGE (10)" in said
     assert "max.message.bytes=2000" in said
 
@@ -827,7 +827,7 @@ def test_b15_a_topic_that_was_told_of_with_an_error_is_marked() -> None:
         done = kcli("topics", "list", "-o", "json", bootstrap=cluster.bootstrap)
     assert found["well"] is None
     assert "UNKNOWN_SERVER_ERROR (-1)" in str(found["t"])
-    warning = "what is known of topic t is not complete: topic t: UNKNOWN_SERVER_ERROR (-1)"
+    warning = "what is known of topic t is not complete: looking up topic t: UNKNOWN_SERVER_ERROR (-1)"
     assert warning in done.stderr.decode()
     assert warning in done.stdout.decode()
 

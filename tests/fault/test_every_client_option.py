@@ -101,7 +101,7 @@ def _tls(**values: Any) -> ssl.SSLContext:
 
 
 def ssl_ca_location(_cluster: FakeCluster) -> None:
-    with pytest.raises(KcliError, match="authorities in /no/ca"):
+    with pytest.raises(KcliError, match="CA certificates in /no/ca"):
         _tls(ssl_ca_location="/no/ca")
 
 

@@ -381,7 +381,7 @@ def test_p7_the_deadline_of_a_record_is_kept_while_its_batch_is_in_flight() -> N
         assert producer.flush(PATIENCE)
         held = cluster.hold(ProduceRequest, "answer")
         began = time.monotonic()
-        with pytest.raises(OutcomeUnknownError, match="may have it all the same"):
+        with pytest.raises(OutcomeUnknownError, match="may have stored it nevertheless"):
             send(producer, "t", 0, b"held")[0].result(PATIENCE)
         assert time.monotonic() - began < 5
         assert producer.flush(PATIENCE)

@@ -23,7 +23,7 @@ from tests.command import KCLI, environment
 PATIENCE = 180.0
 _NUMBER = re.compile(rb"n(\d+)-")
 _BY_SIGNAL = {130, 143, -9}
-_UNKNOWN = "all the same"
+_UNKNOWN = "may have stored it nevertheless"
 """What the reason says of a line that may be stored although it is in the file."""
 
 

@@ -640,8 +640,9 @@ def memory(here: Here, line: str) -> tuple[Done, str]:
     here.cluster.drop(ProduceRequest, "skip", times=FOREVER)
     try:
         done, _batches = produced(
-            here, line, "--failed", str(failed), *x("buffer_memory", 3_000), *x("batch_size", 1_000), *x("max_block_ms", 200),
-            *x("delivery_timeout_ms", 3_000), *x("request_timeout_ms", 1_000), lines=("x" * 500 + "\n") * 20,
+            here, line, "--failed", str(failed), *x("buffer_memory", 3_000), *x("batch_size", 1_000),
+            *x("max_block_ms", 200), *x("delivery_timeout_ms", 3_000), *x("request_timeout_ms", 1_000),
+            lines=("x" * 500 + "\n") * 20,
         )  # fmt: skip
         return done, failed.read_text()
     finally:

@@ -625,7 +625,7 @@ def test_all_groups_is_refused_beside_what_is_about_single_ones(more: tuple[str,
 
 def test_an_empty_journal_says_so(rewind: Kcli) -> None:
     done = rewind("--journal")
-    assert "no rewind of this cluster was made from here" in done.stderr
+    assert "no rewind of this cluster was made from this machine" in done.stderr
 
 
 # --- what is said of an undo, and of values behind a blank ------------------------------------------------

@@ -210,7 +210,7 @@ def test_11_unknown_is_6_says_what_is_certain_and_check_settles_it(
         done = rewind("g", "--to", "5", "--live", "--yes", "--watch=2s", "-o", "json", code=6)
         (journal,) = rewind.journals()
         assert (
-            "offsets of group g set and read back, 2 of 2 members are back; watching for up to 2 s"
+            "offsets of group g set and read back, 2 of 2 members are back; watching their commits for up to 2s"
             in done.stderr
         )
         assert (

@@ -446,9 +446,9 @@ class Sender:
         ):
             return error
         why = (
-            f"{error.why}; an earlier try may be stored all the same"
+            f"{error.why}; the broker may have stored it nevertheless, at an earlier try"
             if error.why
-            else "it may be stored all the same"
+            else "the broker may have stored it nevertheless, at an earlier try"
         )
         return OutcomeUnknownError(f"{batch.where}: {error.what}", why=why, do=error.do)
 

@@ -190,7 +190,8 @@ def _by_offset(aim: Aim, here: Here, log: Log, wish: Wish) -> tuple[int, int, st
             raise ImportRefusedError(
                 f"{aim.where}: the offset of the file is not one of this topic",
                 why=reason,
-                do="--by time finds it by its time (in a file of export --with-time); --force takes the offset as it is",
+                do="--by time finds the place by the time of its record (in a file of export --with-time); "
+                "--force takes the offset as it is",
             )
         notes.append(f"forced: {reason}")
     start, end = log.start, log.end

@@ -38,7 +38,7 @@ def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
     ("other", "said"),
     [
         (Identity("other", ("a.txt",), "lines"), "topic was orders, now it is other"),
-        (Identity("orders", (), "lines"), "its input was a.txt, now it is stdin"),
+        (Identity("orders", (), "lines"), "input was a.txt, now it is stdin"),
         (Identity("orders", ("a.txt",), "ndjson"), "format of the input was lines, now it is ndjson"),
         (Identity("orders", ("a.txt",), "lines", "id"), "transactional id was none, now it is id"),
     ],

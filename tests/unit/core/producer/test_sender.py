@@ -248,7 +248,7 @@ def test_after_the_delivery_timeout_it_has_failed_and_says_whether_it_may_be_the
     rig.run(8)
     failure = rig.settled[0].delivery.error
     assert isinstance(failure, TimedOutError if known else OutcomeUnknownError)
-    assert ("NOT_ENOUGH_REPLICAS" if known else "may have stored it") in str(failure)
+    assert ("NOT_ENOUGH_REPLICAS" if known else "may have stored it nevertheless") in str(failure)
 
 
 def test_a_batch_that_is_too_large_is_split_until_its_parts_fit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,7 +48,9 @@ def test_names(
     assert scope.names("g", committed, given) == names
 
 
-@pytest.mark.parametrize(("committed", "said"), [([A0, B0], "a, b"), ([], "the topics that it reads are not known")])
+@pytest.mark.parametrize(
+    ("committed", "said"), [([A0, B0], "a, b"), ([], "the topics that it reads are not known")]
+)
 def test_it_has_to_be_clear(committed: list[TopicPartition], said: str) -> None:
     with pytest.raises(ConfigError) as refused:
         Scope().names("g", committed, [])

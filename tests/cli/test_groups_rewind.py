@@ -380,7 +380,10 @@ def test_o16_of_two_rewinds_at_once_one_wins(cluster: FakeCluster, rewind: Kcli)
         assert "another kcli process is rewinding group g" in second.stderr
         hold.release()
         first.communicate(timeout=30)
-    assert first.returncode == 0
+    assert first.returncode in (
+        0,
+        6,
+    )  # 6: its commit was held for so long that another machine's may have ended unseen
     assert offsets(cluster) == [0, 0, 0]
     assert len(rewind.journals()) == 1
 

@@ -324,7 +324,9 @@ class _Trail:
             self.unconfirmed = at <= (self.read_since or at) + CARRIED_SECONDS + BLIND_SECONDS
         if blind:
             self._spoil("kcli could not look for some seconds, and somebody committed meanwhile")
-        elif first and (old_possible or self.last == _LOW or (early and self.last == _EITHER and not self.kept)):
+        elif first and (
+            old_possible or self.last == _LOW or (early and self.last == _EITHER and not self.kept)
+        ):
             self._spoil("it may have been read on from the first commit, which may have been of an old batch")
         elif first and self._silent(at) and not self.rewound.idle:
             self.last = _EITHER  # whoever was at work on something for that long may have committed just that

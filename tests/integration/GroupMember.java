@@ -13,6 +13,7 @@ import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.UnknownMemberIdException;
 import org.apache.kafka.common.errors.WakeupException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
@@ -52,7 +53,13 @@ public final class GroupMember {
             }
             boolean byHand = "false".equals(properties.get("enable.auto.commit"));
             while (!leaving) {
-                ConsumerRecords<byte[], byte[]> records = consumer.poll(Duration.ofMillis(100));
+                ConsumerRecords<byte[], byte[]> records;
+                try {
+                    records = consumer.poll(Duration.ofMillis(100));
+                } catch (UnknownMemberIdException sentOut) { // KIP-848: it asked for offsets as the member that it was
+                    say("refused");
+                    continue;
+                }
                 for (ConsumerRecord<byte[], byte[]> record : records) {
                     say("read " + record.partition() + " " + record.offset());
                 }

@@ -27,7 +27,7 @@ USUAL_SESSION = 45.0
 """``session.timeout.ms`` of most clients, and of brokers for KIP-848, where it is not known."""
 UNKNOWN_PACE = 5.0
 """Where it is not known how long a member's batches take: the interval at which clients commit by themselves."""
-AT_ONCE = 0.5
+AT_ONCE = 0.2
 """Who was just joining again when it was sent out is back within so many seconds."""
 
 

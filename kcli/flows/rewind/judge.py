@@ -112,7 +112,7 @@ class Judge:
         self._readers: dict[TopicPartition, MemberDescription] = {}
         self._looked_at = 0.0
         self._changes = 0  # in a history
-        self._deserted = False
+        self._at_rest = False
 
     def look(self, look: Look) -> None:
         blind = look.at - self._looked_at > BLIND_SECONDS
@@ -191,8 +191,9 @@ class Judge:
                     trail.horizon = max(trail.horizon or 0, look.ends[where])
 
     def _look_at_group(self, group: GroupDescription, look: Look) -> None:
-        self._members, self._deserted = group.members, not group.members
+        self._members = group.members
         classic, stable = group.type == "classic", group.state == STABLE and bool(group.members)
+        self._at_rest = stable or not group.members
         readers = {
             where: member
             for member in group.members
@@ -219,7 +220,7 @@ class Judge:
         if not self._eager:
             for member in group.members:
                 if member.member_id not in self._known and self.attendance.back_at_once(listed(member)):
-                    for where in member.owned:
+                    for where in set(member.owned).intersection(member.assignment or ()):
                         if where in self._trails:
                             self._trails[where].kept = True
         self._known.update(member.member_id for member in group.members)
@@ -271,8 +272,8 @@ class Judge:
 
     def _quiet(self, where: TopicPartition, trail: "_Trail", now: float, due: float) -> bool:
         """Whether all is read, what is committed last was not corrected, and would have been by now."""
-        if trail.last in (_NONE, _AT_NEW):  # or nobody is there, and whoever comes begins there
-            return (trail.drained and not trail.kept) or self._deserted
+        if trail.last in (_NONE, _AT_NEW):  # or nobody has it, and whoever gets it begins there
+            return (trail.drained and not trail.kept) or (self._at_rest and where not in self._readers)
         if trail.kept or not trail.drained:
             return False
         return trail.last == _EITHER and now > max(due, trail.commits[-1][0] + self._patience(where))

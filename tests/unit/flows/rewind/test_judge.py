@@ -235,7 +235,7 @@ def test_what_kcli_could_not_see_proves_nothing() -> None:
 
 def test_o12_a_cooperative_member_that_has_kept_a_partition_proves_nothing_of_that_one() -> None:
     """It says so when it joins (kafka-python in the middle of a commit)."""
-    scene = Scene(assignor="cooperative-sticky", came_at=-11.9, kept={"one-0-again": [A]})
+    scene = Scene(assignor="cooperative-sticky", came_at=-11.95, kept={"one-0-again": [A]})
     scene.look(a=3_000, b=3_000).look(until=60.0)
     assert (scene.said(A), scene.said(B)) == (OPEN, HELD)
     assert scene.look(a=700).said(A) == HELD
@@ -307,6 +307,16 @@ def test_where_nobody_is_left_whoever_comes_begins_at_the_new_offset() -> None:
     scene.members = []
     scene.state = "Empty"
     assert scene.look(until=30.0).said() == HELD
+
+
+def test_whoever_gets_a_partition_that_nobody_has_begins_at_the_new_offset() -> None:
+    """Members of kafka-python take a partition for theirs that nobody was given."""
+    scene = Scene(assignor="cooperative-sticky", came_at=-11.95, kept={"two-1-again": [A, B]})
+    scene.members = [("one-0-again", "one", []), ("two-1-again", "two", [B])]
+    scene.look(b=450).look(until=40.0)
+    assert (scene.said(A), scene.said(B)) == (HELD, HELD)
+    scene.members = [("one-0-again", "one", [A]), ("two-1-again", "two", [B])]
+    assert scene.look().said(A) == OPEN, "it has one who may commit"
 
 
 def test_a_partition_that_nobody_commits_stays_open_and_its_owner_is_named() -> None:

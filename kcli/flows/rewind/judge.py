@@ -168,10 +168,6 @@ class Judge:
             if trail.unconfirmed:
                 trail.confirm(None if commits is None else commits.get(where, ()))
 
-    def decided(self, now: float) -> bool:
-        """Whether nothing is open."""
-        return all(self.sentence(where, now).verdict != OPEN for where in self._trails)
-
     def _take(self, look: Look, *, blind: bool) -> None:
         for where, offset in look.commits.items():
             if (trail := self._trails.get(where)) is not None:
@@ -412,10 +408,3 @@ class _Trail:
 def listed(member: MemberDescription) -> Listed:
     """A member as the door's log knows it."""
     return Listed(member.member_id, member.instance_id, member.client_id, member.client_host)
-
-
-def verdicts(
-    judge: Judge, partitions: Sequence[TopicPartition], now: float
-) -> dict[TopicPartition, Sentence]:
-    """Of all; what is open at the end is unknown."""
-    return {where: judge.sentence(where, now) for where in partitions}

@@ -32,9 +32,9 @@ def filled_cluster(partitions: int) -> Iterator[FakeCluster]:
 def wait_for(done: Callable[[], bool]) -> None:
     """Until it is so; AssertionError when it takes too long."""
     give_up = time.monotonic() + 4 * PATIENCE  # a member that polls rarely needs a second poll to be in
-    while not done() and time.monotonic() < give_up:
+    while not done():
+        assert time.monotonic() < give_up
         time.sleep(0.01)
-    assert done()
 
 
 class Others:

@@ -38,6 +38,7 @@ from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import RawClient, batch
 from tests.fake.raw_transaction import RawTransaction
 from tests.fake.script import FOREVER
+from tests.rewinding import QUICK, others, wait_for
 from tests.warm_kcli import WarmKcli
 
 NO_CLUSTER = {"sandbox up", "sandbox down", "sandbox status", "sandbox logs", "demo", "completion", "help"}
@@ -236,6 +237,20 @@ def test_each_command_gives_options_to_all_its_clients(here: Here, line: str) ->
     with clients(stop=True) as opened:
         here.inside(line, "-b", "h:1", *(word for name, value in TLS.items() for word in x(name, value)))
     assert {name: getattr(opened[0], name) for name in TLS} == TLS
+
+
+def test_a_live_rewind_gives_options_to_its_guard_too(here: Here) -> None:
+    words = [word for name, value in COMMON.items() for word in x(name, value)]
+    with others(here.cluster.bootstrap, "t", "live", 1, **QUICK), clients() as opened:
+        wait_for(lambda: max(here.cluster.committed_offsets("live").values(), default=0) >= 20)
+        opened.clear()
+        code, err = here.inside("groups rewind live --to 3 --live --yes --watch=0s -o json", *words)
+    assert code in (0, 6), err
+    assert "offsets of group live set" in err
+    guards = [one for one in opened if isinstance(one, ConsumerOptions) and one.group_id == "live"]
+    assert guards
+    for options in opened:
+        assert {name: getattr(options, name) for name in COMMON} == COMMON
 
 
 @pytest.mark.parametrize("line", LINES)

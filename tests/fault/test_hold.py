@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from kcli.core import Consumer
+from kcli.core import Admin, Consumer
 from kcli.core.errors import KcliError, MembershipError
 from kcli.core.group.hold import Hold
 from kcli.core.options import ConsumerOptions
 from kcli.core.protocol.messages.join_group import JoinGroupRequest
 from kcli.core.protocol.messages.leave_group import LeaveGroupRequest
-from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
 from tests.fake.cluster import FakeCluster
 from tests.fault.producing import PATIENCE, numbers, quick, send
 from tests.rewinding import QUICK, Others, filled_cluster, others, wait_for
@@ -159,6 +159,85 @@ def test_another_guard_is_noticed_before_anything_is_committed(
         with pytest.raises(MembershipError, match=r"another rewind .* nothing was committed"):
             door.commit(TARGETS, PATIENCE)
         assert set(cluster.committed_offsets("g").values()) == {50}
+
+
+@KINDS
+def test_what_members_kept_to_commit_is_taken_before_the_group_is_released_and_corrected(
+    cluster: FakeCluster, options: dict[str, Any], assignor: str
+) -> None:
+    """aiokafka sends a worker's commit when it has joined again, and applications commit again what was refused."""
+    with reading(cluster, options) as group, hold(cluster, options, assignor) as door:
+        door.seize(PATIENCE)
+        door.commit(TARGETS, PATIENCE)
+        group.watch()
+        assert door.wait_for_members(TARGETS, PATIENCE) == 2
+        guard, told = door._membership.member_id, []
+
+        def commit_what_was_kept() -> None:
+            wait_for(lambda: all(one.unassigned_since is not None for one in door.door.inside.values()))
+            one = next(view for name, view in cluster.group_members("g").items() if name != guard)
+            who = GroupMetadata("g", one.epoch, one.id)
+            with Admin(bootstrap_servers=cluster.bootstrap) as admin:
+                told.append(admin.commit_offsets({who: {PLACES[0]: OffsetAndMetadata(49)}})["g"])
+
+        member = threading.Thread(target=commit_what_was_kept)
+        member.start()
+        assert door.wait_for_members(TARGETS, PATIENCE, patience=0.0, quiet=1.0) == 2
+        member.join(PATIENCE)
+        assert told == [{PLACES[0]: None}], "a member may commit"
+        assert cluster.committed_offsets("g") == {where: place.offset for where, place in TARGETS.items()}
+        owned = [view.partitions for name, view in cluster.group_members("g").items() if name != guard]
+        assert not any(owned), "and owns nothing"
+        assert group.first == {}
+        door.release()
+        wait_for(lambda: len(group.first) == PARTITIONS)
+        assert group.first == {where.partition: place.offset for where, place in TARGETS.items()}
+
+
+@contextmanager
+def polled_while(cluster: FakeCluster, polls: threading.Event) -> Iterator[None]:
+    """One more member, which is polled while ``polls`` is set; its heartbeats go on."""
+    ended = threading.Event()
+
+    def run() -> None:
+        with Consumer(bootstrap_servers=cluster.bootstrap, group_id="g", **QUICK) as consumer:
+            consumer.subscribe("t")
+            while not ended.is_set():
+                if polls.is_set():
+                    consumer.poll(0.05)
+                ended.wait(0.01)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join(PATIENCE)
+
+
+def test_a_member_that_does_not_join_again_is_not_waited_for_until_its_rebalance_timeout(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All are sent out once more, which ends the rebalance that waits for it."""
+    monkeypatch.setattr("kcli.core.group.classic_guard.HOLD", 0.5)
+    polls = threading.Event()
+    polls.set()
+    with reading(cluster, {}) as group, polled_while(cluster, polls):
+        wait_for(lambda: len(cluster.group_members("g")) == 3 and cluster.group_state("g") == "Stable")
+        with hold(cluster, {}, "range") as door:
+            door.seize(PATIENCE)
+            door.commit(TARGETS, PATIENCE)
+            assert door.wait_for_members(TARGETS, PATIENCE) == 3
+            door.wait_for_members(TARGETS, PATIENCE, patience=0.0, quiet=0.2)
+            polls.clear()
+            generation = cluster.group_generation("g")
+            cluster.force_rebalance("g")
+            assert door.wait_for_members(TARGETS, PATIENCE, quiet=0.2) == 2
+            assert cluster.group_generation("g") > generation
+            group.watch()
+        wait_for(lambda: len(group.first) == PARTITIONS)
+        assert group.first == {where.partition: place.offset for where, place in TARGETS.items()}
 
 
 def test_a_group_without_members_is_held_as_well(cluster: FakeCluster) -> None:

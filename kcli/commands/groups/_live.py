@@ -180,7 +180,7 @@ class Guards:
         partitions = sorted({commit.partition for commit in history.commits})
         ends = log_ends(self._admin, partitions)
         found = paces(history, now, self._admin.list_offsets, ends)
-        return Before(self._members(group), found, history.sessions, history.waits)
+        return Before(self._members(group), found, history.sessions)
 
     def _members(self, group: GroupDescription) -> tuple[MemberDescription, ...]:
         """As late as can be."""

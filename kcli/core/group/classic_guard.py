@@ -1,4 +1,6 @@
-"""The guard of a classic group: JoinGroup is the door, and it stays shut until the guard has left. See ``guard.py``."""
+"""The guard of a classic group: JoinGroup is the door, and it stays shut until the guard has left, or lets the members
+into a generation in which they own nothing. See ``guard.py``.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from kcli.core.errors import BrokerError
 from kcli.core.future import Future
 from kcli.core.group.consumer_protocol import Assignment, encode_assignment
 from kcli.core.group.coordinator_link import CoordinatorLink
-from kcli.core.group.guard import HOLD, LOOK, SENT_OUT, Guard, Offsets
+from kcli.core.group.guard import HOLD, LOOK, SENT_OUT, Guard, Offsets, differing
 from kcli.core.group.member_requests import join_request, sync_request
 from kcli.core.group.membership import MemberEvent, Membership, MemberState
 from kcli.core.group.reasons import refused
@@ -33,6 +35,7 @@ from kcli.core.protocol.messages.sync_group import SyncGroupRequestAssignment
 # SyncGroup: the group has gone on since JoinGroup was answered
 _GONE_ON = frozenset({REBALANCE_IN_PROGRESS, ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID})
 _FIRST_WITH_IDS = 4  # JoinGroup: tells the id of a member before it is one
+_PREPARING = "PreparingRebalance"
 
 
 class ClassicGuard(Guard):
@@ -60,37 +63,79 @@ class ClassicGuard(Guard):
             if joined is None:
                 self._cluster.sleep(LOOK)
                 continue
-            with member.lock:
-                member.member_id, member.generation = joined.member_id, joined.generation_id
-            leads = joined.leader == joined.member_id
-            if leads and self._sync(joined, deadline) and len(joined.members) <= 1:
-                with member.lock:
-                    if member.state is not MemberState.STABLE:
-                        member.happened(MemberEvent.JOIN)
-                        member.happened(MemberEvent.JOINED, "as the only member")
+            if self._lead(joined, deadline) and len(joined.members) <= 1:
                 return
         raise self._gave_up()
 
+    def _lead(self, joined: JoinGroupResponse, deadline: float) -> bool:
+        """Begins the generation, in which nobody owns anything; False if another one leads it, or it is over already."""
+        member = self._membership
+        with member.lock:
+            member.member_id, member.generation = joined.member_id, joined.generation_id
+        if joined.leader != joined.member_id or not self._sync(joined, deadline):
+            return False
+        with member.lock:
+            if member.state is not MemberState.STABLE:
+                member.happened(MemberEvent.JOIN)
+                member.happened(MemberEvent.JOINED, "as the leader that assigns nothing")
+        self.door.unassigned([one.member_id for one in joined.members], self._cluster.loop.now())
+        return True
+
     def hold(
         self,
-        offsets: Offsets,  # noqa: ARG002 - see below
+        offsets: Offsets,
         deadline: float,
         *,
         patience: float = HOLD,
         quiet: float = 0.0,
         least: float = 0.0,
     ) -> int:
-        """Those at the door are listed as members already. Nobody can commit meanwhile: commits of old batches fail."""
-        loop = self._cluster.loop
-        give_up = min(deadline, loop.now() + patience)
+        """Those at the door are listed as members already, and cannot commit: commits of old batches fail.
+
+        A client may keep such a commit and send it when it has joined. So the members are let in to own nothing while
+        ``quiet`` and ``least`` pass; what they commit then is corrected.
+        """
+        loop, in_hand = self._cluster.loop, quiet > 0 or least > 0
+        began = corrected_at = loop.now()
+        patient_until, give_up = began + patience, min(deadline, began + patience + least + 2 * quiet)
         while True:
-            self._others(deadline)
+            group = self._look_as_member(deadline)
+            waited = self.door.all_back or loop.now() >= patient_until
+            if in_hand and waited and group.group_state == _PREPARING and loop.now() < give_up:
+                if not self._let_in(deadline):
+                    patient_until = loop.now() + HOLD
+                continue
+            if in_hand and differing(self.verify(offsets, deadline), offsets):
+                self.commit(offsets, deadline)
+                corrected_at = loop.now()
             now = loop.now()
-            waited = self.door.all_back or now >= give_up
-            ready = max(self.door.last_arrival + quiet, self.door.sent_out_at + least)
-            if now >= deadline or (waited and now >= ready):
+            ready = max(max(corrected_at, self.door.last_arrival) + quiet, self.door.sent_out_at + least)
+            if now >= give_up or (waited and now >= ready):
                 return self.door.back
             self._cluster.sleep(LOOK)
+
+    def _let_in(self, deadline: float) -> bool:
+        """Joins with those at the door, so that a generation begins. A coordinator waits for each member up to its
+        rebalance timeout; the guard no longer than two heartbeats take: then it sends all out again, and returns False.
+        """
+        loop = self._cluster.loop
+        give_up, ended = loop.now() + HOLD, False
+
+        def waits(joining: Future[Any]) -> None:
+            nonlocal ended
+            while not joining.done and loop.now() < deadline:
+                group = self._look(deadline)
+                if loop.now() >= give_up:
+                    self._evict(self._listed(group), deadline)
+                    ended = True
+                    break
+                self._cluster.sleep(LOOK)
+
+        joined = self._join(deadline, waits)
+        if joined is not None and not self._lead(joined, deadline) and joined.leader != joined.member_id:
+            self.seize(deadline)  # another leader has given them partitions
+            ended = True
+        return not ended
 
     def _question(self) -> Request:
         return DescribeGroupsRequest(groups=[self._membership.group_id])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable
+from dataclasses import replace
 
 from kcli.core.dataclass import dataclass
 
@@ -30,16 +31,29 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """``at``: when it was seen first, in seconds of the monotonic clock."""
+    """``at``: when it was seen first, in seconds of the monotonic clock. ``unassigned_since``: since when it has been in a
+    generation in which it owns nothing, where it can send the commits that it kept; None: not yet. ``left_at``: since
+    when it is missed, though nobody has sent it out.
+    """
 
     member: Listed
     at: float
+    unassigned_since: float | None = None
+    left_at: float | None = None
+
+    def since(self, zero: float) -> Arrival:
+        """The same, in seconds since ``zero``."""
+
+        def shifted(at: float | None) -> float | None:
+            return None if at is None else at - zero
+
+        return Arrival(self.member, self.at - zero, shifted(self.unassigned_since), shifted(self.left_at))
 
 
 class DoorLog:
     """``sent_out`` are those of the first eviction: whoever is sent out later has come back before, or is new.
 
-    ``inside``: who is listed now, by member id. ``keeps_id``: see ``Listed.name``.
+    ``inside``: who is listed now, by member id; ``gone``: who was, and is missed. ``keeps_id``: see ``Listed.name``.
     """
 
     def __init__(self, *, keeps_id: bool) -> None:
@@ -47,6 +61,7 @@ class DoorLog:
         self.sent_out: tuple[Listed, ...] = ()
         self.sent_out_at = 0.0
         self.inside: dict[str, Arrival] = {}
+        self.gone: dict[str, Arrival] = {}
 
     def evicted(self, members: Iterable[Listed], now: float) -> None:
         """These were sent out."""
@@ -58,7 +73,24 @@ class DoorLog:
 
     def looked(self, members: Collection[Listed], now: float) -> None:
         """These are listed, at the door or inside, besides the guard."""
-        self.inside = {one.member_id: self.inside.get(one.member_id) or Arrival(one, now) for one in members}
+        before = self.inside
+        self.inside = {
+            one.member_id: self.inside.get(one.member_id) or self._arrival(one, now) for one in members
+        }
+
+        for member_id in before.keys() - self.inside.keys():
+            self.gone[member_id] = replace(before[member_id], left_at=now)
+
+    def unassigned(self, member_ids: Iterable[str], now: float) -> None:
+        """A generation of a classic group begins, in which these own nothing."""
+        for member_id in member_ids:
+            arrival = self.inside.get(member_id)
+            if arrival is not None and arrival.unassigned_since is None:
+                self.inside[member_id] = replace(arrival, unassigned_since=now)
+
+    def _arrival(self, member: Listed, now: float) -> Arrival:
+        """Whoever is listed in a group of the new protocol has an epoch, and may commit."""
+        return Arrival(member, now, now if self.keeps_id else None)
 
     @property
     def back(self) -> int:

@@ -14,7 +14,6 @@ from kcli.core.types import Record, TopicPartition
 from kcli.flows.groups.budget import Budget
 from kcli.flows.groups.commit_times import FIRST_STEP, decoded, offsets_partition
 from kcli.flows.groups.reading_back import backwards, known_bounds
-from kcli.flows.groups.rebalance_timeouts import rebalance_timeout
 from kcli.serde.internal.serde import InternalTopicSerde
 
 _COMMIT, _CLASSIC = (0, 1), 2
@@ -35,15 +34,13 @@ class LoggedCommit:
 class GroupHistory:
     """In the order of the log. ``changes``: when the members of the group, or who has what, changed (ms).
 
-    ``sessions`` and ``waits``: the session timeout of each member of a classic group, and how long it waits in a
-    rebalance, in ms by member id, of the newest generation.
+    ``sessions``: the session timeout of each member of a classic group in ms, by member id, of the newest generation.
     ``complete``: whether it goes back as far as it was asked for.
     """
 
     commits: tuple[LoggedCommit, ...] = ()
     changes: tuple[int, ...] = ()
     sessions: Mapping[str, int] = field(default_factory=dict)
-    waits: Mapping[str, int] = field(default_factory=dict)
     complete: bool = True
 
     def commits_since(self, since_ms: int) -> dict[TopicPartition, list[int | None]]:
@@ -77,18 +74,16 @@ def group_history(
 
     backwards(consumer, logs.ends, logs.starts, FIRST_STEP, take, lambda _where: oldest[0] > since_ms, budget)
     commits, changes = list[LoggedCommit](), list[int]()
-    sessions, waits = dict[str, int](), dict[str, int]()
+    sessions = dict[str, int]()
     for _offset, kind, record in sorted(found, key=lambda one: one[0]):
         if kind in _COMMIT:
             commits.append(_commit(serde, record, len(name)))
             continue
         changes.append(record.timestamp)
         if kind == _CLASSIC and (data := decoded(serde, record)) is not None:
-            members = data.get("members", ())
-            sessions = {one["member_id"]: one["session_timeout"] for one in members}
-            waits = {one["member_id"]: rebalance_timeout(one) for one in members}
+            sessions = {one["member_id"]: one["session_timeout"] for one in data.get("members", ())}
     complete = oldest[0] <= since_ms or not budget.spent
-    return GroupHistory(tuple(commits), tuple(changes), sessions, waits, complete)
+    return GroupHistory(tuple(commits), tuple(changes), sessions, complete)
 
 
 def _kind(key: bytes, name: bytes) -> int:

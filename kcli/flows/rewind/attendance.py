@@ -27,6 +27,10 @@ USUAL_SESSION = 45.0
 """``session.timeout.ms`` of most clients, and of brokers for KIP-848, where it is not known."""
 UNKNOWN_PACE = 5.0
 """Where it is not known how long a member's batches take: the interval at which clients commit by themselves."""
+CARRIED_SECONDS = 2.0
+"""A client may keep a commit that was refused, or that it made while it joined, and send it when it has joined (aiokafka,
+and applications that commit again what was refused): within so many seconds.
+"""
 AT_ONCE = 0.2
 """Who was just joining again when it was sent out is back within so many seconds."""
 
@@ -69,6 +73,9 @@ class Party:
         self._session = max(one.session for one in members)
         self._at, self._exact, self._sealed = at, exact, sealed
         self._came: dict[str, float] = {}  # when those who are here, or were, came last
+        self._rested = set[
+            str
+        ]()  # of them: those who have sent what they carried before the group was let in
         self._here = frozenset[str]()
 
     def look(self, here: Collection[str], now: float) -> bool:
@@ -89,6 +96,20 @@ class Party:
         if not newcomer:
             self.last_arrival = at if self.last_arrival is None else max(at, self.last_arrival)
         return not newcomer
+
+    def left(self, member_id: str, at: float) -> None:
+        """It had come, and is missed."""
+        self._here -= {member_id}
+        self.left_at = at if self.left_at is None else max(at, self.left_at)
+
+    def rested(self, member_id: str) -> None:
+        """It was a member without partitions for long enough to send whatever it had kept."""
+        self._rested.add(member_id)
+
+    @property
+    def carries_nothing(self) -> bool:
+        """Whether nobody has come who may send a commit that was kept over the hold."""
+        return self._rested >= self._came.keys()
 
     def came_at(self, member_id: str) -> float | None:
         """When it came last."""
@@ -142,10 +163,10 @@ class Party:
 
 
 class Attendance:
-    """All parties. ``inside``: who was back already when it began, at 0. ``keeps_id``: see ``Listed.name``."""
+    """All parties. ``arrivals``: who had come back when it began, at 0. ``keeps_id``: see ``Listed.name``."""
 
     def __init__(
-        self, sent_out: Iterable[SentOut], at: float, inside: Iterable[Arrival], *, keeps_id: bool
+        self, sent_out: Iterable[SentOut], at: float, arrivals: Iterable[Arrival], *, keeps_id: bool
     ) -> None:
         self._keeps_id, self._at = keeps_id, at
         by_name: dict[Hashable, list[SentOut]] = {}
@@ -156,9 +177,13 @@ class Attendance:
             name: Party(members, at, exact=keeps_id or bool(members[0].member.instance_id), sealed=sealed)
             for name, members in by_name.items()
         }
-        for arrival in sorted(inside, key=lambda one: one.at):
+        for arrival in sorted(arrivals, key=lambda one: one.at):
             if (party := self.party(arrival.member)) is not None:
                 party.came(arrival.member.member_id, arrival.at)
+                if arrival.unassigned_since is not None and arrival.unassigned_since <= -CARRIED_SECONDS:
+                    party.rested(arrival.member.member_id)
+                if arrival.left_at is not None:
+                    party.left(arrival.member.member_id, arrival.left_at)
 
     def looked(self, members: Collection[Listed], now: float) -> list[Party]:
         """These are in the group now; the parties to which somebody has come who may be one that was away."""

@@ -50,13 +50,15 @@ class LiveMember(msgspec.Struct, frozen=True):
 
 
 class LiveArrival(msgspec.Struct, frozen=True):
-    """A member that came, ``at`` seconds after the group was let in (before, if negative)."""
+    """A member that came, ``at`` seconds after the group was let in (before, if negative). See ``door.Arrival``."""
 
     member_id: str
     instance_id: str | None
     client_id: str
     client_host: str
     at: float
+    unassigned_since: float | None = None
+    left_at: float | None = None
 
 
 class LiveRow(msgspec.Struct, frozen=True):

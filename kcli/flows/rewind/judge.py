@@ -22,14 +22,19 @@ from kcli.core.admin.group_description import GroupDescription, MemberDescriptio
 from kcli.core.dataclass import dataclass
 from kcli.core.group.door import Listed
 from kcli.core.types import TopicPartition
-from kcli.flows.rewind.attendance import IDLE_SECONDS, Attendance, Party, patience, usual_patience
+from kcli.flows.rewind.attendance import (
+    CARRIED_SECONDS,
+    IDLE_SECONDS,
+    Attendance,
+    Party,
+    patience,
+    usual_patience,
+)
 
 HELD, OVERWRITTEN, UNKNOWN, OPEN = "held", "overwritten", "unknown", "open"
 STABLE = "Stable"
 BLIND_SECONDS = 2.0
 """Between two looks that are further apart somebody may have committed, and others may have read on from there."""
-CARRIED_SECONDS = 2.0
-"""A client may keep a commit over a rebalance, however long that is, and send it when it has joined (aiokafka)."""
 EAGER = ("range", "roundrobin", "sticky")
 """Assignors whose members give everything up before they join: all of them read what is committed when they are in."""
 
@@ -171,7 +176,8 @@ class Judge:
     def _take(self, look: Look, *, blind: bool) -> None:
         for where, offset in look.commits.items():
             if (trail := self._trails.get(where)) is not None:
-                trail.take(look.at, offset, self._in_hand_until(where), blind=blind)
+                carried = not all(party.carries_nothing for party in self.attendance.of(where))
+                trail.take(look.at, offset, self._in_hand_until(where), carried=carried, blind=blind)
 
     # --- the group ----------------------------------------------------------------------------------------
 
@@ -291,6 +297,7 @@ class _Trail:
         self.horizon = rewound.end  # who had it before has read nothing beyond
         self.end = rewound.end
         self.last = _NONE
+        self.covered = rewound.new  # read again up to here since: whoever begins below leaves nothing out
         self.read_since: float | None = None  # when somebody got it after the members were let in
         self.kept = False  # whether somebody claims to have kept it
         self.overwritten = False
@@ -299,8 +306,12 @@ class _Trail:
         self.unconfirmed = False
         self.why = ""
 
-    def take(self, at: float, offset: int | None, in_hand_until: float, *, blind: bool) -> None:
-        """``offset`` is committed now. ``blind``: what came before it was not seen."""
+    def take(
+        self, at: float, offset: int | None, in_hand_until: float, *, carried: bool, blind: bool
+    ) -> None:
+        """``offset`` is committed now. ``carried``: somebody may send now what was kept over the hold. ``blind``: what
+        came before it was not seen.
+        """
         if offset == (self.commits[-1][1] if self.commits else self.rewound.new):
             return
         self.commits.append((at, offset))
@@ -310,14 +321,18 @@ class _Trail:
             self.overwritten = True
             return
         first, old_possible = len(self.commits) == 1, at <= in_hand_until
-        early = first and not self.rewound.idle and at <= (self.read_since or at) + CARRIED_SECONDS
-        self.last = self._kind(offset, old_possible=old_possible or early)
+        carried = carried and first and not self.rewound.idle
+        early = carried and at <= (self.read_since or at) + CARRIED_SECONDS
+        covered = new < offset <= self.covered
+        self.last = _NEW if covered else self._kind(offset, old_possible=old_possible or early)
         self.goes_on = self.goes_on or self.last == _NEW or not first
+        if self.last == _NEW:
+            self.covered = max(self.covered, offset)
         if self._between(offset):
             self.unconfirmed = False
         if self._between(offset) or self.last == _AT_NEW:
             return
-        if first and self.last == _NEW and not self.rewound.idle:
+        if carried and self.last == _NEW:
             self.unconfirmed = at <= (self.read_since or at) + CARRIED_SECONDS + BLIND_SECONDS
         if blind:
             self._spoil("kcli could not look for some seconds, and somebody committed meanwhile")

@@ -31,8 +31,6 @@ SEIZE_SECONDS = 20.0
 CALL_SECONDS = 10.0
 LONGEST_QUIET = 12.0
 """At most so many seconds a group is held for batches that take long as a rule."""
-_GRACE = 2.0
-"""Clients wait for the answer to JoinGroup for their rebalance timeout and 3 seconds (librdkafka) or more."""
 _ARRIVALS = 3  # so often a group is held a little longer for somebody who came in the meantime
 
 Commit = OffsetAndMetadata | None
@@ -74,14 +72,12 @@ class Holding(Protocol):
 @dataclass(frozen=True, slots=True)
 class Before:
     """What was known of a group just before its members were sent out: who had what, how long they take from one commit
-    to the next (by partition), and, in classic groups, their session timeouts and how long they wait in a rebalance (ms,
-    by member id).
+    to the next (by partition), and, in classic groups, their session timeouts (ms, by member id).
     """
 
     members: tuple[MemberDescription, ...] = ()
     paces: Mapping[TopicPartition, Pace] = field(default_factory=dict)
     sessions: Mapping[str, int] = field(default_factory=dict)
-    waits: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +91,7 @@ class Shut:
 @dataclass(frozen=True, slots=True)
 class LiveFacts:
     """What a judge must know of a live rewind. Times are seconds since the members were let in, at ``let_in_ms`` (since
-    the epoch). ``arrivals``: who was back by then.
+    the epoch). ``arrivals``: who had come back by then.
     """
 
     let_in_ms: int
@@ -241,7 +237,7 @@ def _wait(
     for _ in range(_ARRIVALS):
         last, ends = holding.door.last_arrival, log_ends(list(offsets))
         hold = patience(ends)
-        timeout = hold.quiet + hold.least + CALL_SECONDS
+        timeout = 2 * hold.quiet + hold.least + CALL_SECONDS
         holding.wait_for_members(offsets, timeout, patience=0.0, quiet=hold.quiet, least=hold.least)
         if holding.door.last_arrival == last:
             return ends
@@ -257,12 +253,10 @@ def patience_at_the_door(paces: Iterable[float], *, bound: float = LONGEST_BATCH
 
 
 def _patience(before: Before, plan: GroupPlan, ends: Mapping[TopicPartition, int]) -> Patience:
-    """None where nothing was unread. Classic members give up when they wait for too long."""
+    """None where nothing was unread."""
     if all(ends.get(item.where) == _at(item.committed) for item in plan.todo):
         return Patience()
-    known = [pace.seconds for pace in before.paces.values() if pace.known]
-    waits = [ms / 1000 + _GRACE for ms in before.waits.values()] if plan.type == "classic" else []
-    return patience_at_the_door(known, bound=max(0.0, min([LONGEST_BATCH, *waits])))
+    return patience_at_the_door(pace.seconds for pace in before.paces.values() if pace.known)
 
 
 # --- what a judge must know ------------------------------------------------------------------------------
@@ -285,7 +279,7 @@ def _facts(
         and _at(result.found.get(item.where)) == item.new.offset
     ]
     sent_out = _sent_out(before, door)
-    arrivals = tuple(replace(one, at=one.at - let_in_at) for one in door.inside.values())
+    arrivals = tuple(one.since(let_in_at) for one in (*door.inside.values(), *door.gone.values()))
     facts = LiveFacts(
         let_in_ms, sent_out, door.sent_out_at - let_in_at, arrivals, {}, plan.type, plan.assignor
     )

@@ -50,7 +50,12 @@ def facts_of(entry: LiveEntry) -> LiveFacts:
         ),
         entry.sent_out_at,
         tuple(
-            Arrival(Listed(one.member_id, one.instance_id, one.client_id, one.client_host), one.at)
+            Arrival(
+                Listed(one.member_id, one.instance_id, one.client_id, one.client_host),
+                one.at,
+                one.unassigned_since,
+                one.left_at,
+            )
             for one in entry.arrivals
         ),
         {
@@ -81,8 +86,18 @@ def _member(one: SentOut) -> LiveMember:
 def _arrival(one: Arrival) -> LiveArrival:
     member = one.member
     return LiveArrival(
-        member.member_id, member.instance_id, member.client_id, member.client_host, round(one.at, 3)
+        member.member_id,
+        member.instance_id,
+        member.client_id,
+        member.client_host,
+        round(one.at, 3),
+        _rounded(one.unassigned_since),
+        _rounded(one.left_at),
     )
+
+
+def _rounded(at: float | None) -> float | None:
+    return None if at is None else round(at, 3)
 
 
 def _row(where: TopicPartition, rewound: Rewound, sentence: Sentence | None) -> LiveRow:

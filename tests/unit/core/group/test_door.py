@@ -52,3 +52,30 @@ def test_a_member_that_has_left_the_door_is_not_back() -> None:
     door.looked([one("2")], 11.0)
     door.looked([], 12.0)
     assert door.back == 0
+
+
+def test_since_when_a_member_of_a_classic_group_owns_nothing_is_kept() -> None:
+    door = DoorLog(keeps_id=False)
+    door.evicted([one("1", "a"), one("2", "b")], 10.0)
+    door.looked([one("3", "a"), one("4", "b")], 11.0)
+    door.unassigned(["guard", "3"], 12.0)
+    door.unassigned(["guard", "3", "4"], 14.0)
+    assert [arrival.unassigned_since for arrival in door.inside.values()] == [12.0, 14.0]
+
+
+def test_a_member_of_the_new_protocol_owns_nothing_from_its_arrival_on() -> None:
+    door = DoorLog(keeps_id=True)
+    door.evicted([one("1")], 10.0)
+    door.looked([one("1")], 11.0)
+    assert door.inside["1"].unassigned_since == 11.0
+
+
+def test_who_was_back_and_is_missed_is_kept_with_the_time() -> None:
+    door = DoorLog(keeps_id=False)
+    door.evicted([one("1")], 10.0)
+    door.looked([one("2")], 11.0)
+    door.evicted([one("2")], 12.0)
+    door.looked([one("3")], 13.0)
+    door.looked([], 14.0)
+    assert [(arrival.member.member_id, arrival.left_at) for arrival in door.gone.values()] == [("3", 14.0)]
+    assert door.gone["3"].since(20.0).left_at == -6.0

@@ -24,7 +24,7 @@ NEVER = float("inf")
 class Habit:
     """``batch``: seconds that one takes, of ``size`` records of each partition; ``kind``: ``auto`` (every ``auto``
     seconds), ``batch`` or ``worker``. ``late_fetch``: it asks where to begin when its batch is done,
-    even if it has joined before.
+    even if it has joined before. ``retries``: a commit that was refused is kept, and sent as soon as it may be.
     """
 
     kind: str
@@ -33,6 +33,7 @@ class Habit:
     background: bool
     size: int
     late_fetch: bool
+    retries: bool = False
 
     @property
     def pace(self) -> float:
@@ -52,6 +53,7 @@ class Member:
     generation: int = -1
     positions: dict[int, int] = field(default_factory=dict)
     hands: dict[int, int] = field(default_factory=dict)
+    kept: dict[int, int] = field(default_factory=dict)
     queue: list[tuple[float, dict[int, int]]] = field(default_factory=list)
     busy_until: float = -NEVER
     next_beat: float = -NEVER
@@ -93,6 +95,7 @@ class World:
         self.group: list[Member] = []
         self.generation, self.preparing = 0, False
         self.guard = False
+        self.unassigned = False  # whether the guard lets the members of a classic group in to own nothing
         self.let_in: float | None = None
         self.cover: dict[int, int] = {}
         self.jumped: dict[int, str] = {}
@@ -115,6 +118,7 @@ class World:
             rng.random() < 0.6,
             rng.choice((50, 500)),
             rng.random() < 0.5,
+            retries=kind != "auto" and rng.random() < 0.4,
         )
 
     def _draw_accidents(self, count: int) -> list[tuple[float, str, int, float]]:
@@ -136,7 +140,7 @@ class World:
 
     def enter(self, member: Member) -> None:
         """It asks to join."""
-        if self.classic or not member.id:
+        if not member.id or (self.classic and member not in self.group):
             self.ids += 1
             member.id = f"{member.name}-{self.ids}"
         member.must_join, member.positions = False, {}
@@ -163,6 +167,12 @@ class World:
 
     def settle(self) -> None:
         """Classic: a generation when all have joined; else partitions go one by one."""
+        if self.unassigned and self.group and self.preparing and all(one.at_door for one in self.group):
+            self.generation += 1
+            self.preparing = False
+            self.note("a generation in which nobody owns anything")
+            for one in self.group:
+                one.at_door, one.generation = False, self.generation
         if self.guard or not self.group:
             return
         if self.classic:
@@ -177,9 +187,7 @@ class World:
                     one.at_door, one.generation = False, self.generation
                     one.fetch_at = self.time + self.rng.uniform(0.0, 0.15)
             return
-        order = sorted(self.group, key=lambda one: one.id)
-        for partition in range(self.partitions):
-            wanted = order[partition % len(order)]
+        for partition, wanted in self._targets().items():
             owner = self.owner[partition]
             if owner is wanted:
                 continue
@@ -193,16 +201,28 @@ class World:
                 owner.positions.pop(partition, None)
                 self.owner[partition] = None
 
+    def _targets(self) -> dict[int, Member]:
+        """Of a group of the new protocol that has members."""
+        order = sorted(self.group, key=lambda one: one.id)
+        return {partition: order[partition % len(order)] for partition in range(self.partitions)}
+
     def commit(self, member: Member, offsets: dict[int, int], _generation: int) -> bool:
         """Who is a member may commit for any partition; at the door of a classic group nobody may."""
-        allowed = member in self.group and not member.at_door
-        if self.classic:
-            allowed = allowed and member.generation == self.generation and not self.guard
+        allowed = self.may_commit(member)
+        if not allowed and member.habit.retries:
+            member.kept |= offsets
         if allowed:
             for partition, offset in offsets.items():
                 if self.committed[partition] != offset:
                     self.note(f"{member.id} commits {partition}: {offset}")
                 self.committed[partition] = offset
+        return allowed
+
+    def may_commit(self, member: Member) -> bool:
+        allowed = member in self.group and not member.at_door
+        if self.classic:
+            shut = self.guard and not self.unassigned
+            allowed = allowed and member.generation == self.generation and not shut
         return allowed
 
     # --- members -----------------------------------------------------------------------------------------
@@ -231,6 +251,9 @@ class World:
             member.next_beat = self.time + member.heartbeat
             member.silent_since = self.time
             self.beat(member)
+        if member.kept and self.may_commit(member):
+            kept, member.kept = member.kept, {}
+            self.commit(member, kept, member.generation)
         self.work(member)
 
     def beat(self, member: Member) -> None:
@@ -385,7 +408,14 @@ class World:
         horizon, seen = self.end(), began
         while True:
             self.happen()
+            self.unassigned = (
+                self.classic
+                and patience.least > 0
+                and (self.unassigned or door.all_back or self.time > began + 8.0)
+            )
             self.tick()
+            if self.unassigned and not self.preparing:
+                door.unassigned([one.id for one in self.group], self.time)
             if self.committed != self.new:
                 corrected = self.time
                 self.committed = dict(self.new)
@@ -393,10 +423,11 @@ class World:
             if door.last_arrival > seen:
                 horizon, seen = self.end(), door.last_arrival
             waited = door.all_back or self.time > began + 8.0
-            quiet_since = max(corrected if not self.classic else 0.0, door.last_arrival)
+            quiet_since = max(corrected, door.last_arrival)
             if waited and self.time > max(quiet_since + patience.quiet, began + patience.least):
                 break
-        self.let_in, self.guard = self.time, False
+        self.let_in, self.guard, self.unassigned = self.time, False, False
+        self.preparing = self.classic
         self.note("let in")
         self.generation += 1
         self.let_in_generation = self.generation
@@ -404,7 +435,7 @@ class World:
             for one in self.group:
                 one.generation = self.generation
         shift = self.time
-        arrivals = [type(one)(one.member, one.at - shift) for one in door.inside.values()]
+        arrivals = [one.since(shift) for one in (*door.inside.values(), *door.gone.values())]
         outs = [SentOut(one, had[one.member_id], paces[one.member_id], self.session) for one in door.sent_out]
         attendance = Attendance(outs, door.sent_out_at - shift, arrivals, keeps_id=not self.classic)
         rewound = {}
@@ -447,7 +478,10 @@ class World:
                 if owner is one and not (self.classic and self.preparing)
             )
             described.append(MemberDescription(one.id, None, one.name, "/h", assignment=own))
-        state = "PreparingRebalance" if self.classic and self.preparing else "Stable"
+        if self.classic:
+            state = "PreparingRebalance" if self.preparing else "Stable"
+        else:
+            state = "Stable" if not self.group or self.owner == self._targets() else "Reconciling"
         kind = "classic" if self.classic else "consumer"
         group = GroupDescription("g", kind, state, "consumer", "range", 1, tuple(described))
         commits = {places[p]: at for p, at in self.committed.items()}

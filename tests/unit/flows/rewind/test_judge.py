@@ -36,6 +36,7 @@ class Scene:
         pace: float = 0.5,
         session: float = 10.0,
         kept: Mapping[str, Sequence[TopicPartition]] | None = None,
+        unassigned_since: float | None = None,
     ) -> None:
         self._modern = protocol == "consumer"
         clients = clients or ("one", "two")
@@ -50,7 +51,7 @@ class Scene:
         for n, name in enumerate(clients if back is None else back):
             member_id = f"{name}-{n}" if self._modern else f"{name}-{n}-again"
             self.members.append((member_id, name, [partitions[n % len(partitions)]]))
-            arrivals.append(Arrival(Listed(member_id, None, name, "/h"), came))
+            arrivals.append(Arrival(Listed(member_id, None, name, "/h"), came, unassigned_since))
         attendance = Attendance(sent_out, -held, arrivals, keeps_id=self._modern)
         rewound = {where: Rewound(new, old, end) for where in partitions}
         self.judge = Judge(rewound, attendance, assignor="" if self._modern else assignor)
@@ -151,6 +152,34 @@ def test_9_a_commit_that_no_look_has_seen_is_read_from_the_log(
 def test_9_a_first_commit_that_shows_where_reading_began_needs_no_log() -> None:
     assert not Scene("one", old=1_000, new=400).look(a=450).look(a=3_000).judge.unconfirmed
     assert not Scene("one", old=1_000, new=400).look(until=10.0).look(a=3_000).judge.unconfirmed
+
+
+@pytest.mark.parametrize(
+    ("unassigned_since", "said"), [(-11.0, HELD), (-2.0, HELD), (-1.9, UNKNOWN), (None, UNKNOWN)]
+)
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_10_who_was_a_member_without_partitions_has_sent_what_it_kept_before_the_group_was_let_in(
+    protocol: str, unassigned_since: float | None, said: str
+) -> None:
+    scene = Scene("one", old=1_000, new=400, protocol=protocol, unassigned_since=unassigned_since)
+    assert scene.look(a=1_100).look(until=13.0).said() == said
+
+
+def test_10_an_old_commit_of_what_was_read_again_already_does_no_harm() -> None:
+    scene = Scene("one", old=1_000, new=400, unassigned_since=-11.0).look(a=900).look(a=1_150)
+    scene.rebalance(("one-0-again", "one", [A]), ("late", "one", []))
+    scene.look(a=1_050)
+    assert scene.rebalance(("one-0-again", "one", []), ("late", "one", [A])).look(until=20.0).said() == HELD
+
+
+def test_9_a_member_that_was_missed_while_the_group_was_held_may_come_again() -> None:
+    """It was stopped for longer than its session. Whoever never came back is given its session only."""
+    member = Listed("one-0", None, "one", "/h")
+    for arrivals, due in (([Arrival(member, -11.0, -11.0, left_at=-5.0)], 7.0), ([], 0.0)):
+        sent_out = [SentOut(member, frozenset({A}), 0.5, session=6.0)]
+        (party,) = Attendance(sent_out, -12.0, arrivals, keeps_id=False).parties.values()
+        assert party.due(at_work=False) == due
+        assert not party.all_here
 
 
 # --- 9: never a false held ---------------------------------------------------------------------------------

@@ -216,6 +216,9 @@ def test_what_a_judge_must_know_is_noted_when_the_members_are_let_in() -> None:
     assert [(one.member.client_id, one.at) for one in facts.arrivals] == [("one", pytest.approx(-12))]
     assert [one.member.client_id for one in facts.attendance.away] == ["two"]
     assert facts_of(entry_of(facts)) == facts
+    gone = replace(facts.arrivals[0], unassigned_since=-11.0, left_at=-2.5)
+    told = replace(facts, arrivals=(*facts.arrivals, gone))
+    assert facts_of(entry_of(told)) == told
 
 
 def test_members_of_which_nobody_knows_what_they_had_may_have_had_everything() -> None:
@@ -231,13 +234,6 @@ def test_a_group_is_held_until_what_its_members_have_in_hand_has_ended() -> None
     assert patience_at_the_door([0.2, 60.0]).quiet == 12
     assert patience_at_the_door([]).least == 12
     assert patience_at_the_door([5.0], bound=4.0).least == 4
-
-
-def test_it_is_held_no_longer_than_its_members_wait() -> None:
-    before = replace(KNOWN, waits={"one-id": 300_000, "two-id": 5_000})
-    guard = Guard({A: 100})
-    set_by(guard, plan(item(100, 40)), before)
-    assert guard.now - guard.door.sent_out_at == pytest.approx(7.5)
 
 
 def test_where_nothing_was_unread_nobody_is_kept_waiting() -> None:

@@ -31,7 +31,7 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """``at``: when it was seen first, in seconds of the monotonic clock. ``unassigned_since``: since when it has been in a
+    """``at``: when it was seen first, by the monotonic clock (s). ``unassigned_since``: since when it has been in a
     generation in which it owns nothing, where it can send the commits that it kept; None: not yet. ``left_at``: since
     when it is missed, though nobody has sent it out.
     """

@@ -91,7 +91,7 @@ venv-dev:
 	@PYTHON='$(PYTHON)' sh tools/make-venv.sh dev
 
 clean:
-	@rm -rf build dist *.egg-info kcli/core/records/_native*.so
+	@rm -rf build dist *.egg-info kcli/core/kernels/_native*.so
 	@cd $(CACHE) 2>/dev/null && rm -rf ruff mypy pytest hypothesis import-linter kernels sanitize || :
 
 distclean: clean

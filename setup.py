@@ -15,7 +15,7 @@ from pathlib import Path
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
-NATIVE = Path("kcli", "core", "records", "native")
+NATIVE = Path("kcli", "core", "kernels", "native")
 BUILDING = {"bdist_wheel", "build", "build_ext", "editable_wheel", "install"}
 LIMITED = "0x030B0000"  # the ABI of Python 3.11: one wheel for it and all that follow
 SANITIZERS = "address,undefined"
@@ -48,7 +48,7 @@ def extension(limited: bool) -> Extension:
     sanitize = bool(os.environ.get("KCLI_SANITIZE"))
     careful = [f"-fsanitize={SANITIZERS}", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-g"]
     return Extension(
-        "kcli.core.records._native",
+        "kcli.core.kernels._native",
         sources=sorted(path.as_posix() for path in NATIVE.glob("*.c")),
         depends=sorted(path.as_posix() for path in NATIVE.glob("*.h")),
         define_macros=[("Py_LIMITED_API", LIMITED)] if limited else [],

@@ -15,11 +15,11 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-from kcli.core.records import render_ops as op
+from kcli.core.codecs.codec import CODEC_NAMES
+from kcli.core.codecs.compression import compress, decompress
+from kcli.core.kernels import render_ops as op
+from kcli.core.kernels.active import IMPLEMENTATION, NO_HEADERS, encode_headers
 from kcli.core.records.builder import BatchBuilder
-from kcli.core.records.codec import CODEC_NAMES
-from kcli.core.records.compression import compress, decompress
-from kcli.core.records.kernels import IMPLEMENTATION, NO_HEADERS, encode_headers
 
 RECORDS = 10_000
 ROUNDS = 3
@@ -236,8 +236,8 @@ def codecs() -> None:
 
 def main() -> None:
     """All figures."""
-    names = ["_pure"] + ["_native"] * (find_spec("kcli.core.records._native") is not None)
-    twins = [import_module(f"kcli.core.records.{name}") for name in names]
+    names = ["pure"] + ["_native"] * (find_spec("kcli.core.kernels._native") is not None)
+    twins = [import_module(f"kcli.core.kernels.{name}") for name in names]
     print(f"kernels in use: {IMPLEMENTATION}")
     records(twins)
     checksums(twins)

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from kcli.core.consumer.fetched import FetchedBatch
+from kcli.core.kernels.active import crc32c
 from kcli.core.records.batch import CRC_START, HEADER, LENGTH_END, RecordBatch
-from kcli.core.records.crc32c import crc32c
 from kcli.core.records.run import plain_run
 from kcli.core.records.view import BatchView
 from kcli.core.types import Record, TopicPartition

@@ -155,7 +155,7 @@ def describe(config: pytest.Config) -> str:
 def implementation(config: pytest.Config) -> str:
     """Which record kernels this run uses: KCLI_IMPL, else the choice of the package."""
     try:
-        from kcli.core.records.kernels import IMPLEMENTATION
+        from kcli.core.kernels.active import IMPLEMENTATION
     except ImportError as error:
         return f"not available ({error})"
     return f"{IMPLEMENTATION} (KCLI_IMPL={os.environ.get('KCLI_IMPL', '')})"

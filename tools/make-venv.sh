@@ -13,7 +13,7 @@ case $wanted in
 esac
 venv=.cache/venv
 stamp=$venv/kcli.stamp
-kernels=kcli/core/records
+kernels=kcli/core/kernels
 kernels_stamp=$venv/kcli.kernels
 oldest=3.11
 

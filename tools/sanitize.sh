@@ -14,7 +14,7 @@ rm -rf $copy
 mkdir -p $copy
 cp -R kcli tests setup.py pyproject.toml README.md LICENSE $copy/
 cd $copy
-rm -f kcli/core/records/_native*.so
+rm -f kcli/core/kernels/_native*.so
 CC=$cc KCLI_SANITIZE=1 "$python" setup.py --quiet build_ext --inplace
 
 # The runtimes have to be there before anything else is loaded. Leaks are not looked for: Python itself never gives all

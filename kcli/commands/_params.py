@@ -186,7 +186,7 @@ def parse_codec(text: str) -> Codec:
         raise ValueError(f"the level in {text!r} is not a number")
     if name in ("none", "snappy"):
         raise ValueError(f"{name} has no levels")
-    from kcli.core.records.codec import check_level, codec_by_name
+    from kcli.core.codecs.codec import check_level, codec_by_name
 
     try:
         check_level(codec_by_name(name), int(level))

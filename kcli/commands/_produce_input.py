@@ -32,7 +32,7 @@ _NAMES_PARTITION = frozenset({"ndjson", "kcat", "csv", "failed"})
 
 def input_format(flags: dict[str, Any], options: ProducerOptions, *, keep: bool) -> InputFormat:
     """What the flags say about the input. A flag that would mean nothing is a usage error."""
-    from kcli.core.records.kernels import encode_headers
+    from kcli.core.kernels.active import encode_headers
     from kcli.flows.inputs.feed import InputFormat
     from kcli.flows.inputs.headers import HeaderBlocks
     from kcli.flows.inputs.lines import LineFormat

@@ -26,7 +26,7 @@ def _details() -> list[tuple[str, str]]:
 
 def _records() -> str:
     try:
-        from kcli.core.records.kernels import IMPLEMENTATION
+        from kcli.core.kernels.active import IMPLEMENTATION
     except ImportError as error:
         return f"not available ({error})"
     return str(IMPLEMENTATION)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.fetched import FetchedBatch
-from kcli.core.records.record_slice import cut_record
+from kcli.core.records.slice import cut_record
 from kcli.core.types import TopicPartition
 
 PATIENCE = 1.0

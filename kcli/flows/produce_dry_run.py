@@ -7,11 +7,11 @@ from typing import Any
 
 from kcli.core.cluster.metadata import no_partition
 from kcli.core.errors import KcliError
+from kcli.core.kernels.active import Row, Text
 from kcli.core.producer.origins import Origin, Rows, listed_rows
 from kcli.core.producer.partitioner import ANYWHERE, no_partition_named
 from kcli.core.producer.report import Report, Totals
 from kcli.core.producer.serialization import line_too_long
-from kcli.core.records.kernels import Row, Text
 from kcli.core.records.text_cut import line_count, line_length
 from kcli.core.types import TopicPartition
 

@@ -11,7 +11,7 @@ from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import CorruptRecordsError
-from kcli.core.records.record_slice import cut_record
+from kcli.core.records.slice import cut_record
 from kcli.core.types import TopicPartition
 from kcli.flows.filters.selection import Selection
 from kcli.flows.ranges import Bounds

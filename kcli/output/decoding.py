@@ -9,9 +9,9 @@ from typing import Any
 from uuid import UUID
 
 from kcli.core.dataclass import dataclass
-from kcli.core.records import render_ops as op
-from kcli.core.records.kernels import decode_headers
-from kcli.core.records.render_ops import Op
+from kcli.core.kernels import render_ops as op
+from kcli.core.kernels.active import decode_headers
+from kcli.core.kernels.render_ops import Op
 from kcli.core.types import Header, Record
 from kcli.output.template import Extra, Part, Wanted
 from kcli.serde.errors import DecodeError

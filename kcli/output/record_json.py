@@ -5,7 +5,7 @@ Written as the parts of a render program: no object per record is made on the wa
 
 from datetime import UTC, datetime, timedelta
 
-from kcli.core.records import render_ops as op
+from kcli.core.kernels import render_ops as op
 from kcli.output.template import PARTITION, TOPIC, Part
 
 RECORD: tuple[Part, ...] = (

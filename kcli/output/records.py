@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.dataclass import dataclass
-from kcli.core.records import render_ops as op
-from kcli.core.records.render_ops import Program
-from kcli.core.records.visible import is_abort_marker
+from kcli.core.kernels import render_ops as op
+from kcli.core.kernels.render_ops import Program
+from kcli.core.records.isolation import is_abort_marker
 from kcli.core.types import Record, TopicPartition
 from kcli.output.hexdump import dump_record
 from kcli.output.record_json import RECORD, closing, rfc3339

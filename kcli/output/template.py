@@ -13,9 +13,9 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from kcli.core.consumer.fetched import FetchedBatch
-from kcli.core.records import render_ops as op
-from kcli.core.records.kernels import Columns
-from kcli.core.records.render_ops import Op, Program
+from kcli.core.kernels import render_ops as op
+from kcli.core.kernels.active import Columns
+from kcli.core.kernels.render_ops import Op, Program
 from kcli.core.types import TopicPartition
 
 

@@ -14,7 +14,7 @@ import pytest
 import kcli
 from tests.checks.test_project import PYPROJECT, ROOT, package_files, project_files
 
-NATIVE = Path("kcli", "core", "records", "native")
+NATIVE = Path("kcli", "core", "kernels", "native")
 FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 CAN_BUILD = bool(shutil.which("cc")) and Path(sysconfig.get_path("include"), "Python.h").exists()
 needs_compiler = pytest.mark.skipif(not CAN_BUILD, reason="the C kernels cannot be built here")
@@ -59,7 +59,7 @@ def test_one_wheel_holds_the_kernels_for_all_pythons_and_no_source(wheel: Path) 
     expected = [own, f"{own}t"] if FREE_THREADED else ["cp311", "abi3"]
     assert wheel.stem.split("-")[2:4] == expected
     (kernels,) = names_in(wheel) - package_files()
-    assert kernels.startswith("kcli/core/records/_native.")
+    assert kernels.startswith("kcli/core/kernels/_native.")
     assert FREE_THREADED or kernels.endswith(".abi3.so")
 
 

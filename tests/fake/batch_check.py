@@ -4,10 +4,10 @@ import struct
 import time
 from typing import Any
 
+from kcli.core.codecs.codec import Codec
 from kcli.core.errors import CorruptRecordsError
+from kcli.core.kernels.active import crc32c
 from kcli.core.records.batch import CRC_START, HEADER_SIZE, LENGTH_END, MAGIC, RecordBatch
-from kcli.core.records.codec import Codec
-from kcli.core.records.crc32c import crc32c
 from tests.fake.codes import Code, RefusedError
 
 _FIRST_WITH_ZSTD = 7

@@ -2,9 +2,8 @@
 
 import struct
 
+from kcli.core.kernels.active import NO_HEADERS, crc32c, encode_record
 from kcli.core.records.batch import CRC_START, HEADER, HEADER_SIZE, LENGTH_END, MAGIC
-from kcli.core.records.crc32c import crc32c
-from kcli.core.records.kernels import NO_HEADERS, encode_record
 
 TRANSACTIONAL, CONTROL = 0x10, 0x20
 _ABORT, _COMMIT = 0, 1

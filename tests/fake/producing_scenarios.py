@@ -3,9 +3,9 @@
 import struct
 import time
 
+from kcli.core.kernels.active import crc32c
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
 from kcli.core.records.batch import CRC_START
-from kcli.core.records.crc32c import crc32c
 from tests.fake.raw_broker import until
 from tests.fake.raw_client import batch
 

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
+from kcli.core.kernels.active import crc32c
 from kcli.core.records.batch import CRC_START
-from kcli.core.records.crc32c import crc32c
 from tests.fake.cluster import FakeCluster
 from tests.fake.raw_client import RawClient, batch, produce_request
 

@@ -19,6 +19,7 @@ from kcli.core.errors import (
     OutcomeUnknownError,
 )
 from kcli.core.hooks import Hooks
+from kcli.core.kernels.active import NO_HEADERS
 from kcli.core.options import ProducerOptions
 from kcli.core.producer.batch import RecordFuture
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest
@@ -29,7 +30,6 @@ from kcli.core.protocol.messages.produce import (
     TopicProduceResponse,
 )
 from kcli.core.records import builder
-from kcli.core.records.kernels import NO_HEADERS
 from kcli.core.types import ProducerRecord, TopicPartition
 from tests.fake.cluster import FakeCluster
 from tests.fake.script import FOREVER

@@ -9,12 +9,12 @@ import pytest
 from kcli.core import Consumer, Producer
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import ConfigError, KcliError, NotFoundError
+from kcli.core.kernels.active import NO_HEADERS, encode_headers
 from kcli.core.producer.batch import RecordFuture
 from kcli.core.producer.partitioner import java_hash
 from kcli.core.producer.serialization import RecordTooLargeError, SerializationError
 from kcli.core.records.batch import RecordBatch
 from kcli.core.records.builder import BatchBuilder
-from kcli.core.records.kernels import NO_HEADERS, encode_headers
 from kcli.core.types import ProducerRecord, Record, TopicPartition
 from tests.kafka import Kafka
 

@@ -13,7 +13,7 @@ from types import ModuleType
 import pytest
 
 
-@pytest.fixture(scope="session", params=["_pure", "_native"])
+@pytest.fixture(scope="session", params=["pure", "_native"])
 def kernels(request: pytest.FixtureRequest) -> ModuleType:
     return load(request.param)
 
@@ -25,12 +25,12 @@ def native() -> ModuleType:
 
 @pytest.fixture(scope="session")
 def twins(native: ModuleType) -> tuple[ModuleType, ModuleType]:
-    return load("_pure"), native
+    return load("pure"), native
 
 
 def load(name: str) -> ModuleType:
     try:
-        return importlib.import_module(f"kcli.core.records.{name}")
+        return importlib.import_module(f"kcli.core.kernels.{name}")
     except ModuleNotFoundError:
         if can_be_built():
             pytest.fail("the C kernels are not built, and there is a compiler: make venv")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
-from kcli.core.records import render_ops as op
+from kcli.core.kernels import render_ops as op
 
 Bytes = bytes | None
 

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kcli.core.errors import CorruptRecordsError
-from kcli.core.records import render_ops as op
+from kcli.core.kernels import render_ops as op
 from tests.parity import plain
 from tests.parity.plain_render import Row, render
 

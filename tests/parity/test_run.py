@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kcli.core.errors import CorruptRecordsError
-from kcli.core.records import _pure
+from kcli.core.kernels import pure
+from kcli.core.kernels.active import crc32c
 from kcli.core.records.batch import CRC_START, HEADER_SIZE, split_batches
 from kcli.core.records.builder import BatchBuilder
-from kcli.core.records.crc32c import crc32c
 
 shared = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
 
@@ -130,9 +130,9 @@ def test_every_flipped_byte_gives_the_same_verdict(kernels: ModuleType) -> None:
         for value in (0x00, 0x01, 0x7F, 0x80, 0xFF):
             mutant = bytes(data[:at]) + bytes([value]) + bytes(data[at + 1 :])
             walked = kernels.walk_batches(mutant, 0, ENDLESS, False, False)
-            assert walked == _pure.walk_batches(mutant, 0, ENDLESS, False, False)
+            assert walked == pure.walk_batches(mutant, 0, ENDLESS, False, False)
             run = mutant[: walked[0]]
-            assert _decoded(kernels, run) == _decoded(_pure, run)
+            assert _decoded(kernels, run) == _decoded(pure, run)
 
 
 @pytest.mark.parametrize("size", range(0, 70))

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from kcli.core.errors import CorruptRecordsError
-from kcli.core.records import render_ops as op
+from kcli.core.kernels import render_ops as op
+from kcli.core.kernels.active import crc32c
 from kcli.core.records.batch import CRC_START, HEADER_SIZE
-from kcli.core.records.crc32c import crc32c
 from tests.parity import plain
 from tests.parity.damage import ODD_BYTES, TRIALS, GuardedMemory, mutations
 from tests.parity.test_render import OPERATIONS

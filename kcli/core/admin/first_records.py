@@ -22,8 +22,8 @@ from kcli.core.protocol.messages.fetch import (
     PartitionData,
 )
 from kcli.core.records.batch import split_batches
+from kcli.core.records.isolation import visible_batches
 from kcli.core.records.view import BatchView
-from kcli.core.records.visible import visible_batches
 from kcli.core.types import TopicPartition
 
 _LAST_BY_NAME = 12

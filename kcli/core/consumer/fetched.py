@@ -11,9 +11,9 @@ from kcli.core.errors import CorruptRecordsError
 from kcli.core.options import ConsumerOptions
 from kcli.core.protocol.messages.fetch import FetchResponse, PartitionData
 from kcli.core.records.batch import BatchSplitter, split_batches
+from kcli.core.records.isolation import visible_batches
 from kcli.core.records.run import plain_run
 from kcli.core.records.view import BatchView
-from kcli.core.records.visible import visible_batches
 from kcli.core.types import TopicPartition
 
 _OF_AN_ANSWER, _OF_A_BATCH = 4_096, 1_024  # bytes of the objects that describe them, about

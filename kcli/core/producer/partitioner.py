@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Callable, Sequence
 
 from kcli.core.errors import UnknownPartitionError
-from kcli.core.records import kernels
+from kcli.core.kernels import active as kernels
 
 ByKey = Callable[[Sequence[bytes | None], int], list[int]]
 """Partitions of keys; −1 for a key that may go anywhere."""

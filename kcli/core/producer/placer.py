@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from kcli.core.cluster.metadata import ClusterView, no_partition
 from kcli.core.errors import KcliError
+from kcli.core.kernels.active import Row
 from kcli.core.producer.accumulator import Accumulator, Fill
 from kcli.core.producer.batch import ProducerBatch, RecordFuture
 from kcli.core.producer.origins import Origin, Refuse, Rows, listed_rows, shifted
@@ -26,7 +27,6 @@ from kcli.core.producer.partitioner import (
 )
 from kcli.core.producer.serialization import bytes_of
 from kcli.core.records.builder import BatchBuilder
-from kcli.core.records.kernels import Row
 from kcli.core.types import ProducerRecord, TopicPartition
 
 Nullable = Sequence[bytes | None]

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from kcli.core import clock
 from kcli.core.cluster.cluster import Cluster
+from kcli.core.codecs.codec import CODEC_NAMES, check_level
 from kcli.core.errors import (
     ClosedError,
     ConfigError,
@@ -25,6 +26,7 @@ from kcli.core.errors import (
     UnknownPartitionError,
 )
 from kcli.core.hooks import NO_HOOKS, Hooks
+from kcli.core.kernels.active import NO_HEADERS, Row, Text
 from kcli.core.options import ProducerOptions, given
 from kcli.core.producer import forgotten
 from kcli.core.producer.accumulator import Accumulator, Parked
@@ -49,8 +51,6 @@ from kcli.core.producer.serialization import (
 from kcli.core.producer.text_placer import Region, TextFormat, TextPlacer
 from kcli.core.records.batch import HEADER_SIZE
 from kcli.core.records.builder import BatchBuilder
-from kcli.core.records.codec import CODEC_NAMES, check_level
-from kcli.core.records.kernels import NO_HEADERS, Row, Text
 from kcli.core.records.passing import take_over
 from kcli.core.records.text_cut import last_line_end, line_count, line_length
 from kcli.core.records.view import BatchView

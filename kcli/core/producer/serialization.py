@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from kcli.core.errors import ConfigError, KcliError
-from kcli.core.records.kernels import Row
+from kcli.core.kernels.active import Row
 from kcli.core.types import ProducerRecord
 
 Serializer = Callable[[str, Any], bytes | None]

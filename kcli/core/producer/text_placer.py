@@ -8,11 +8,7 @@ from typing import Any
 
 from kcli.core.dataclass import dataclass
 from kcli.core.errors import KcliError
-from kcli.core.producer.batch import ProducerBatch
-from kcli.core.producer.origins import Origin, Refuse, Rows, packed_rows, shifted
-from kcli.core.producer.placer import Placer
-from kcli.core.producer.serialization import bytes_of, line_too_long
-from kcli.core.records.kernels import (
+from kcli.core.kernels.active import (
     NO_HEADERS,
     SLICE_BYTES,
     Text,
@@ -21,13 +17,17 @@ from kcli.core.records.kernels import (
     index_text,
     slice_columns,
 )
+from kcli.core.producer.batch import ProducerBatch
+from kcli.core.producer.origins import Origin, Refuse, Rows, packed_rows, shifted
+from kcli.core.producer.placer import Placer
+from kcli.core.producer.serialization import bytes_of, line_too_long
 from kcli.core.records.text_cut import line_count, line_length
 from kcli.core.types import TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
 class TextFormat:
-    """How a line becomes a record; see ``records/_pure_text.py``. ``key`` is for all, and needs no ``key_delimiter``."""
+    """How a line becomes a record; see ``kernels/pure/text.py``. ``key`` is for all, and needs no ``key_delimiter``."""
 
     delimiter: bytes = b"\n"
     key_delimiter: bytes | None = None

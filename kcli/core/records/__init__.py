@@ -1,4 +1,4 @@
-"""Record batches as bytes and values: parsing, building, compressing, checksums. No socket, no thread.
+"""Record batches as bytes and values: parsing, building, slices, isolation. No socket, no thread.
 
-Import what is used from its file (``batch``, ``builder``, ``kernels``, ...): this package imports nothing itself.
+Import what is used from its file (``batch``, ``builder``, ``view``, ...): this package imports nothing itself.
 """

@@ -8,13 +8,12 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import TYPE_CHECKING
 
+from kcli.core.codecs.codec import Codec, codec_name
+from kcli.core.codecs.compression import DEFAULT_LIMIT, decompress
 from kcli.core.errors import CorruptRecordsError
-from kcli.core.records.codec import Codec, codec_name
-from kcli.core.records.compression import DEFAULT_LIMIT, decompress
-from kcli.core.records.crc32c import crc32c
-from kcli.core.records.kernels import Columns, decode_columns, decode_values, find_in_records
-from kcli.core.records.shapes import SMALLEST_RECORD
-from kcli.core.records.varint import INT64_MAX, Buffer
+from kcli.core.kernels.active import Columns, crc32c, decode_columns, decode_values, find_in_records
+from kcli.core.kernels.shapes import SMALLEST_RECORD
+from kcli.core.kernels.varint import INT64_MAX, Buffer
 from kcli.core.records.view import BatchView
 
 if TYPE_CHECKING:

@@ -7,16 +7,15 @@ Encoded records are kept as the kernels gave them, and go to the socket without 
 from collections.abc import Sequence
 from struct import Struct
 
+from kcli.core.codecs.codec import Codec, check_level, codec_name
+from kcli.core.codecs.compression import compress, decompress
 from kcli.core.errors import ConfigError
-from kcli.core.records.batch import CRC_START, HEADER, HEADER_SIZE, LENGTH_END, MAGIC
-from kcli.core.records.codec import Codec, check_level, codec_name
-from kcli.core.records.compression import compress, decompress
-from kcli.core.records.crc32c import crc32c
-from kcli.core.records.kernels import (
+from kcli.core.kernels.active import (
     NO_HEADERS,
     SLICE_BYTES,
     Row,
     Text,
+    crc32c,
     decode_columns,
     encode_headers,
     encode_keyed,
@@ -26,8 +25,9 @@ from kcli.core.records.kernels import (
     encode_slices,
     encode_text,
 )
+from kcli.core.kernels.varint import INT64_MAX, INT64_MIN, Buffer
+from kcli.core.records.batch import CRC_START, HEADER, HEADER_SIZE, LENGTH_END, MAGIC
 from kcli.core.records.text_cut import line_length
-from kcli.core.records.varint import INT64_MAX, INT64_MIN, Buffer
 from kcli.core.types import Header
 
 _TRANSACTIONAL = 0x10

@@ -8,10 +8,10 @@ import zlib
 from struct import Struct
 from typing import Any, NamedTuple, NoReturn
 
+from kcli.core.codecs.codec import Codec, codec_name
+from kcli.core.codecs.compression import DEFAULT_LIMIT, decompress
 from kcli.core.errors import CorruptRecordsError
-from kcli.core.records.codec import Codec, codec_name
-from kcli.core.records.compression import DEFAULT_LIMIT, decompress
-from kcli.core.records.kernels import NO_HEADERS, Columns, encode_record
+from kcli.core.kernels.active import NO_HEADERS, Columns, encode_record
 from kcli.core.records.view import BatchView
 
 _FRAME = Struct(">qiIbb")  # offset, size of what follows, CRC-32, magic, attributes

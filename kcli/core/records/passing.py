@@ -5,9 +5,9 @@ broker (readers of the copy would see the producer's), and formats before magic 
 """
 
 from kcli.core.errors import ConfigError
+from kcli.core.kernels.active import NO_HEADERS, Row
 from kcli.core.records.batch import HEADER_SIZE, MAGIC
 from kcli.core.records.builder import BatchBuilder
-from kcli.core.records.kernels import NO_HEADERS, Row
 from kcli.core.records.view import BatchView
 
 _CREATE_TIME = 0

@@ -7,9 +7,9 @@ cost more than the records themselves.
 from collections.abc import Iterator, Sequence
 
 from kcli.core.errors import CorruptRecordsError
+from kcli.core.kernels.active import Columns, decode_run, walk_batches
+from kcli.core.kernels.render_ops import Program
 from kcli.core.records.batch import HEADER_SIZE, MAGIC, RecordBatch, split_batches
-from kcli.core.records.kernels import Columns, decode_run, walk_batches
-from kcli.core.records.render_ops import Program
 from kcli.core.records.view import BatchView
 from kcli.core.types import Record
 

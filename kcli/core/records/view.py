@@ -9,10 +9,10 @@ from operator import lt
 from typing import NoReturn
 
 from kcli.core.errors import CorruptRecordsError
-from kcli.core.records.column_search import find_in_columns
-from kcli.core.records.kernels import Columns, decode_headers, render_records
-from kcli.core.records.render_ops import Facts, Program
-from kcli.core.records.varint import INT64_MAX, INT64_MIN, Buffer
+from kcli.core.kernels.active import Columns, decode_headers, render_records
+from kcli.core.kernels.pure.find import find_in_columns
+from kcli.core.kernels.render_ops import Facts, Program
+from kcli.core.kernels.varint import INT64_MAX, INT64_MIN, Buffer
 from kcli.core.types import Record
 
 _CODEC = 0x07

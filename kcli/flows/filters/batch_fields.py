@@ -7,7 +7,7 @@ from struct import Struct
 from typing import TypeVar
 
 from kcli.core.consumer.fetched import FetchedBatch
-from kcli.core.records.kernels import Columns, decode_headers
+from kcli.core.kernels.active import Columns, decode_headers
 from kcli.core.types import Header, TopicPartition
 
 Ranges = tuple[list[int], list[int]]

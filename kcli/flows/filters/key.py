@@ -4,7 +4,7 @@ Which partition that is depends on the producer: assumed is murmur2, the rule of
 many partitions as there are now.
 """
 
-from kcli.core.records.kernels import murmur2
+from kcli.core.kernels.active import murmur2
 from kcli.flows.filters.batch_fields import BatchFields
 from kcli.flows.filters.selection import Mask, both
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kcli.core.records.kernels import encode_headers
+from kcli.core.kernels.active import encode_headers
 from kcli.core.types import Header
 
 

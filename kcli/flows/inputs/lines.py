@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kcli.core.dataclass import dataclass
-from kcli.core.records.kernels import NO_HEADERS
+from kcli.core.kernels.active import NO_HEADERS
 from kcli.flows.inputs.item import BadInput, BadLine, InputRow, Item
 from kcli.flows.inputs.splitter import Splitter
 

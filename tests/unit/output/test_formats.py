@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcli.core.consumer.fetched import FetchedBatch
-from kcli.core.records import render_ops as op
+from kcli.core.kernels import render_ops as op
 from kcli.core.records.batch import RecordBatch
 from kcli.core.types import Record
 from kcli.output.decoding import Decoders

@@ -10,7 +10,7 @@ import pytest
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.records.batch import RecordBatch
 from kcli.core.records.builder import BatchBuilder
-from kcli.core.records.record_slice import cut_record
+from kcli.core.records.slice import cut_record
 from kcli.core.types import Record, TopicPartition
 from kcli.output.records import (
     CsvFormatter,

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from kcli.core.errors import CorruptRecordsError
+from kcli.core.kernels.active import crc32c
 from kcli.core.records.batch import HEADER_SIZE, RecordBatch, split_batches
 from kcli.core.records.builder import BatchBuilder
-from kcli.core.records.crc32c import crc32c
 from tests.unit.records.samples import own_batch
 
 ONE = bytes(own_batch([b"one", b"two", b"three"]))

@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kcli.core.errors import ConfigError
+from kcli.core.kernels.active import encode_headers
 from kcli.core.records.batch import HEADER_SIZE, split_batches
 from kcli.core.records.builder import BatchBuilder
-from kcli.core.records.kernels import encode_headers
 from kcli.core.types import Header, Record
 
 FIELDS = st.none() | st.binary(max_size=100)

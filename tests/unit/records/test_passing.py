@@ -5,10 +5,9 @@ import struct
 import pytest
 
 from kcli.core.errors import ConfigError
+from kcli.core.kernels.active import NO_HEADERS, crc32c, encode_headers
 from kcli.core.records.batch import HEADER_SIZE, RecordBatch
 from kcli.core.records.builder import BatchBuilder
-from kcli.core.records.crc32c import crc32c
-from kcli.core.records.kernels import NO_HEADERS, encode_headers
 from kcli.core.records.passing import passes, take_over
 
 ROWS = [

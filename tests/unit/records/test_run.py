@@ -3,12 +3,12 @@
 import pytest
 
 from kcli.core.errors import CorruptRecordsError
-from kcli.core.records import render_ops as op
+from kcli.core.kernels import render_ops as op
+from kcli.core.kernels.active import decode_headers
 from kcli.core.records.batch import HEADER_SIZE, RecordBatch
 from kcli.core.records.builder import BatchBuilder
-from kcli.core.records.kernels import decode_headers
 from kcli.core.records.run import plain_run
-from tests.unit.records.test_visible import batch, marker
+from tests.unit.records.test_isolation import batch, marker
 
 
 def joined(*parts: bytes) -> memoryview:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kcli.core.errors import ConfigError
-from kcli.core.records.kernels import decode_headers
+from kcli.core.kernels.active import decode_headers
 from kcli.core.types import Record
 from kcli.flows.inputs.feed import InputFormat, parser_of
 from kcli.flows.inputs.headers import HeaderBlocks

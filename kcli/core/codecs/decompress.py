@@ -1,0 +1,139 @@
+"""Frames decompressed in steps under a cap: gzip members, lz4 and zstd frames, one or several in a row.
+
+Peak memory is the cap plus some 32 MiB, whatever the data declares: input goes in by pieces, output comes in steps and
+into one growing buffer. Between two steps a signal is handled.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from importlib import import_module
+from typing import Any, Protocol
+
+from kcli.core.codecs.codec import CapExceededError
+from kcli.core.errors import CorruptRecordsError
+from kcli.core.kernels.varint import Buffer
+
+GZIP_WINDOW = 31  # window bits of zlib: the largest window, with a gzip header
+
+_PIECE = 1 << 20  # input given at once
+_FIRST_STEP = 4 << 20  # most batches end within the first step, and are then never copied
+_STEP = 1 << 20
+_MOST_FRAMES = 4096  # Java writes one; each costs a fresh decoder and a copy of up to a piece
+_FREE_WINDOW = 32 << 20
+
+
+class Decoder(Protocol):
+    """Decompresses one frame: the interface of bz2, lz4 and zstd in Python."""
+
+    def decompress(self, data: Buffer, max_length: int = ...) -> bytes: ...
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def needs_input(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes | None: ...
+
+
+class Inflater:
+    """A gzip member in the same interface, by ISA-L where it is installed."""
+
+    def __init__(self) -> None:
+        self._stream: Any = gzip_library().decompressobj(GZIP_WINDOW)
+        self.needs_input = True
+
+    @property
+    def eof(self) -> bool:
+        """Whether the member's checksum has been read and was right."""
+        return bool(self._stream.eof)
+
+    @property
+    def unused_data(self) -> bytes:
+        """Input behind the member."""
+        return bytes(self._stream.unused_data)
+
+    def decompress(self, data: Buffer, max_length: int = 0) -> bytes:
+        """The next bytes, at most ``max_length``."""
+        out: bytes = self._stream.decompress(data or self._stream.unconsumed_tail, max_length)
+        # A full output may leave some more inside, even when the input is used up.
+        self.needs_input = not self._stream.unconsumed_tail and len(out) < max_length
+        return out
+
+
+@lru_cache(maxsize=1)
+def gzip_library() -> Any:
+    """``isal_zlib`` where the extra ``fast`` is installed, else ``zlib``, which has the same functions."""
+    try:
+        return import_module("isal.isal_zlib")
+    except ImportError:
+        return import_module("zlib")
+
+
+def decompress_stream(
+    new: Callable[[], Decoder],
+    data: Buffer,
+    limit: int,
+    window: Callable[[memoryview], int] | None = None,
+) -> bytes | bytearray:
+    """The content of all frames in ``data``. ``window`` tells what memory a frame's decoder takes for itself.
+
+    Raises CapExceededError above ``limit`` bytes, CorruptRecordsError when the data ends early, and what the
+    library raises.
+    """
+    view = memoryview(data)
+    allowed = _allowance(view, limit, window)
+    decoder = new()
+    head = decoder.decompress(view[:_PIECE], min(_FIRST_STEP, allowed + 1))
+    if decoder.eof and len(view) <= _PIECE and not decoder.unused_data and len(head) <= allowed:
+        return head
+    out = bytearray(head)
+    del head
+    at = min(_PIECE, len(view))
+    for _ in range(_MOST_FRAMES):
+        at = _finish_frame(decoder, view, at, out, allowed)
+        if at == len(view):
+            return out
+        allowed = _allowance(view[at:], limit, window)
+        decoder = new()
+    raise CorruptRecordsError("compressed data", why=f"it has more than {_MOST_FRAMES} frames")
+
+
+def zstd_window(frame: memoryview) -> int:
+    """The window a zstd frame declares (RFC 8878, 3.1.1.1), 0 where the frame is of another kind or cut off."""
+    if len(frame) < 6 or bytes(frame[:4]) != b"\x28\xb5\x2f\xfd":
+        return 0
+    descriptor = frame[4]
+    if not descriptor & 0x20:
+        exponent, mantissa = frame[5] >> 3, frame[5] & 7
+        return (8 + mantissa) << (7 + exponent)
+    # A single segment: the window is the content, whose size follows the dictionary id.
+    at = 5 + (0, 1, 2, 4)[descriptor & 3]
+    width = (1, 2, 4, 8)[descriptor >> 6]
+    size = int.from_bytes(frame[at : at + width], "little")
+    return size + 256 if width == 2 else size
+
+
+def _allowance(frame: memoryview, limit: int, window: Callable[[memoryview], int] | None) -> int:
+    """How much output may be made. A decoder's window fills as the output does, and holds a copy of its end.
+
+    Up to 32 MiB of window are free (zstd's levels below 21 need no more); what is above counts against the cap.
+    """
+    size = window(frame) if window else 0
+    budget = limit + _FREE_WINDOW
+    return min(limit, max(budget - size, budget // 2))
+
+
+def _finish_frame(decoder: Decoder, view: memoryview, at: int, out: bytearray, allowed: int) -> int:
+    """Append the rest of a frame to ``out``; the position behind the frame."""
+    while not decoder.eof:
+        if len(out) > allowed:
+            break
+        piece = view[at:at]
+        if decoder.needs_input:
+            piece = view[at : at + _PIECE]
+            if not piece:
+                raise CorruptRecordsError("compressed data", why="it ends inside a frame")
+            at += len(piece)
+        out += decoder.decompress(piece, min(_STEP, allowed + 1 - len(out)))
+    if len(out) > allowed:
+        raise CapExceededError
+    return at - len(decoder.unused_data or b"")

@@ -1,0 +1,109 @@
+"""The C twin of ``pure``, built from ``native/*.c`` where there is a compiler. Arguments are positional only."""
+
+from collections.abc import Iterable, Sequence
+
+from kcli.core.kernels.render_ops import Facts, Program
+from kcli.core.kernels.shapes import Columns, Row, Text
+from kcli.core.kernels.varint import Buffer
+from kcli.core.types import Header
+
+def crc32c(data: Buffer, value: int = 0, /) -> int: ...
+def crc32c_patch(crc: int, old: Buffer, new: Buffer, tail: int, /) -> int: ...
+def crc32c_tables(data: Buffer, value: int = 0, /) -> int:
+    """``crc32c`` as processors without instructions for it compute it; for tests."""
+
+def decode_columns(payload: Buffer, count: int, /) -> Columns: ...
+def decode_headers(payload: Buffer, start: int, end: int, /) -> tuple[Header, ...]: ...
+def decode_run(
+    data: Buffer, first_offset: int, last_offset: int, delimiter: bytes, null: bytes, /
+) -> tuple[bytes, int]: ...
+def decode_values(
+    payload: Buffer, count: int, first_delta: int, last_delta: int, delimiter: bytes, null: bytes, /
+) -> tuple[bytes, int]: ...
+def encode_headers(headers: Sequence[Header], /) -> bytes: ...
+def encode_keyed(
+    keys: Sequence[bytes | None],
+    values: Sequence[bytes | None],
+    start: int,
+    first_delta: int,
+    timestamp_delta: int,
+    headers: bytes,
+    room: int,
+    /,
+) -> tuple[bytes, int, int]: ...
+def encode_lines(
+    lines: Sequence[bytes],
+    start: int,
+    first_delta: int,
+    timestamp_delta: int,
+    key: bytes | None,
+    headers: bytes,
+    room: int,
+    /,
+) -> tuple[bytes, int, int]: ...
+def encode_record(
+    key: bytes | None, value: bytes | None, headers: bytes, offset_delta: int, timestamp_delta: int, /
+) -> bytes: ...
+def encode_rows(
+    rows: Sequence[Row], start: int, first_delta: int, base_timestamp: int, room: int, /
+) -> tuple[bytes, int, int]: ...
+def encode_slices(
+    text: Text,
+    slices: bytes,
+    start: int,
+    headers: bytes,
+    first_delta: int,
+    timestamp_delta: int,
+    room: int,
+    /,
+) -> tuple[bytes, int, int]: ...
+def encode_text(
+    text: Text,
+    start: int,
+    end: int,
+    delimiter: bytes,
+    key_delimiter: bytes | None,
+    key: bytes | None,
+    headers: bytes,
+    null_marker: bytes | None,
+    empty_is_null: bool,
+    first_delta: int,
+    timestamp_delta: int,
+    room: int,
+    longest: int,
+    /,
+) -> tuple[bytes, int, int]: ...
+def find_in_records(
+    payload: Buffer, count: int, in_key: bool, needle: bytes, at: int, /
+) -> tuple[bytes, bytes]: ...
+def group_slices(
+    text: Text, slices: bytes, partitions: int, sticky: int, /
+) -> list[tuple[int, bytes, bytes]]: ...
+def index_text(
+    text: Text,
+    start: int,
+    end: int,
+    delimiter: bytes,
+    key_delimiter: bytes | None,
+    null_marker: bytes | None,
+    empty_is_null: bool,
+    longest: int,
+    /,
+) -> tuple[bytes, int, int]: ...
+def murmur2(key: bytes, /) -> int: ...
+def partition_keys(keys: Sequence[bytes] | Iterable[bytes], partitions: int, /) -> list[int]: ...
+def render_records(
+    payload: Buffer,
+    count: int,
+    program: Program,
+    facts: Facts,
+    first_delta: int,
+    last_delta: int,
+    limit: int,
+    selected: bytes | bytearray,
+    extras: Sequence[Sequence[bytes | None]],
+    /,
+) -> tuple[bytes, int, int]: ...
+def walk_batches(
+    data: Buffer, start: int, limit: int, transactional: bool, verify: bool, /
+) -> tuple[int, int, int, int]: ...

@@ -1,0 +1,95 @@
+"""The hot functions over record bytes, from the C twin where it is built, else from Python.
+
+``KCLI_IMPL=pure`` or ``native`` forces one; ``native`` fails loudly where the extension is missing.
+``IMPLEMENTATION`` says which is in use.
+"""
+
+import os
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from kcli.core.errors import ConfigError
+from kcli.core.kernels.shapes import (
+    NO_HEADERS,
+    SLICE_BYTES,
+    Columns,
+    Row,
+    Text,
+    gather_slices,
+    slice_columns,
+)
+
+if TYPE_CHECKING:
+    from kcli.core.kernels import pure as _chosen
+
+    IMPLEMENTATION = "pure"
+else:
+
+    def _choose(wanted: str):
+        """The module of the kernels and its name."""
+        if wanted not in ("", "pure", "native"):
+            raise ConfigError(f"KCLI_IMPL={wanted}", why="it is neither pure nor native")
+        if wanted != "pure":
+            try:
+                return import_module("kcli.core.kernels._native"), "native"
+            except ModuleNotFoundError as missing:
+                if wanted == "native":
+                    raise ConfigError(
+                        "KCLI_IMPL=native",
+                        why="this installation has no native kernels",
+                        do="unset KCLI_IMPL, or install a wheel built for this platform",
+                    ) from missing
+        return import_module("kcli.core.kernels.pure"), "pure"
+
+    _chosen, IMPLEMENTATION = _choose(os.environ.get("KCLI_IMPL", ""))
+
+crc32c = _chosen.crc32c
+crc32c_patch = _chosen.crc32c_patch
+decode_columns = _chosen.decode_columns
+decode_headers = _chosen.decode_headers
+decode_run = _chosen.decode_run
+decode_values = _chosen.decode_values
+encode_headers = _chosen.encode_headers
+encode_keyed = _chosen.encode_keyed
+encode_lines = _chosen.encode_lines
+encode_record = _chosen.encode_record
+encode_rows = _chosen.encode_rows
+encode_slices = _chosen.encode_slices
+encode_text = _chosen.encode_text
+find_in_records = _chosen.find_in_records
+group_slices = _chosen.group_slices
+index_text = _chosen.index_text
+murmur2 = _chosen.murmur2
+partition_keys = _chosen.partition_keys
+render_records = _chosen.render_records
+walk_batches = _chosen.walk_batches
+
+__all__ = [
+    "IMPLEMENTATION",
+    "NO_HEADERS",
+    "SLICE_BYTES",
+    "Columns",
+    "Row",
+    "Text",
+    "crc32c",
+    "crc32c_patch",
+    "decode_columns",
+    "decode_headers",
+    "decode_run",
+    "decode_values",
+    "encode_headers",
+    "encode_keyed",
+    "encode_lines",
+    "encode_record",
+    "encode_rows",
+    "encode_slices",
+    "encode_text",
+    "gather_slices",
+    "group_slices",
+    "index_text",
+    "murmur2",
+    "partition_keys",
+    "render_records",
+    "slice_columns",
+    "walk_batches",
+]

@@ -1,0 +1,42 @@
+"""All kernels in Python, the specification of the C twin ``kernels._native``: bytes in; bytes, ints and lists out.
+
+Only ``kernels/active.py`` imports this; everybody else takes the functions from there: both twins are reached one way.
+"""
+
+from kcli.core.kernels.pure.crc import crc32c, crc32c_patch
+from kcli.core.kernels.pure.decode import decode_columns, decode_values
+from kcli.core.kernels.pure.encode import (
+    encode_keyed,
+    encode_lines,
+    encode_record,
+    encode_rows,
+)
+from kcli.core.kernels.pure.find import find_in_records
+from kcli.core.kernels.pure.headers import decode_headers, encode_headers
+from kcli.core.kernels.pure.partition import murmur2, partition_keys
+from kcli.core.kernels.pure.render import render_records
+from kcli.core.kernels.pure.run import decode_run, walk_batches
+from kcli.core.kernels.pure.text import encode_slices, encode_text, group_slices, index_text
+
+__all__ = [
+    "crc32c",
+    "crc32c_patch",
+    "decode_columns",
+    "decode_headers",
+    "decode_run",
+    "decode_values",
+    "encode_headers",
+    "encode_keyed",
+    "encode_lines",
+    "encode_record",
+    "encode_rows",
+    "encode_slices",
+    "encode_text",
+    "find_in_records",
+    "group_slices",
+    "index_text",
+    "murmur2",
+    "partition_keys",
+    "render_records",
+    "walk_batches",
+]

@@ -1,0 +1,86 @@
+"""Runs of plain batches in Python: neighbours that need no look at each one, taken through one call.
+
+A batch is plain when it has magic 2, is not compressed, holds no transaction marker, and its header agrees with itself
+and with its checksum. Small batches are common, and what is done per batch would cost more than their records.
+"""
+
+from struct import Struct
+
+from kcli.core.kernels.pure.crc import crc32c
+from kcli.core.kernels.pure.decode import decode_values
+from kcli.core.kernels.shapes import SMALLEST_RECORD
+from kcli.core.kernels.varint import INT64_MAX, Buffer
+
+_HEADER = Struct(
+    ">qiibIhiqqqhii"
+)  # as in batch.py: base offset, length, leader epoch, magic, CRC, attributes, …
+_HEADER_SIZE = _HEADER.size
+_LENGTH_END = 12
+_CRC_START = 21
+_MAGIC = 2
+_CODEC, _TRANSACTIONAL, _CONTROL = 0x07, 0x10, 0x20
+
+
+def walk_batches(
+    data: Buffer, start: int, limit: int, transactional: bool, verify: bool
+) -> tuple[int, int, int, int]:
+    """The longest run of plain batches of one leader epoch in ``data[start:]``; it ends once it has ``limit`` bytes.
+
+    ``transactional``: batches of transactions count as plain. ``verify``: checksums are compared. Returns where the run
+    ends, its batches, its records, and the offset behind the last batch. A run of no batches ends at ``start``, with an
+    offset of −1: what stands there is for others to judge, be it a cut-off batch, another format, or damage.
+    """
+    view = memoryview(data)
+    refused = _CODEC | _CONTROL | (0 if transactional else _TRANSACTIONAL)
+    at, batches, records, then, epoch = start, 0, 0, -1, -1
+    while at - start < limit and len(view) - at >= _HEADER_SIZE:
+        base, length, leader_epoch, magic, crc, attributes, last, *_, count = _HEADER.unpack_from(view, at)
+        end = at + _LENGTH_END + length
+        if magic != _MAGIC or attributes & refused or end > len(view) or (batches and leader_epoch != epoch):
+            break
+        room = length + _LENGTH_END - _HEADER_SIZE
+        if room < 0 or not 0 <= count <= min(room // SMALLEST_RECORD, last + 1) or last < 0:
+            break
+        if base < 0 or base < then or base > INT64_MAX - last - 1:
+            break
+        if verify and crc32c(view[at + _CRC_START : end]) != crc:
+            break
+        at, then, epoch = end, base + last + 1, leader_epoch
+        batches += 1
+        records += count
+    return at, batches, records, then
+
+
+def decode_run(
+    data: Buffer, first_offset: int, last_offset: int, delimiter: bytes, null: bytes
+) -> tuple[bytes, int]:
+    """Values of all records with offsets in ``[first_offset, last_offset]``, each followed by ``delimiter``.
+
+    ``data`` is exactly a run as ``walk_batches`` found it. As ``decode_values`` for each batch: a null is written as
+    ``null``, every record is checked, inside the range or not; CorruptRecordsError with the byte in its batch's payload.
+    Data whose batches do not fill it is a ValueError.
+    """
+    view = memoryview(data)
+    _check_run(view)
+    pieces: list[bytes] = []
+    at = written = 0
+    while at < len(view):
+        base, length, *_, count = _HEADER.unpack_from(view, at)
+        end = at + _LENGTH_END + length
+        low, high = max(0, first_offset - base), min(last_offset - base, 0x7FFF_FFFF)
+        output, some = decode_values(view[at + _HEADER_SIZE : end], count, low, high, delimiter, null)
+        pieces.append(output)
+        written += some
+        at = end
+    return b"".join(pieces), written
+
+
+def _check_run(view: memoryview) -> None:
+    at = 0
+    while at < len(view):
+        if len(view) - at >= _HEADER_SIZE:
+            size = _LENGTH_END + _HEADER.unpack_from(view, at)[1]
+            if _HEADER_SIZE <= size <= len(view) - at:
+                at += size
+                continue
+        raise ValueError("the data is no run of batches")

@@ -1,0 +1,63 @@
+"""What the kernels take and give besides plain bytes and numbers, the same for both implementations.
+
+*Slices* say where keys and values are in a text: packed native int32, four a record: key position, key length, value
+position, value length; a length of −1 is a null (its position is 0). Positions count from the beginning of ``text``.
+"""
+
+from array import array
+from collections.abc import Sequence
+from typing import NamedTuple
+
+SMALLEST_RECORD = 7  # seven fields of at least one byte each
+NO_HEADERS = b"\x00"
+PER_SLICE = 4
+SLICE_BYTES = 16
+
+Text = bytes | bytearray
+
+Row = tuple[bytes | None, bytes | None, bytes, int]
+"""Key, value, header block, timestamp in ms."""
+
+
+class Columns(NamedTuple):
+    """One entry per record in each list. Positions are bytes in the payload; a null starts and ends at −1.
+
+    ``header_starts`` is where the header block (its count) begins, ``header_ends`` is the end of the record.
+    """
+
+    offset_deltas: list[int]
+    timestamp_deltas: list[int]
+    key_starts: list[int]
+    key_ends: list[int]
+    value_starts: list[int]
+    value_ends: list[int]
+    header_starts: list[int]
+    header_ends: list[int]
+    header_counts: list[int]
+
+
+def gather_slices(slices: bytes, numbers: Sequence[int]) -> list[tuple[int, bytes, bytes]]:
+    """As :func:`group_slices`, for partitions that were chosen already: one for each slice."""
+    rows: dict[int, array[int]] = {}
+    for row, number in enumerate(numbers):
+        group = rows.get(number)
+        if group is None:
+            group = rows[number] = array("i")
+        group.append(row)
+    size = SLICE_BYTES
+    return [
+        (number, b"".join([slices[row * size : row * size + size] for row in group]), group.tobytes())
+        for number, group in sorted(rows.items())
+    ]
+
+
+def slice_columns(
+    text: Text, slices: bytes, start: int, count: int
+) -> tuple[list[bytes | None], list[bytes | None]]:
+    """The keys and the values of at most ``count`` slices from the ``start``-th on."""
+    some = array("i", slices[start * SLICE_BYTES : (start + count) * SLICE_BYTES])
+    columns = []
+    for first in (0, 2):
+        pairs = zip(some[first::PER_SLICE], some[first + 1 :: PER_SLICE], strict=True)
+        columns.append([None if length < 0 else bytes(text[at : at + length]) for at, length in pairs])
+    return columns[0], columns[1]

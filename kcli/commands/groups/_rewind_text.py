@@ -27,7 +27,7 @@ _GAP = "   "
 _SHOWN = 4
 _NOTICED = (
     "Live: the members have no partitions while the offsets are set, and until what they have in hand has ended (about\n"
-    "12 s, less where nothing is unread); then they begin there. They notice one or two rebalances; a commit by hand\n"
+    "12 s, less where nothing is unread); then they begin there. They notice two rebalances; a commit by hand\n"
     "fails once in each (CommitFailedException, UNKNOWN_MEMBER_ID), and what they have read without committing it is\n"
     "read again, in all partitions of the group."
 )

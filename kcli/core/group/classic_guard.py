@@ -92,11 +92,12 @@ class ClassicGuard(Guard):
     ) -> int:
         """Those at the door are listed as members already, and cannot commit: commits of old batches fail.
 
-        A client may keep such a commit and send it when it has joined. So the members are let in to own nothing while
-        ``quiet`` and ``least`` pass; what they commit then is corrected.
+        A client may keep such a commit and send it when it has joined, or keep its position in a partition that it gets
+        again (kafka-python). So while ``quiet`` and ``least`` pass the members are let in to own nothing, and what they
+        commit is corrected.
         """
         loop, in_hand = self._cluster.loop, quiet > 0 or least > 0
-        began = corrected_at = loop.now()
+        began = quiet_since = loop.now()
         patient_until, give_up = began + patience, min(deadline, began + patience + least + 2 * quiet)
         while True:
             group = self._look_as_member(deadline)
@@ -104,12 +105,13 @@ class ClassicGuard(Guard):
             if in_hand and waited and group.group_state == _PREPARING and loop.now() < give_up:
                 if not self._let_in(deadline):
                     patient_until = loop.now() + HOLD
+                quiet_since = loop.now()
                 continue
             if in_hand and differing(self.verify(offsets, deadline), offsets):
                 self.commit(offsets, deadline)
-                corrected_at = loop.now()
+                quiet_since = loop.now()
             now = loop.now()
-            ready = max(max(corrected_at, self.door.last_arrival) + quiet, self.door.sent_out_at + least)
+            ready = max(max(quiet_since, self.door.last_arrival) + quiet, self.door.sent_out_at + least)
             if now >= give_up or (waited and now >= ready):
                 return self.door.back
             self._cluster.sleep(LOOK)

@@ -31,6 +31,10 @@ CARRIED_SECONDS = 2.0
 """A client may keep a commit that was refused, or that it made while it joined, and send it when it has joined (aiokafka,
 and applications that commit again what was refused): within so many seconds.
 """
+AT_LAST_SECONDS = 0.7
+"""Who was a member without partitions for that long has sent what it kept, or sends it at once when it gets partitions
+(librdkafka holds back commits of worker threads until then, aiokafka refuses them).
+"""
 AT_ONCE = 0.2
 """Who was just joining again when it was sent out is back within so many seconds."""
 
@@ -103,13 +107,13 @@ class Party:
         self.left_at = at if self.left_at is None else max(at, self.left_at)
 
     def rested(self, member_id: str) -> None:
-        """It was a member without partitions for long enough to send whatever it had kept."""
+        """It was a member without partitions for CARRIED_SECONDS before the group was released."""
         self._rested.add(member_id)
 
     @property
-    def carries_nothing(self) -> bool:
-        """Whether nobody has come who may send a commit that was kept over the hold."""
-        return self._rested >= self._came.keys()
+    def carries_for(self) -> float:
+        """For how many seconds after they got partitions they may send a commit that was kept over the hold."""
+        return AT_LAST_SECONDS if self._rested >= self._came.keys() else CARRIED_SECONDS
 
     def came_at(self, member_id: str) -> float | None:
         """When it came last."""

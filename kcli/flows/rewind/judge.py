@@ -23,7 +23,6 @@ from kcli.core.dataclass import dataclass
 from kcli.core.group.door import Listed
 from kcli.core.types import TopicPartition
 from kcli.flows.rewind.attendance import (
-    CARRIED_SECONDS,
     IDLE_SECONDS,
     Attendance,
     Party,
@@ -71,7 +70,8 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Awaited:
-    """Why a partition is open. ``until``: when nothing old is expected any more; None: a commit is waited for.
+    """Why a partition is open. ``until``: when nothing old is expected any more; None: a commit is waited for, or, with
+    ``logged``, the history of commits (``Judge.confirm``).
 
     ``away``: members that have not come back. ``owner`` has the partition, None if nobody has.
     """
@@ -79,6 +79,7 @@ class Awaited:
     until: float | None = None
     away: tuple[Listed, ...] = ()
     owner: MemberDescription | None = None
+    logged: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,7 @@ class Sentence:
 
 _NONE, _AT_NEW, _NEW = "nothing", "at the new offset", "from the new offset on"
 _EITHER, _LOW = "may be of an old batch", "is of an old batch"
+_FROM_FIRST = "it may have been read on from the first commit, which may have been of an old batch"
 
 
 class Judge:
@@ -144,7 +146,7 @@ class Judge:
                 trail.has_reader(look.at)
             self._changes += 1
             return
-        self._take(look, blind=False)
+        self._take(look, blind=False, logged=True)
 
     def sentence(self, where: TopicPartition, now: float) -> Sentence:
         """HELD, OVERWRITTEN, UNKNOWN (nothing that may come can tell), or OPEN with what is waited for."""
@@ -154,6 +156,8 @@ class Judge:
             return Sentence(OVERWRITTEN, commits, owner=owner)
         if trail.spoilt:
             return Sentence(UNKNOWN, commits, owner=owner, why=trail.why)
+        if trail.unconfirmed and trail.first_kind == _EITHER and now > due:
+            return Sentence(OPEN, commits, Awaited(None, (), owner, logged=True), owner)
         if now <= due:
             return Sentence(OPEN, commits, Awaited(due, self._away(where), owner), owner, trail.why)
         if trail.last == _LOW and now > trail.commits[-1][0] + self._patience(where):
@@ -173,11 +177,11 @@ class Judge:
             if trail.unconfirmed:
                 trail.confirm(None if commits is None else commits.get(where, ()))
 
-    def _take(self, look: Look, *, blind: bool) -> None:
+    def _take(self, look: Look, *, blind: bool, logged: bool = False) -> None:
         for where, offset in look.commits.items():
             if (trail := self._trails.get(where)) is not None:
-                carried = not all(party.carries_nothing for party in self.attendance.of(where))
-                trail.take(look.at, offset, self._in_hand_until(where), carried=carried, blind=blind)
+                carried = max((party.carries_for for party in self.attendance.of(where)), default=0.0)
+                trail.take(look.at, offset, self._in_hand_until(where), carried, blind=blind, logged=logged)
 
     # --- the group ----------------------------------------------------------------------------------------
 
@@ -304,13 +308,22 @@ class _Trail:
         self.spoilt = False
         self.goes_on = False
         self.unconfirmed = False
+        self.first_kind = _NONE
+        self._only_early = False  # the last commit may be old only because it is the first, and came at once
         self.why = ""
 
     def take(
-        self, at: float, offset: int | None, in_hand_until: float, *, carried: bool, blind: bool
+        self,
+        at: float,
+        offset: int | None,
+        in_hand_until: float,
+        carried: float,
+        *,
+        blind: bool,
+        logged: bool,
     ) -> None:
-        """``offset`` is committed now. ``carried``: somebody may send now what was kept over the hold. ``blind``: what
-        came before it was not seen.
+        """``offset`` is committed now. ``carried``: for so many seconds after they got the partition, members may send
+        what they kept over the hold. ``blind``: what came before was not seen; ``logged``: all of it was.
         """
         if offset == (self.commits[-1][1] if self.commits else self.rewound.new):
             return
@@ -321,8 +334,9 @@ class _Trail:
             self.overwritten = True
             return
         first, old_possible = len(self.commits) == 1, at <= in_hand_until
-        carried = carried and first and not self.rewound.idle
-        early = carried and at <= (self.read_since or at) + CARRIED_SECONDS
+        since_read = at - (self.read_since if self.read_since is not None else at)
+        may_carry = first and not self.rewound.idle
+        early = may_carry and since_read <= carried
         covered = new < offset <= self.covered
         self.last = _NEW if covered else self._kind(offset, old_possible=old_possible or early)
         self.goes_on = self.goes_on or self.last == _NEW or not first
@@ -332,14 +346,17 @@ class _Trail:
             self.unconfirmed = False
         if self._between(offset) or self.last == _AT_NEW:
             return
-        if carried and self.last == _NEW:
-            self.unconfirmed = at <= (self.read_since or at) + CARRIED_SECONDS + BLIND_SECONDS
+        if first:
+            self.first_kind = self.last
+        self._only_early = first and early and not old_possible and self.last == _EITHER
+        if may_carry and self.last == _NEW and not logged:
+            self.unconfirmed = since_read <= carried + BLIND_SECONDS
         if blind:
             self._spoil("kcli could not look for some seconds, and somebody committed meanwhile")
-        elif first and (
-            old_possible or self.last == _LOW or (early and self.last == _EITHER and not self.kept)
-        ):
-            self._spoil("it may have been read on from the first commit, which may have been of an old batch")
+        elif first and self.last == _EITHER and not self.kept and not logged:
+            self.unconfirmed = True
+        elif first and (self.last == _LOW or (self.last == _EITHER and not self.kept)):
+            self._spoil(_FROM_FIRST)
         elif first and self._silent(at) and not self.rewound.idle:
             self.last = _EITHER  # whoever was at work on something for that long may have committed just that
 
@@ -355,20 +372,21 @@ class _Trail:
         for offset in self._after_ours(commits):
             if offset is None or offset == self.rewound.new:
                 continue
-            if self._between(offset):
+            seen = offset == self.commits[0][1] and self.first_kind == _NEW
+            old_first = old_first or (not seen and self._kind(offset, old_possible=True) != _NEW)
+            if self._between(offset) or not old_first:
+                break
+        else:
+            if old_first:
+                self._spoil(_FROM_FIRST)
                 return
-            old_first = old_first or self._kind(offset, old_possible=True) != _NEW
-            if not old_first:
-                return
-        if old_first:
-            self._spoil("it may have been read on from the first commit, which may have been of an old batch")
+        if self._only_early:
+            self.last, self._only_early = _NEW, False
 
     def _after_ours(self, commits: Sequence[int | None]) -> Sequence[int | None]:
-        """Clocks differ, so the new offset is looked for that was committed over the old one."""
-        for number, offset in enumerate(commits):
-            if offset == self.rewound.new and (number == 0 or commits[number - 1] == self.rewound.old):
-                return commits[number + 1 :]
-        return commits
+        """Clocks differ, so the new offset is looked for: what came before it last was corrected."""
+        ours = [number for number, offset in enumerate(commits) if offset == self.rewound.new]
+        return commits[ours[-1] + 1 :] if ours else commits
 
     def has_reader(self, at: float) -> None:
         """Somebody has it now, for the first time since."""

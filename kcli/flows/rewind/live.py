@@ -15,6 +15,7 @@ from kcli.core.group.door import Arrival, DoorLog
 from kcli.core.group.guard import HOLD
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.attendance import (
+    IDLE_SECONDS,
     LONGEST_BATCH,
     UNKNOWN_PACE,
     USUAL_SESSION,
@@ -253,9 +254,9 @@ def patience_at_the_door(paces: Iterable[float], *, bound: float = LONGEST_BATCH
 
 
 def _patience(before: Before, plan: GroupPlan, ends: Mapping[TopicPartition, int]) -> Patience:
-    """None where nothing was unread."""
+    """Where nothing was unread, only for them to notice that they own nothing."""
     if all(ends.get(item.where) == _at(item.committed) for item in plan.todo):
-        return Patience()
+        return Patience(IDLE_SECONDS)
     return patience_at_the_door(pace.seconds for pace in before.paces.values() if pace.known)
 
 

@@ -84,6 +84,9 @@ class Watcher:
         try:
             while eyes:
                 self._look(admin, eyes)
+                for eye in eyes:
+                    if eye.awaits_log(self._now()):
+                        self._confirm(eye)
                 now = self._now()
                 left = [one for eye in eyes for one in eye.open(now)]
                 if not left or now >= end:
@@ -95,10 +98,14 @@ class Watcher:
         finally:
             self._over()
         for eye in eyes:
-            if eye.watched.judge.unconfirmed:
-                eye.watched.judge.confirm(self._all_commits(eye.watched))
+            self._confirm(eye)
         now = self._now()
         return {eye.watched.group: eye.result(now) for eye in eyes}
+
+    def _confirm(self, eye: "_Eye") -> None:
+        """What was committed first may have been missed; the log has it."""
+        if eye.watched.judge.unconfirmed:
+            eye.watched.judge.confirm(self._all_commits(eye.watched))
 
     def _all_commits(self, watched: Watched) -> Mapping[TopicPartition, Sequence[int | None]] | None:
         since = watched.facts.let_in_ms - BEFORE_MS
@@ -169,6 +176,11 @@ class _Eye:
                 left = None if until is None else max(0.0, until - since)
                 found.append(Open(self.watched.group, where, sentence, left))
         return found
+
+    def awaits_log(self, now: float) -> bool:
+        """Whether all that is open is decided by the history of commits."""
+        awaited = [one.sentence.awaited for one in self.open(now)]
+        return bool(awaited) and all(one is not None and one.logged for one in awaited)
 
     def result(self, now: float) -> GroupWatch:
         since = now - self.watched.let_in_at

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.unit.records.test_visible import batch, marker
 
 from kcli.core.consumer import handout as handout_module
 from kcli.core.consumer.fetched import Arrived, Cut, cut
@@ -14,7 +15,6 @@ from kcli.core.protocol.messages.fetch import AbortedTransaction, FetchResponse,
 from kcli.core.records.batch import RecordBatch
 from kcli.core.types import TopicPartition
 from tests.interrupting import Interrupter
-from tests.unit.records.test_visible import batch, marker
 
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
 OPTIONS = ConsumerOptions(check_crcs=False)

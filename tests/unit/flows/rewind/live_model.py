@@ -13,7 +13,7 @@ from kcli.core.admin.group_description import GroupDescription, MemberDescriptio
 from kcli.core.group.door import DoorLog, Listed
 from kcli.core.types import TopicPartition
 from kcli.flows.rewind.attendance import LONGEST_BATCH, Attendance, SentOut
-from kcli.flows.rewind.judge import HELD, Judge, Look, Rewound
+from kcli.flows.rewind.judge import HELD, OPEN, Judge, Look, Rewound
 from kcli.flows.rewind.live import patience_at_the_door
 
 STEP = 0.05
@@ -91,6 +91,7 @@ class World:
             for n in range(count)
         ]
         self.committed = dict.fromkeys(range(self.partitions), self.base)
+        self.history: dict[int, list[int | None]] = {p: [self.base] for p in range(self.partitions)}
         self.owner: dict[int, Member | None] = dict.fromkeys(range(self.partitions))
         self.group: list[Member] = []
         self.generation, self.preparing = 0, False
@@ -215,6 +216,7 @@ class World:
             for partition, offset in offsets.items():
                 if self.committed[partition] != offset:
                     self.note(f"{member.id} commits {partition}: {offset}")
+                    self.history[partition].append(offset)
                 self.committed[partition] = offset
         return allowed
 
@@ -401,7 +403,7 @@ class World:
         old = dict(self.committed)
         choice = self.rng.choice((200, 1_000, 2_500, -100))
         self.new = {p: max(0, min(at - choice, self.end())) for p, at in old.items()}
-        self.committed = dict(self.new)
+        self._set()
         began = self.time
         patience = patience_at_the_door(paces.values(), bound=self.bound)
         corrected = began
@@ -418,7 +420,7 @@ class World:
                 door.unassigned([one.id for one in self.group], self.time)
             if self.committed != self.new:
                 corrected = self.time
-                self.committed = dict(self.new)
+                self._set()
             door.looked([one.listed() for one in self.group], self.time)
             if door.last_arrival > seen:
                 horizon, seen = self.end(), door.last_arrival
@@ -446,6 +448,13 @@ class World:
         self.judge = Judge(rewound, attendance, assignor="range" if self.classic else "")
         self.held: dict[int, float] = {}
         self.verdicts: dict[int, str] = {}
+        self.over = False
+
+    def _set(self) -> None:
+        """The guard commits."""
+        self.committed = dict(self.new)
+        for partition, offset in self.new.items():
+            self.history[partition].append(offset)
 
     def _watch(self) -> None:
         assert self.let_in is not None
@@ -454,10 +463,11 @@ class World:
         while self.time < self.let_in + 100.0:
             self.happen()
             self.tick()
-            if self.time >= next_look and self.time <= bound and len(self.held) < self.partitions:
+            if self.time >= next_look and self.time <= bound and not self.over:
                 next_look = self.time + 0.1
                 self._look()
-            if len(self.held) == self.partitions and not exposed:  # what is committed now, shows
+                self.over = self._decided() or self.time + 0.1 > bound
+            if self.over and not exposed:  # what is committed now, shows
                 exposed = True
                 when = self.time + self.rng.uniform(0.1, 3.0)
                 if self.rng.random() < 0.5:
@@ -486,10 +496,16 @@ class World:
         group = GroupDescription("g", kind, state, "consumer", "range", 1, tuple(described))
         commits = {places[p]: at for p, at in self.committed.items()}
         self.judge.look(Look(since, commits, group, dict.fromkeys(places.values(), self.end())))
-        for p, where in places.items():
-            if p in self.held:
-                continue
-            self.verdicts[p] = self.judge.sentence(where, since).verdict
-            if self.verdicts[p] == HELD:
-                self.held[p] = since
-                self.note(f"held {p}")
+
+    def _decided(self) -> bool:
+        """As ``Watcher`` has it: what is left to the history is looked up there when nothing else is waited for."""
+        assert self.let_in is not None
+        since = self.time - self.let_in
+        for confirmed in (False, True):
+            said = {p: self.judge.sentence(TopicPartition("t", p), since) for p in range(self.partitions)}
+            open_ = [one.awaited for one in said.values() if one.verdict == OPEN and one.awaited is not None]
+            if not confirmed and self.judge.unconfirmed and all(one.logged for one in open_):
+                self.judge.confirm({TopicPartition("t", p): log for p, log in self.history.items()})
+        self.verdicts = {p: one.verdict for p, one in said.items()}
+        self.held = {p: since for p, verdict in self.verdicts.items() if verdict == HELD}
+        return not open_

@@ -146,11 +146,11 @@ def _after_imports(contest: Contest) -> None:
 
 
 def _commit(bootstrap: str, first: int, last: int) -> None:
-    places = [TopicPartition(TOPIC, number) for number in range(PARTITIONS)]
+    partitions = [TopicPartition(TOPIC, number) for number in range(PARTITIONS)]
     with Admin(bootstrap_servers=bootstrap, timeout=60) as admin:
         for start in range(first, last, 100):
             offsets = {
-                f"group-{number:05}": dict.fromkeys(places, OffsetAndMetadata(number))
+                f"group-{number:05}": dict.fromkeys(partitions, OffsetAndMetadata(number))
                 for number in range(start, min(start + 100, last))
             }
             for stored in admin.commit_offsets(offsets).values():

@@ -45,8 +45,8 @@ def run_of(records: Sequence[Record]) -> BatchView:
 def fetched_of(records: Sequence[Record], batch: BatchView | None = None, **how: int) -> FetchedBatch:
     """The same, all of it asked for; ``batch`` when they stand in another one."""
     batch = batch_of(records, **how) if batch is None else batch
-    where = TopicPartition(records[0].topic, records[0].partition)
-    return FetchedBatch(where, batch, batch.base_offset, batch.next_offset, batch.next_offset)
+    tp = TopicPartition(records[0].topic, records[0].partition)
+    return FetchedBatch(tp, batch, batch.base_offset, batch.next_offset, batch.next_offset)
 
 
 def wanted_by(selection: Selection, fetched: FetchedBatch) -> list[int]:

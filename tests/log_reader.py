@@ -10,9 +10,9 @@ from kcli.core.types import Record, TopicPartition
 from tests.batches import fetched_of
 
 
-def log(where: TopicPartition, offsets: Iterable[int], value: bytes = b"v") -> list[Record]:
+def log(tp: TopicPartition, offsets: Iterable[int], value: bytes = b"v") -> list[Record]:
     """Records at these offsets, whose keys are their offsets and whose timestamps too."""
-    return [Record(*where, offset, offset, 0, b"%d" % offset, value) for offset in offsets]
+    return [Record(*tp, offset, offset, 0, b"%d" % offset, value) for offset in offsets]
 
 
 class LogReader:
@@ -20,8 +20,8 @@ class LogReader:
 
     def __init__(self, logs: Mapping[TopicPartition, list[Record]], batch: int = 5) -> None:
         self.logs, self.batch = dict(logs), batch
-        self.ends = {where: rows[-1].offset + 1 if rows else 0 for where, rows in logs.items()}
-        self.starts = {where: rows[0].offset if rows else 0 for where, rows in logs.items()}
+        self.ends = {tp: rows[-1].offset + 1 if rows else 0 for tp, rows in logs.items()}
+        self.starts = {tp: rows[0].offset if rows else 0 for tp, rows in logs.items()}
         self.unknown: set[TopicPartition] = set()
         self.spans: list[Mapping[TopicPartition, Span]] = []
         self._states: dict[TopicPartition, PartitionState] = {}
@@ -35,29 +35,29 @@ class LogReader:
         self, wanted: Mapping[TopicPartition, int], _timeout: float
     ) -> dict[TopicPartition, OffsetInfo | KcliError]:
         return {
-            where: TimedOutError(f"{where} has no leader")
-            if where in self.unknown
-            else OffsetInfo((self.starts if place == EARLIEST else self.ends)[where], -1)
-            for where, place in wanted.items()
+            tp: TimedOutError(f"{tp} has no leader")
+            if tp in self.unknown
+            else OffsetInfo((self.starts if place == EARLIEST else self.ends)[tp], -1)
+            for tp, place in wanted.items()
         }
 
     def assign(self, spans: Mapping[TopicPartition, Span]) -> None:
         self.spans.append(dict(spans))
         self._states = {w: PartitionState(w, span, 1, lambda _state: None) for w, span in spans.items()}
 
-    def state(self, where: TopicPartition) -> PartitionState:
-        return self._states[where]
+    def state(self, tp: TopicPartition) -> PartitionState:
+        return self._states[tp]
 
-    def pause(self, where: TopicPartition) -> None:
-        self._states[where].paused = True
+    def pause(self, tp: TopicPartition) -> None:
+        self._states[tp].paused = True
 
     def poll(self, _timeout: float) -> list[FetchedBatch]:
         """A batch of the first partition that has something; one without anything up to its stop is at its stop."""
-        for where, state in self._states.items():
+        for tp, state in self._states.items():
             if state.paused or state.done:
                 continue
             assert state.stop is not None
-            found = [r for r in self.logs[where] if state.position <= r.offset < state.stop][: self.batch]
+            found = [r for r in self.logs[tp] if state.position <= r.offset < state.stop][: self.batch]
             state.position = found[-1].offset + 1 if len(found) == self.batch else state.stop
             if found:
                 return [fetched_of(found)]

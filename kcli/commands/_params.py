@@ -70,8 +70,8 @@ class TopicPartitions:
             self.topic if self.partitions is None else f"{self.topic}:{','.join(map(str, self.partitions))}"
         )
 
-    def __contains__(self, where: TopicPartition) -> bool:
-        return where.topic == self.topic and (self.partitions is None or where.partition in self.partitions)
+    def __contains__(self, tp: TopicPartition) -> bool:
+        return tp.topic == self.topic and (self.partitions is None or tp.partition in self.partitions)
 
 
 _SIZES = {"": 1, "b": 1, "k": 1000, "kb": 1000, "m": 10**6, "mb": 10**6, "g": 10**9, "gb": 10**9}

@@ -179,10 +179,10 @@ class Run:
         from kcli.core.types import TopicPartition
         from kcli.flows.produce_transactions import resumed_place
 
-        inv, where = self.inv, TopicPartition(self.topic, 0)
+        inv, tp = self.inv, TopicPartition(self.topic, 0)
         with Admin(inv.inner_options(ClientOptions), inv.hooks, timeout=inv.timeout) as admin:
-            stored = admin.fetch_offsets({group: [where]}, require_stable=True)[group]
-        checkpoint.place = resumed_place(checkpoint, group, stored, where)
+            stored = admin.fetch_offsets({group: [tp]}, require_stable=True)[group]
+        checkpoint.place = resumed_place(checkpoint, group, stored, tp)
 
     # --- from the first line to the last -------------------------------------------------------------
 

@@ -105,19 +105,17 @@ def with_partitions(
 
 def spans(ends: Mapping[TopicPartition, LogEnds]) -> Ends:
     """Start and end of each log; both None where one of them is unknown."""
-    return {
-        where: (log.start, log.end) if log.end is not None else (None, None) for where, log in ends.items()
-    }
+    return {tp: (log.start, log.end) if log.end is not None else (None, None) for tp, log in ends.items()}
 
 
 def unknown_offsets(ends: Mapping[TopicPartition, LogEnds]) -> list[PartlyFailedError]:
     """An error for each topic and reason: ``offsets of orders-0,4 are unknown``."""
     missing: dict[tuple[str, str], list[int]] = {}
     errors: dict[tuple[str, str], KcliError] = {}
-    for where, log in ends.items():
+    for tp, log in ends.items():
         if log.error is not None:
-            key = where.topic, log.error.why or log.error.what
-            missing.setdefault(key, []).append(where.partition)
+            key = tp.topic, log.error.why or log.error.what
+            missing.setdefault(key, []).append(tp.partition)
             errors.setdefault(key, log.error)
     return [
         PartlyFailedError(f"offsets of {key[0]}-{','.join(map(str, numbers))} are unknown", errors[key])
@@ -271,13 +269,13 @@ def end_rows(ends: Ends) -> list[Row]:
     """First offset and end of each partition."""
     return [
         {
-            "topic": place.topic,
-            "partition": place.partition,
+            "topic": tp.topic,
+            "partition": tp.partition,
             "log_start": log_start,
             "end": end,
             "offsets": end - log_start if end is not None and log_start is not None else None,
         }
-        for place, (log_start, end) in ends.items()
+        for tp, (log_start, end) in ends.items()
     ]
 
 
@@ -285,13 +283,13 @@ def time_rows(answers: Mapping[TopicPartition, OffsetInfo | KcliError]) -> list[
     """The offset found in each partition; null where no record is that new. Without those that have no answer."""
     return [
         {
-            "topic": place.topic,
-            "partition": place.partition,
+            "topic": tp.topic,
+            "partition": tp.partition,
             "offset": answer.offset if answer.offset >= 0 else None,
             "timestamp": answer.timestamp if answer.timestamp >= 0 else None,
             "leader_epoch": answer.leader_epoch if answer.leader_epoch >= 0 else None,
         }
-        for place, answer in sorted(answers.items())
+        for tp, answer in sorted(answers.items())
         if isinstance(answer, OffsetInfo)
     ]
 

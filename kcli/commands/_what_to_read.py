@@ -221,7 +221,7 @@ def wanted_key(flags: dict[str, Any], serdes: "Serdes | None" = None) -> bytes |
         ) from None
 
 
-def partitions(
+def chosen_partitions(
     inv: Invocation,
     consumer: "Consumer",
     names: Sequence[str],
@@ -237,14 +237,14 @@ def partitions(
         return chosen
     from kcli.flows.filters.key import PARTITIONER, owner
 
-    counts = {name: sum(where.topic == name for where in chosen) for name in names}
+    counts = {name: sum(tp.topic == name for tp in chosen) for name in names}
     owners = {name: owner(key, count) for name, count in counts.items()}
     places = ", ".join(f"{owners[name]} of the {counts[name]} of {name}" for name in names)
     inv.talk.note(
         f"key {flags['key']!r}: looking in partition {places}, by {PARTITIONER} as Java's producers; "
         "--all-partitions looks everywhere"
     )
-    return [where for where in chosen if where.partition == owners[where.topic]]
+    return [tp for tp in chosen if tp.partition == owners[tp.topic]]
 
 
 def new_partitions(

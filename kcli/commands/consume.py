@@ -214,8 +214,8 @@ def consume(inv: Invocation, /, topics: tuple[str, ...], **flags: Any) -> int:
         decoders = Decoders(serdes.key, serdes.value)
     seen: dict[str, Any] = {"id": None}
 
-    def broker(place: "TopicPartition") -> int:
-        node = seen["consumer"].cluster.view.leader(place)
+    def broker(tp: "TopicPartition") -> int:
+        node = seen["consumer"].cluster.view.leader(tp)
         return -1 if node is None else int(node.id)
 
     formatter = record_formatter(
@@ -405,10 +405,10 @@ class _Run:
             self._plan_chosen()
 
     def _plan_chosen(self) -> None:
-        from kcli.commands._what_to_read import new_partitions, partitions
+        from kcli.commands._what_to_read import chosen_partitions, new_partitions
         from kcli.flows.reading import Chosen
 
-        places = partitions(self.inv, self.consumer, self.names, self.flags, self.serdes)
+        partitions = chosen_partitions(self.inv, self.consumer, self.names, self.flags, self.serdes)
         reading = Chosen(
             self.consumer,
             self.asked,
@@ -420,7 +420,7 @@ class _Run:
             on_recreate=self.flags["on_recreate"],
             find_new=new_partitions(self.consumer, self.topics, self.flags, bounded=self._ends),
         )
-        spans = reading.begin(places).values()
+        spans = reading.begin(partitions).values()
         if all(span.stop is not None for span in spans):
             self.total = sum(max(0, (span.stop or 0) - (span.start or 0)) for span in spans) or None
         self.reading = reading
@@ -455,22 +455,22 @@ class _Run:
 
     def dry_run(self) -> int:
         """Says on stdout what would be read; joins no group and commits nothing."""
-        from kcli.commands._what_to_read import partitions
+        from kcli.commands._what_to_read import chosen_partitions
         from kcli.flows import ranges
 
-        places = partitions(self.inv, self.consumer, self.names, self.flags, self.serdes)
+        partitions = chosen_partitions(self.inv, self.consumer, self.names, self.flags, self.serdes)
         spans = ranges.spans(
             self.consumer,
-            places,
+            partitions,
             self.asked,
             until_end=self.flags["until_end"],
             timeout=self.inv.timeout,
             on_out_of_range=self.consumer.options.on_out_of_range,
         )
         group = self.flags["group"]
-        committed = self.consumer.committed(places, self.inv.timeout) if group is not None else {}
-        starts = {where: known.offset for where in spans if (known := committed.get(where)) is not None}
-        self._show({where: (starts.get(where, span.start), span.stop) for where, span in spans.items()})
+        committed = self.consumer.committed(partitions, self.inv.timeout) if group is not None else {}
+        starts = {tp: known.offset for tp in spans if (known := committed.get(tp)) is not None}
+        self._show({tp: (starts.get(tp, span.start), span.stop) for tp, span in spans.items()})
         return 0
 
     def _show(self, plan: "dict[TopicPartition, tuple[int | None, int | None]]") -> None:
@@ -482,12 +482,12 @@ class _Run:
             columns = [Column(key) for key in ("topic", "partition", "from_offset", "to_offset")]
             cluster = self.consumer.cluster.view.cluster_id
             with out.rows("ConsumePlan", "ConsumePlan", columns, cluster=cluster) as rows:
-                for where, (start, stop) in plan.items():
-                    values = (where.topic, where.partition, start, stop)
+                for tp, (start, stop) in plan.items():
+                    values = (tp.topic, tp.partition, start, stop)
                     rows.add(dict(zip([column.key for column in columns], values, strict=True)))
             return
-        for where, (start, stop) in plan.items():
-            out.text(f"{where}: from {start} {'without end' if stop is None else f'to {stop}'}\n")
+        for tp, (start, stop) in plan.items():
+            out.text(f"{tp}: from {start} {'without end' if stop is None else f'to {stop}'}\n")
         out.flush()
 
     # --- reading -------------------------------------------------------------------------------------
@@ -515,13 +515,13 @@ class _Run:
         return stop.exit_code
 
     def _tail(self, sink: "RecordSink", stop: "Stop") -> None:
-        from kcli.commands._what_to_read import partitions
+        from kcli.commands._what_to_read import chosen_partitions
         from kcli.flows import ranges
         from kcli.flows.tail import tail
 
         stop.wake(self.consumer.wakeup)
-        places = partitions(self.inv, self.consumer, self.names, self.flags, self.serdes)
-        now = ranges.bounds(self.consumer, places, self.inv.timeout)
+        partitions = chosen_partitions(self.inv, self.consumer, self.names, self.flags, self.serdes)
+        now = ranges.bounds(self.consumer, partitions, self.inv.timeout)
         for fetched in tail(self.consumer, now, self.flags["tail"], stop, self.selection):
             sink.batch(fetched)
             self.result.records += 1
@@ -559,9 +559,9 @@ class _Run:
         limit = self.flags["max_messages"]
         ended = self.reading.done and not stop and (limit is None or self.result.records < limit)
         if self.flags["until_end"] and ended:
-            states = [self.consumer.state(where) for where in self.consumer.assignment]
+            states = [self.consumer.state(tp) for tp in self.consumer.assignment]
             open_ended = [one for one in states if one.stop is not None and one.high_watermark != one.stop]
-            self._say_hidden({one.where: one.stop for one in open_ended if one.stop is not None})
+            self._say_hidden({one.tp: one.stop for one in open_ended if one.stop is not None})
 
     def _say_hidden(self, ends: "Mapping[TopicPartition, int]") -> None:
         """What an open transaction keeps from a reader of committed records is not there, and not missing either."""
@@ -631,8 +631,8 @@ class _Run:
                 "damaged_batches": damaged,
                 "undecoded": self.undecoded,
                 "positions": [
-                    {"topic": where.topic, "partition": where.partition, "offset": offset}
-                    for where, offset in sorted(result.positions.items())
+                    {"topic": tp.topic, "partition": tp.partition, "offset": offset}
+                    for tp, offset in sorted(result.positions.items())
                 ],
             }
         )

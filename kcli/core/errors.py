@@ -78,20 +78,18 @@ class ProtocolError(KcliError):
 class CorruptRecordsError(ProtocolError):
     """A record batch that fails its checksum, or whose content contradicts its header, or that is too large open.
 
-    ``where`` is its partition: bytes do not know it, so who reads a partition's batches adds it (``in_partition``).
+    ``tp`` is its partition: bytes do not know it, so who reads a partition's batches adds it (``in_partition``).
     """
 
-    def __init__(
-        self, what: str, *, why: str = "", do: str = "", where: TopicPartition | None = None
-    ) -> None:
-        super().__init__(what if where is None else f"{where}: {what}", why=why, do=do)
-        self.where = where
+    def __init__(self, what: str, *, why: str = "", do: str = "", tp: TopicPartition | None = None) -> None:
+        super().__init__(what if tp is None else f"{tp}: {what}", why=why, do=do)
+        self.tp = tp
 
-    def in_partition(self, where: TopicPartition) -> "CorruptRecordsError":
+    def in_partition(self, tp: TopicPartition) -> "CorruptRecordsError":
         """The same error with the partition in front, and what helps; itself if it names one already."""
-        if self.where is not None:
+        if self.tp is not None:
             return self
-        return CorruptRecordsError(self.what, why=self.why, do=self.do or _DAMAGED, where=where)
+        return CorruptRecordsError(self.what, why=self.why, do=self.do or _DAMAGED, tp=tp)
 
 
 _DAMAGED = "the broker's copy of the log is damaged: restore it from a replica, or read past it"

@@ -148,7 +148,7 @@ class _Run:
                 place = OffsetAndMetadata(last + 1, "", fetched.batch.leader_epoch)
             else:
                 place = OffsetAndMetadata(fetched.then, "", fetched.then_epoch)
-            self.written[fetched.where] = place
+            self.written[fetched.tp] = place
         if self._merger is not None:
             self._put(self._merger.take())
         return not self.full()
@@ -156,7 +156,7 @@ class _Run:
     def flush(self) -> None:
         """All that was written is with the reader."""
         self.sink.flush()
-        self.result.positions.update({where: place.offset for where, place in self.written.items()})
+        self.result.positions.update({tp: place.offset for tp, place in self.written.items()})
 
     def drain(self, merger: Merger) -> None:
         """What the merger has kept goes out, up to the limit."""
@@ -178,8 +178,8 @@ class _Run:
             return self._write(fetched, selected)
         except CorruptRecordsError as error:
             if self._skip_corrupt is None:
-                raise error.in_partition(fetched.where) from error
-            self._skip_corrupt(f"passed over: {error.in_partition(fetched.where)}")
+                raise error.in_partition(fetched.tp) from error
+            self._skip_corrupt(f"passed over: {error.in_partition(fetched.tp)}")
             self.result.unreadable += 1
             return -1
 

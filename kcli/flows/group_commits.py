@@ -39,10 +39,10 @@ class GroupCommits:
 
     def flushed_all(self) -> None:
         """All that was handed out is with the reader: the positions are what has been read."""
-        for where in self._consumer.assignment:
-            state = self._consumer.state(where)
+        for tp in self._consumer.assignment:
+            state = self._consumer.state(tp)
             if state.position >= 0:
-                self._flushed[where] = OffsetAndMetadata(state.position, "", state.epoch)
+                self._flushed[tp] = OffsetAndMetadata(state.position, "", state.epoch)
 
     def flushed(self, places: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         """Of what was handed out only this is with the reader, the rest never will be."""
@@ -58,9 +58,9 @@ class GroupCommits:
             self._pending = self._consumer.commit_async(offsets)
             self._pending.on_done(lambda done: self._answered(offsets, done.error))
 
-    def giving_up(self, places: Iterable[TopicPartition]) -> None:
+    def giving_up(self, partitions: Iterable[TopicPartition]) -> None:
         """Before partitions go to others: whoever reads on there must know how far this reader came."""
-        given = set(places)
+        given = set(partitions)
         if offsets := self._due(given):
             try:
                 self._consumer.commit(offsets, timeout=_PATIENCE)
@@ -70,11 +70,11 @@ class GroupCommits:
                 self._answered(offsets, None)
         self.lost(given)
 
-    def lost(self, places: Iterable[TopicPartition]) -> None:
+    def lost(self, partitions: Iterable[TopicPartition]) -> None:
         """Others have them: nothing that was read of them can be committed."""
-        for where in places:
-            self._flushed.pop(where, None)
-            self._committed.pop(where, None)
+        for tp in partitions:
+            self._flushed.pop(tp, None)
+            self._committed.pop(tp, None)
 
     def finish(self) -> None:
         """Commits what is left and waits for it; CommitFailedError where that fails."""
@@ -85,28 +85,28 @@ class GroupCommits:
     @property
     def uncommitted(self) -> dict[TopicPartition, int]:
         """Offsets up to which was written, of partitions where the group does not know it yet."""
-        return {where: place.offset for where, place in self._due(self._flushed).items()}
+        return {tp: place.offset for tp, place in self._due(self._flushed).items()}
 
     # --- inside ------------------------------------------------------------------------------------
 
-    def _due(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, OffsetAndMetadata]:
+    def _due(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, OffsetAndMetadata]:
         if not self._enabled:
             return {}
         return {
-            where: self._flushed[where]
-            for where in places
-            if where in self._flushed
-            and where in self._consumer.assignment
-            and self._flushed[where].offset != self._known(where)
+            tp: self._flushed[tp]
+            for tp in partitions
+            if tp in self._flushed
+            and tp in self._consumer.assignment
+            and self._flushed[tp].offset != self._known(tp)
         }
 
-    def _known(self, where: TopicPartition) -> int:
-        return self._committed.get(where, self._consumer.state(where).committed)
+    def _known(self, tp: TopicPartition) -> int:
+        return self._committed.get(tp, self._consumer.state(tp).committed)
 
     def _answered(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata], error: BaseException | None
     ) -> None:
         if error is None:
-            self._committed.update({where: place.offset for where, place in offsets.items()})
+            self._committed.update({tp: place.offset for tp, place in offsets.items()})
         else:
             self._warn(f"offsets were not committed, others may read these records again: {error}")

@@ -19,7 +19,7 @@ _PATIENCE = 1.0
 class Hidden(NamedTuple):
     """Offsets from ``first`` up to the high watermark ``end``, and the producer whose transaction is the first there."""
 
-    where: TopicPartition
+    tp: TopicPartition
     first: int
     end: int
     producer: ProducerDescription | None
@@ -28,7 +28,7 @@ class Hidden(NamedTuple):
         many = self.end - self.first
         records = "1 record" if many == 1 else f"up to {many:,} records"
         return (
-            f"{self.where}: an open transaction hides {records} from offset {self.first} to the high watermark {self.end}"
+            f"{self.tp}: an open transaction hides {records} from offset {self.first} to the high watermark {self.end}"
             f"{self._whose()}; --isolation-level read_uncommitted shows them"
         )
 
@@ -48,16 +48,16 @@ def hidden_at(consumer: Consumer, ends: Mapping[TopicPartition, int]) -> list[Hi
     deadline = cluster.deadline(_PATIENCE)
     marks = list_offsets(cluster, dict.fromkeys(ends, LATEST), deadline, committed_only=False)
     beyond = {
-        where: mark.offset
-        for where, mark in marks.items()
-        if isinstance(mark, OffsetInfo) and mark.offset > ends[where]
+        tp: mark.offset
+        for tp, mark in marks.items()
+        if isinstance(mark, OffsetInfo) and mark.offset > ends[tp]
     }
     if not beyond:
         return []
     stable = list_offsets(cluster, dict.fromkeys(beyond, LATEST), deadline)
-    held = [where for where in beyond if _offset(stable[where]) == ends[where]]
+    held = [tp for tp in beyond if _offset(stable[tp]) == ends[tp]]
     producers = describe_producers(cluster, held, deadline) if held else {}
-    return [Hidden(where, ends[where], beyond[where], _first(producers[where])) for where in sorted(held)]
+    return [Hidden(tp, ends[tp], beyond[tp], _first(producers[tp])) for tp in sorted(held)]
 
 
 def _offset(answer: OffsetInfo | KcliError) -> int | None:

@@ -48,8 +48,8 @@ class Merger:
 
     def add(self, fetched: FetchedBatch, selected: bytes | bytearray) -> None:
         """The wanted records of a batch."""
-        where, batch, now = fetched.where, fetched.batch, self._clock()
-        queue = self._queues.setdefault(where, _Queue())
+        tp, batch, now = fetched.tp, fetched.batch, self._clock()
+        queue = self._queues.setdefault(tp, _Queue())
         columns, append = batch.columns(), batch.timestamp_type == 1
         for index, delta in enumerate(columns.offset_deltas):
             offset = batch.base_offset + delta
@@ -57,23 +57,23 @@ class Merger:
                 continue
             stamp = batch.max_timestamp if append else batch.base_timestamp + columns.timestamp_deltas[index]
             one = cut_record(batch, columns, index)
-            order = (stamp, where.partition, offset, where.topic)
+            order = (stamp, tp.partition, offset, tp.topic)
             if not queue.records:
-                heapq.heappush(self._heads, (order, where))
-            queue.records.append((order, FetchedBatch(where, one, offset, offset + 1, offset + 1), now))
+                heapq.heappush(self._heads, (order, tp))
+            queue.records.append((order, FetchedBatch(tp, one, offset, offset + 1, offset + 1), now))
             queue.size += one.size + _OVERHEAD
-        self._throttle(where, queue)
+        self._throttle(tp, queue)
 
     def take(self) -> Iterator[FetchedBatch]:
         """Records, one by one, that no earlier one can come before."""
         missing = self._missing()
         self._by_clock = missing is not None
         while self._heads and missing is not None:
-            where = self._heads[0][1]
-            if missing and self._clock() - self._queues[where].records[0][2] < PATIENCE:
+            tp = self._heads[0][1]
+            if missing and self._clock() - self._queues[tp].records[0][2] < PATIENCE:
                 return
             yield self._pop()
-            if not self._queues[where].records:
+            if not self._queues[tp].records:
                 missing = self._missing()
                 self._by_clock = missing is not None
 
@@ -93,20 +93,20 @@ class Merger:
     # --- inside ------------------------------------------------------------------------------------
 
     def _pop(self) -> FetchedBatch:
-        _, where = heapq.heappop(self._heads)
-        queue = self._queues[where]
+        _, tp = heapq.heappop(self._heads)
+        queue = self._queues[tp]
         _, fetched, _ = queue.records.popleft()
         queue.size -= fetched.batch.size + _OVERHEAD
         if queue.records:
-            heapq.heappush(self._heads, (queue.records[0][0], where))
-        self._throttle(where, queue)
+            heapq.heappush(self._heads, (queue.records[0][0], tp))
+        self._throttle(tp, queue)
         return fetched
 
     def _missing(self) -> bool | None:
         """Whether partitions without a record at hand may get one later; None: some have one that has not come yet."""
         missing = False
-        for where in self._consumer.assignment:
-            state, queue = self._consumer.state(where), self._queues.get(where)
+        for tp in self._consumer.assignment:
+            state, queue = self._consumer.state(tp), self._queues.get(tp)
             if state.done or (queue is not None and queue.records):
                 continue
             end = state.last_stable if self._committed_only else state.high_watermark
@@ -115,11 +115,11 @@ class Merger:
             missing = True
         return missing
 
-    def _throttle(self, where: TopicPartition, queue: _Queue) -> None:
+    def _throttle(self, tp: TopicPartition, queue: _Queue) -> None:
         share = MEMORY // max(1, len(self._consumer.assignment))
         if queue.size > share and not queue.paused:
             queue.paused = True
-            self._consumer.pause(where)
+            self._consumer.pause(tp)
         elif queue.paused and queue.size < share // 2:
             queue.paused = False
-            self._consumer.resume(where)
+            self._consumer.resume(tp)

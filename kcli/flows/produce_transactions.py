@@ -211,10 +211,10 @@ class TransactionalRun(ProduceRun):
         if limits.group is None or place is None:
             return
         bookmark = Bookmark(limits.run, place.source, place.unit, place.offset, place.crc)
-        where = TopicPartition(self._sending.topic, 0)
+        tp = TopicPartition(self._sending.topic, 0)
         # Offset 0 exists in a log, or did: a line's number would look like a position, and often like a lost one.
         offset = OffsetAndMetadata(0, msgspec.json.encode(bookmark).decode())
-        self._producer.send_offsets_to_transaction({where: offset}, limits.group, _PATIENCE)
+        self._producer.send_offsets_to_transaction({tp: offset}, limits.group, _PATIENCE)
 
     def _ask_for_commit(self) -> None:
         deadline = time.monotonic() + _PATIENCE
@@ -262,21 +262,21 @@ class NoPlaceError(KcliError):
     exit_code = 7
 
 
-def resumed_place(checkpoint: Checkpoint, group: str, stored: Any, where: TopicPartition) -> Place:
+def resumed_place(checkpoint: Checkpoint, group: str, stored: Any, tp: TopicPartition) -> Place:
     """Where a run goes on: the group's offset is of the last transaction, the file may be a second behind it.
 
     ``stored`` is what the group has committed, or the error of asking.
     """
     if isinstance(stored, KcliError):
         raise stored
-    found = stored.get(where)
+    found = stored.get(tp)
     if isinstance(found, KcliError):
         raise found
     if found is None:
         if checkpoint.finished or checkpoint.place == Place():
             return checkpoint.place
         raise NoPlaceError(
-            f"group {group} has no offset for {where}",
+            f"group {group} has no offset for {tp}",
             why=f"{checkpoint.path} says line {checkpoint.place.unit + 1:,}, but a transaction may have got further",
             do="brokers forget offsets after offsets.retention.minutes: compare the topic, then begin anew",
         )

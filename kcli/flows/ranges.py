@@ -57,11 +57,11 @@ def spans(
     starts = _resolve(consumer, wanted, asked.start or OffsetSpec("earliest", 0), now, timeout)
     stops = _stops(consumer, wanted, asked.stop, now, until_end=until_end, timeout=timeout)
     result = {}
-    for where in wanted:
-        start = starts[where]
-        if until_end and start > now.ends[where]:
-            start = _beyond(where, start, now, on_out_of_range)
-        result[where] = Span(start, stops.get(where))
+    for tp in wanted:
+        start = starts[tp]
+        if until_end and start > now.ends[tp]:
+            start = _beyond(tp, start, now, on_out_of_range)
+        result[tp] = Span(start, stops.get(tp))
     return result
 
 
@@ -101,18 +101,18 @@ def _stops(
     if stop is None:
         return dict(now.ends) if until_end else {}
     found = _resolve(consumer, wanted, stop, now, timeout)
-    return {where: min(found[where], now.ends[where]) if until_end else found[where] for where in wanted}
+    return {tp: min(found[tp], now.ends[tp]) if until_end else found[tp] for tp in wanted}
 
 
-def _beyond(where: TopicPartition, start: int, now: Bounds, on_out_of_range: str) -> int:
+def _beyond(tp: TopicPartition, start: int, now: Bounds, on_out_of_range: str) -> int:
     """Nothing is there, and with a pinned end nothing comes."""
     if on_out_of_range == "earliest":
-        return now.starts[where]
+        return now.starts[tp]
     if on_out_of_range == "latest":
-        return now.ends[where]
+        return now.ends[tp]
     raise DataLossError(
-        f"{where}: offset {start} is out of range",
-        why=f"the log goes from {now.starts[where]} to {now.ends[where]}",
+        f"{tp}: offset {start} is out of range",
+        why=f"the log goes from {now.starts[tp]} to {now.ends[tp]}",
         do="choose another --offset, or --on-out-of-range earliest or latest",
     )
 
@@ -127,12 +127,12 @@ def _resolve(
     if spec.kind == "offset":
         return dict.fromkeys(wanted, spec.value)
     if spec.kind == "from_start":
-        return {where: now.starts[where] + spec.value for where in wanted}
+        return {tp: now.starts[tp] + spec.value for tp in wanted}
     if spec.kind == "from_end":
-        return {where: max(now.starts[where], now.ends[where] - spec.value) for where in wanted}
+        return {tp: max(now.starts[tp], now.ends[tp] - spec.value) for tp in wanted}
     if spec.kind == "timestamp":
         found = _offsets(consumer.list_offsets(dict.fromkeys(wanted, spec.value), timeout))
-        return {where: found[where] if found[where] >= 0 else now.ends[where] for where in wanted}
+        return {tp: found[tp] if found[tp] >= 0 else now.ends[tp] for tp in wanted}
     raise ConfigError(
         f"the offset {spec.kind!r} needs a group", why="it means the group's committed offsets", do="give -g"
     )
@@ -140,8 +140,8 @@ def _resolve(
 
 def _offsets(results: Mapping[TopicPartition, OffsetInfo | KcliError]) -> dict[TopicPartition, int]:
     found = {}
-    for where, result in results.items():
+    for tp, result in results.items():
         if isinstance(result, KcliError):
             raise result
-        found[where] = result.offset
+        found[tp] = result.offset
     return found

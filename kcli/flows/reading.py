@@ -132,12 +132,12 @@ class Chosen(Assigned):
             found = ranges.stops(
                 self._consumer, self._consumer.assignment, stop, until_end=True, timeout=self._timeout
             )
-            for where, offset in found.items():
-                self._consumer.state(where).stop = offset
+            for tp, offset in found.items():
+                self._consumer.state(tp).stop = offset
         version = self._consumer.cluster.view.version
         if self._find_new is not None and version != self._version:
             self._version = version
-            if new := [where for where in self._find_new() if where not in self._consumer.assignment]:
+            if new := [tp for tp in self._find_new() if tp not in self._consumer.assignment]:
                 self._say(f"come since the start: {', '.join(map(str, new))}")
                 self._consumer.add(self._spans(new, RangeSpec(OffsetSpec("earliest"))))
 
@@ -147,16 +147,16 @@ class Chosen(Assigned):
             raise error
         self._warn(f"topic {error.topic} was created anew: reading it from its beginning")
         present = self._consumer.partitions([error.topic], self._timeout)[error.topic]
-        wanted = {where.partition for where in self._consumer.assignment if where.topic == error.topic}
+        wanted = {tp.partition for tp in self._consumer.assignment if tp.topic == error.topic}
         every = self._find_new is not None or self._until_end
-        places = [TopicPartition(error.topic, n) for n in present if every or n in wanted]
+        partitions = [TopicPartition(error.topic, n) for n in present if every or n in wanted]
         others = {
-            where: Span(state.position if state.position >= 0 else None, state.stop)
-            for where in self._consumer.assignment
-            if where.topic != error.topic
-            for state in (self._consumer.state(where),)
+            tp: Span(state.position if state.position >= 0 else None, state.stop)
+            for tp in self._consumer.assignment
+            if tp.topic != error.topic
+            for state in (self._consumer.state(tp),)
         }
-        anew = self._spans(places, RangeSpec(OffsetSpec("earliest"), self._asked.stop))
+        anew = self._spans(partitions, RangeSpec(OffsetSpec("earliest"), self._asked.stop))
         self._consumer.assign({**others, **anew})
 
     def _spans(self, partitions: Sequence[TopicPartition], asked: RangeSpec) -> dict[TopicPartition, Span]:
@@ -211,11 +211,11 @@ class GroupShare:
         """See Reading. A member whose share is empty has nothing to wait for."""
         if not (self._until_end or self._asked.stop is not None) or not self._consumer.settled:
             return False
-        places = self._consumer.assignment
-        if not places:
+        partitions = self._consumer.assignment
+        if not partitions:
             return self._has_nothing()
         self._empty_since = None
-        return all(self._consumer.state(where).done for where in places)
+        return all(self._consumer.state(tp).done for tp in partitions)
 
     @property
     def waiting(self) -> bool:
@@ -240,13 +240,13 @@ class GroupShare:
         if self._on_recreate != "restart":
             raise error
         self._warn(f"topic {error.topic} was created anew: reading it from its beginning")
-        places = [where for where in self._consumer.assignment if where.topic == error.topic]
-        self._commits.lost(places)
-        for where, offset in ranges.starts(
-            self._consumer, places, OffsetSpec("earliest"), self._timeout
+        partitions = [tp for tp in self._consumer.assignment if tp.topic == error.topic]
+        self._commits.lost(partitions)
+        for tp, offset in ranges.starts(
+            self._consumer, partitions, OffsetSpec("earliest"), self._timeout
         ).items():
-            self._consumer.seek(where, offset)
-        self._pin(places, until_end=self._until_end)
+            self._consumer.seek(tp, offset)
+        self._pin(partitions, until_end=self._until_end)
 
     def finish(self) -> None:
         """See Reading: what was written is committed."""
@@ -264,30 +264,30 @@ class GroupShare:
 
     # --- rebalances ----------------------------------------------------------------------------------
 
-    def _assigned(self, places: list[TopicPartition]) -> None:
-        self._say(f"assigned: {', '.join(map(str, places)) or 'nothing'}")
+    def _assigned(self, partitions: list[TopicPartition]) -> None:
+        self._say(f"assigned: {', '.join(map(str, partitions)) or 'nothing'}")
         start = self._asked.start
         if start is not None and start.kind not in _BY_POLICY:
-            committed = self._consumer.committed(places, self._timeout)
-            fresh = [where for where in places if committed.get(where) is None]
+            committed = self._consumer.committed(partitions, self._timeout)
+            fresh = [tp for tp in partitions if committed.get(tp) is None]
             if fresh:
-                for where, offset in ranges.starts(self._consumer, fresh, start, self._timeout).items():
-                    self._consumer.seek(where, offset)
-        self._pin(places, until_end=self._until_end)
+                for tp, offset in ranges.starts(self._consumer, fresh, start, self._timeout).items():
+                    self._consumer.seek(tp, offset)
+        self._pin(partitions, until_end=self._until_end)
 
-    def _revoked(self, places: list[TopicPartition]) -> None:
-        self._say(f"revoked: {', '.join(map(str, places))}")
-        self._commits.giving_up(places)
+    def _revoked(self, partitions: list[TopicPartition]) -> None:
+        self._say(f"revoked: {', '.join(map(str, partitions))}")
+        self._commits.giving_up(partitions)
 
-    def _lost(self, places: list[TopicPartition]) -> None:
-        self._say(f"lost: {', '.join(map(str, places))}")
-        self._commits.lost(places)
+    def _lost(self, partitions: list[TopicPartition]) -> None:
+        self._say(f"lost: {', '.join(map(str, partitions))}")
+        self._commits.lost(partitions)
 
-    def _pin(self, places: Sequence[TopicPartition], *, until_end: bool) -> None:
-        if not places or self._later.at is not None:
+    def _pin(self, partitions: Sequence[TopicPartition], *, until_end: bool) -> None:
+        if not partitions or self._later.at is not None:
             return
         found = ranges.stops(
-            self._consumer, places, self._asked.stop, until_end=until_end, timeout=self._timeout
+            self._consumer, partitions, self._asked.stop, until_end=until_end, timeout=self._timeout
         )
-        for where, offset in found.items():
-            self._consumer.state(where).stop = offset
+        for tp, offset in found.items():
+            self._consumer.state(tp).stop = offset

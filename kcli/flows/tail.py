@@ -27,12 +27,10 @@ def tail(
     step = count
     chosen = selection or Selection()
     while True:
-        starts = {where: max(now.starts[where], end - step) for where, end in now.ends.items()}
+        starts = {tp: max(now.starts[tp], end - step) for tp, end in now.ends.items()}
         found = _newest(consumer, starts, now.ends, count, stop, chosen)
         # Every partition gave its own newest ``count`` only if it had that many in the step, or has no more.
-        enough = all(
-            starts[where] <= now.starts[where] or found.seen.get(where, 0) >= count for where in starts
-        )
+        enough = all(starts[tp] <= now.starts[tp] or found.seen.get(tp, 0) >= count for tp in starts)
         if stop or enough:
             return [record for _, record in sorted(found.heap, key=lambda pair: pair[0])]
         step *= 4
@@ -47,18 +45,18 @@ class _Newest:
         self.seen: dict[TopicPartition, int] = {}
 
     def add(self, fetched: FetchedBatch, selected: bytes | bytearray) -> None:
-        where, batch = fetched.where, fetched.batch
+        tp, batch = fetched.tp, fetched.batch
         columns, append = batch.columns(), batch.timestamp_type == 1
         for index, delta in enumerate(columns.offset_deltas):
             offset = batch.base_offset + delta
             if not fetched.first <= offset < fetched.stop or (selected and not selected[index]):
                 continue
-            self.seen[where] = self.seen.get(where, 0) + 1
+            self.seen[tp] = self.seen.get(tp, 0) + 1
             stamp = batch.max_timestamp if append else batch.base_timestamp + columns.timestamp_deltas[index]
-            order = (stamp, where.partition, offset, where.topic)
+            order = (stamp, tp.partition, offset, tp.topic)
             if len(self.heap) >= self.count and order <= self.heap[0][0]:
                 continue
-            one = FetchedBatch(where, cut_record(batch, columns, index), offset, offset + 1, offset + 1)
+            one = FetchedBatch(tp, cut_record(batch, columns, index), offset, offset + 1, offset + 1)
             if len(self.heap) < self.count:
                 heapq.heappush(self.heap, (order, one))
             else:
@@ -74,7 +72,7 @@ def _newest(
     selection: Selection,
 ) -> _Newest:
     newest = _Newest(count)
-    consumer.assign({where: Span(starts[where], ends[where]) for where in starts})
+    consumer.assign({tp: Span(starts[tp], ends[tp]) for tp in starts})
     while not consumer.done and not stop:
         for fetched in consumer.poll(1.0):
             try:
@@ -82,6 +80,6 @@ def _newest(
                 if selected is not None:
                     newest.add(fetched, selected)
             except CorruptRecordsError as error:
-                raise error.in_partition(fetched.where) from error
+                raise error.in_partition(fetched.tp) from error
             fetched.batch.forget_payload()
     return newest

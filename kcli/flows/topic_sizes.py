@@ -28,8 +28,8 @@ def topic_sizes(
     Of a partition without a leader the largest replica counts. Copies that are being made for another directory count
     for neither.
     """
-    places = [TopicPartition(topic.name, part.partition) for topic in topics for part in topic.partitions]
-    answers = admin.describe_log_dirs(partitions=places) if places else {}
+    partitions = [TopicPartition(topic.name, part.partition) for topic in topics for part in topic.partitions]
+    answers = admin.describe_log_dirs(partitions=partitions) if partitions else {}
     errors = [told for told in answers.values() if isinstance(told, KcliError)]
     errors += [
         directory.error
@@ -49,9 +49,9 @@ def _by_replica(
     found: dict[TopicPartition, dict[int, int]] = {}
     for broker, told in answers.items():
         for directory in told if not isinstance(told, KcliError) else ():
-            for where, replica in directory.replicas.items():
+            for tp, replica in directory.replicas.items():
                 if not replica.is_future:
-                    found.setdefault(where, {})[broker] = replica.size
+                    found.setdefault(tp, {})[broker] = replica.size
     return found
 
 

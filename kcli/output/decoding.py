@@ -108,7 +108,7 @@ class Decoders:
         return found
 
     def _decode(self, which: int, text: bool, wanted: Wanted, tally: Undecoded) -> list[Entry]:
-        serde, where, batch = self.of(which), wanted.fetched.where, wanted.fetched.batch
+        serde, tp, batch = self.of(which), wanted.fetched.tp, wanted.fetched.batch
         found: list[Entry] = [None] * len(wanted.columns.offset_deltas)
         if serde is None or batch.is_control:
             return found
@@ -123,7 +123,7 @@ class Decoders:
             except DecodeError as error:
                 found[index] = data
                 offset = batch.base_offset + wanted.columns.offset_deltas[index]
-                tally.add(where.topic, where.partition, offset, error)
+                tally.add(tp.topic, tp.partition, offset, error)
         return found
 
 
@@ -134,7 +134,7 @@ class _Cells:
         columns = wanted.columns
         keys, values = (columns.key_starts, columns.key_ends), (columns.value_starts, columns.value_ends)
         self._data = bytes(wanted.fetched.batch.payload())
-        self._topic, self._part, self._columns = wanted.fetched.where.topic, PARTS[which], columns
+        self._topic, self._part, self._columns = wanted.fetched.tp.topic, PARTS[which], columns
         self._keys, self._own = keys, keys if which == op.KEY else values
 
     def data(self, index: int) -> bytes | None:

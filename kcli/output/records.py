@@ -107,7 +107,7 @@ def wanted_records(
 ) -> Iterator[Record]:
     """The records of the batch that were asked for, at most ``limit``."""
     left = limit if limit is not None else fetched.batch.count
-    for index, record in enumerate(fetched.batch.records(*fetched.where)):
+    for index, record in enumerate(fetched.batch.records(*fetched.tp)):
         if fetched.first <= record.offset < fetched.stop and (not selected or selected[index]):
             if left <= 0:
                 return
@@ -171,12 +171,12 @@ class ProgramFormatter:
         return Rendered(*found)
 
     def _program(self, fetched: FetchedBatch) -> Program:
-        case = (fetched.where, marker_of(fetched), self._broker(fetched.where))
+        case = (fetched.tp, marker_of(fetched), self._broker(fetched.tp))
         program = self._programs.get(case)
         if program is None:
-            where, marker, broker = case
+            tp, marker, broker = case
             parts = [*self._parts, *self._closing(marker)]
-            program = self._programs[case] = bind(parts, where, broker)
+            program = self._programs[case] = bind(parts, tp, broker)
         return program
 
 

@@ -119,9 +119,9 @@ class Template:
         return found
 
 
-def bind(parts: Sequence[Part], where: TopicPartition, broker: int = -1) -> Program:
+def bind(parts: Sequence[Part], tp: TopicPartition, broker: int = -1) -> Program:
     """The program of a partition that ``broker`` leads; literals that meet become one."""
-    said = {TOPIC: where.topic, PARTITION: str(where.partition), BROKER: str(broker)}
+    said = {TOPIC: tp.topic, PARTITION: str(tp.partition), BROKER: str(broker)}
     program: list[Op] = []
     for part in parts:
         one: Op = (op.LITERAL, said[part].encode()) if isinstance(part, str) else part

@@ -75,7 +75,7 @@ class Member:
             self._tell("said", level=level, text=text)
 
     def _assigned(self, added: list[TopicPartition]) -> None:
-        owned = sorted(where.partition for where in self._consumer.assignment)
+        owned = sorted(tp.partition for tp in self._consumer.assignment)
         self._tell("assigned", generation=self._generation, places=numbers(added), owned=owned)
 
     def _revoked(self, gone: list[TopicPartition]) -> None:
@@ -88,9 +88,9 @@ class Member:
     def _lost(self, gone: list[TopicPartition]) -> None:
         self._tell("lost", places=numbers(gone))
 
-    def _commit(self, *places: TopicPartition) -> None:
+    def _commit(self, *partitions: TopicPartition) -> None:
         try:
-            self._consumer.commit(*places, timeout=_COMMIT_PATIENCE)
+            self._consumer.commit(*partitions, timeout=_COMMIT_PATIENCE)
         except (CommitFailedError, KcliError, TimeoutError) as error:
             self._tell("refused", text=str(error))
 
@@ -99,8 +99,8 @@ class Member:
         return self._consumer.group_metadata.generation_id
 
 
-def numbers(places: Iterable[TopicPartition]) -> list[int]:
-    return sorted(where.partition for where in places)
+def numbers(partitions: Iterable[TopicPartition]) -> list[int]:
+    return sorted(tp.partition for tp in partitions)
 
 
 def runs(records: Iterable[Record]) -> list[dict[str, int]]:

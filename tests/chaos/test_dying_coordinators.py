@@ -28,9 +28,9 @@ def assert_committed_soon(admin: Admin, wanted: dict[str, dict[TopicPartition, O
 @pytest.mark.parametrize("end", [Node.stop, Node.kill], ids=["SIGTERM", "SIGKILL"])
 def test_groups_of_a_broker_that_dies_are_told_by_the_others(kafka3: Kafka, end: object) -> None:
     topic = kafka3.topic("moved", replicas=3, config={"min.insync.replicas": "2"})
-    where = TopicPartition(topic, 0)
+    tp = TopicPartition(topic, 0)
     names = [kafka3.unused_name("moved") for _ in range(GROUPS)]
-    wanted = {name: {where: OffsetAndMetadata(number)} for number, name in enumerate(names)}
+    wanted = {name: {tp: OffsetAndMetadata(number)} for number, name in enumerate(names)}
     with Admin(bootstrap_servers=kafka3.bootstrap, timeout=60) as admin:
         outcome = admin.commit_offsets(wanted)  # type: ignore[arg-type]
         assert {error for rows in outcome.values() for error in rows.values()} == {None}
@@ -49,7 +49,7 @@ def test_groups_of_a_broker_that_dies_are_told_by_the_others(kafka3: Kafka, end:
             told = [group for group in found.values() if isinstance(group, GroupDescription)]
             assert [group.state for group in told] == ["Empty"] * GROUPS
             assert victim.node_id not in {group.coordinator for group in told}
-            new = {name: {where: OffsetAndMetadata(100)} for name in names}
+            new = {name: {tp: OffsetAndMetadata(100)} for name in names}
             outcome = admin.commit_offsets(new)  # type: ignore[arg-type]
             assert {error for rows in outcome.values() for error in rows.values()} == {None}
         finally:

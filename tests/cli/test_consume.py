@@ -78,7 +78,7 @@ def lines(cluster: FakeCluster, *arguments: str, codes: tuple[int, ...] = (0,)) 
 
 
 def committed(cluster: FakeCluster, group: str = "g") -> dict[int, int]:
-    return {where.partition: offset for where, offset in cluster.committed_offsets(group).items()}
+    return {tp.partition: offset for tp, offset in cluster.committed_offsets(group).items()}
 
 
 # --- what is read ------------------------------------------------------------------------------------
@@ -617,7 +617,7 @@ def test_the_record_api_names_the_partition_of_a_batch_that_cannot_be_read(clust
         consumer.assign([TopicPartition("packed", 1)])
         with pytest.raises(CorruptRecordsError, match="packed-1: record batch at offset") as caught:
             list(consumer.records(5))
-    assert caught.value.where == TopicPartition("packed", 1)
+    assert caught.value.tp == TopicPartition("packed", 1)
 
 
 def test_a_topic_created_anew_is_5_unless_restarted(cluster: FakeCluster) -> None:

@@ -53,9 +53,7 @@ class Try:
         )
 
     def committed(self) -> dict[int, int]:
-        return {
-            where.partition: offset for where, offset in self.cluster.committed_offsets(self.group).items()
-        }
+        return {tp.partition: offset for tp, offset in self.cluster.committed_offsets(self.group).items()}
 
     def signalled(self) -> None:
         """Everything that was written is committed, and the reverse."""

@@ -21,10 +21,10 @@ from tests.fake.groups import asks
 from tests.fake.raw_client import RawClient
 
 
-def put(cluster: FakeCluster, where: TopicPartition, *records: tuple[bytes, bytes]) -> None:
-    end = cluster.log(*where).end_offset
-    rows = [Record(*where, end + n, 1_000 * n, 0, key, value) for n, (key, value) in enumerate(records)]
-    cluster.append(*where, bytes(batch_of(rows).raw))
+def put(cluster: FakeCluster, tp: TopicPartition, *records: tuple[bytes, bytes]) -> None:
+    end = cluster.log(*tp).end_offset
+    rows = [Record(*tp, end + n, 1_000 * n, 0, key, value) for n, (key, value) in enumerate(records)]
+    cluster.append(*tp, bytes(batch_of(rows).raw))
 
 
 @pytest.fixture
@@ -106,4 +106,4 @@ def test_records_around_a_commit_and_when_it_was_made(cluster: FakeCluster) -> N
     place: dict[str, Any] = json.loads(ok(done))["items"][0]["partitions"][0]
     assert place["commit_time"] == "1970-01-01T00:00:02.000Z"
     assert ([r["value"] for r in place["read"]], [r["value"] for r in place["next"]]) == (["0:3"], ["0:4"])
-    assert cluster.committed_offsets("g")[commit.where] == 4
+    assert cluster.committed_offsets("g")[commit.tp] == 4

@@ -486,7 +486,7 @@ def test_samples_are_recorded(cluster: FakeCluster, tmp_path: Path) -> None:
 def test_nothing_that_lag_does_changes_a_group(cluster: FakeCluster) -> None:
     lag(cluster, "g")
     lag(cluster)
-    assert {where.partition: at for where, at in cluster.committed_offsets("g").items()} == {0: 4, 1: 1, 2: 0}
+    assert {tp.partition: at for tp, at in cluster.committed_offsets("g").items()} == {0: 4, 1: 1, 2: 0}
     assert not cluster.seen(JoinGroupRequest)
 
 

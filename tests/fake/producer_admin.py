@@ -133,8 +133,8 @@ def _describe(ctx: "Context", name: str) -> described.TransactionState:
     if txn is None:
         return _refused(name, Code.TRANSACTIONAL_ID_NOT_FOUND)
     numbers: dict[str, list[int]] = {}
-    for where in sorted(txn.partitions):
-        numbers.setdefault(where.topic, []).append(where.partition)
+    for tp in sorted(txn.partitions):
+        numbers.setdefault(tp.topic, []).append(tp.partition)
     return described.TransactionState(
         error_code=0,
         transactional_id=name,

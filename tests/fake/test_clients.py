@@ -264,9 +264,9 @@ def test_kafka_python_group(cluster):
 
 def kcli_values(cluster, partition=0, **options):
     with Consumer(bootstrap_servers=cluster.bootstrap, **options) as consumer:
-        where = TopicPartition("t", partition)
+        tp = TopicPartition("t", partition)
         end = cluster.log("t", partition).end_offset
-        consumer.assign({where: Span(0, end)})
+        consumer.assign({tp: Span(0, end)})
         found = []
         while not consumer.done:
             found += [r.value for r in consumer.records(5)]

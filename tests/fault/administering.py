@@ -66,7 +66,7 @@ def at(offset: int, metadata: str = "") -> OffsetAndMetadata:
 def committed(cluster: FakeCluster, groups: Mapping[str, Mapping[TopicPartition, int]]) -> None:
     """Groups without members that have committed these offsets."""
     with administrator(cluster) as admin:
-        wanted = {g: {where: at(offset) for where, offset in rows.items()} for g, rows in groups.items()}
+        wanted = {g: {tp: at(offset) for tp, offset in rows.items()} for g, rows in groups.items()}
         outcome = admin.commit_offsets(wanted)
         assert all(error is None for rows in outcome.values() for error in rows.values()), outcome
 

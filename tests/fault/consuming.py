@@ -57,17 +57,17 @@ class Member:
     def subscribe(self, topics: Any) -> None:
         self.consumer.subscribe(
             topics,
-            on_assigned=lambda places: self.happened("assigned", places),
-            on_revoked=lambda places: self.happened("revoked", places),
-            on_lost=lambda places: self.happened("lost", places),
+            on_assigned=lambda partitions: self.happened("assigned", partitions),
+            on_revoked=lambda partitions: self.happened("revoked", partitions),
+            on_lost=lambda partitions: self.happened("lost", partitions),
         )
 
-    def happened(self, what: str, places: list[TopicPartition]) -> None:
+    def happened(self, what: str, partitions: list[TopicPartition]) -> None:
         """Tests replace it, or ``during``."""
-        self.events.append((what, frozenset(places)))
-        self.during(what, places)
+        self.events.append((what, frozenset(partitions)))
+        self.during(what, partitions)
 
-    def during(self, what: str, places: list[TopicPartition]) -> None:
+    def during(self, what: str, partitions: list[TopicPartition]) -> None:
         """Called inside the callback."""
 
     def poll(self, timeout: float = 0.01) -> list[Record]:
@@ -76,7 +76,7 @@ class Member:
         return found
 
     def told(self, what: str) -> list[Places]:
-        return [places for event, places in self.events if event == what]
+        return [partitions for event, partitions in self.events if event == what]
 
     @property
     def places(self) -> Places:
@@ -129,7 +129,7 @@ def settle(*members: Member, partitions: int) -> None:
     """Until all members have their share, and together everything, nothing twice."""
 
     def settled() -> bool:
-        shares = [one.places for one in members]
+        shares = [one.partitions for one in members]
         stable = all(one.consumer._group is not None and one.consumer._group.settled for one in members)
         together = frozenset().union(*shares)
         return stable and len(together) == partitions == sum(map(len, shares)) and all(shares)

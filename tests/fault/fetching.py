@@ -36,25 +36,25 @@ def quick_reader(cluster: FakeCluster, heard: Heard | None = None, **options: An
     return Consumer(hooks=(heard or Heard()).hooks, **{**wishes, **options})
 
 
-def put(cluster: FakeCluster, where: TopicPartition, *values: bytes) -> None:
+def put(cluster: FakeCluster, tp: TopicPartition, *values: bytes) -> None:
     """A batch of its own for each value, straight into the log."""
     for value in values:
-        cluster.append(*where, batch(value))
+        cluster.append(*tp, batch(value))
 
 
-def filled(cluster: FakeCluster, count: int, *places: TopicPartition) -> None:
-    """``count`` records in each of ``places``: the partition's number, a dash, 0, 1, 2, …"""
-    for where in places:
-        put(cluster, where, *expected(where, count))
+def filled(cluster: FakeCluster, count: int, *partitions: TopicPartition) -> None:
+    """``count`` records in each of ``partitions``: the partition's number, a dash, 0, 1, 2, …"""
+    for tp in partitions:
+        put(cluster, tp, *expected(tp, count))
 
 
-def expected(where: TopicPartition, count: int, first: int = 0) -> list[bytes]:
-    return numbers(count, f"{where.partition}-")[first:]
+def expected(tp: TopicPartition, count: int, first: int = 0) -> list[bytes]:
+    return numbers(count, f"{tp.partition}-")[first:]
 
 
-def to_the_end(cluster: FakeCluster, *places: TopicPartition) -> dict[TopicPartition, Span]:
+def to_the_end(cluster: FakeCluster, *partitions: TopicPartition) -> dict[TopicPartition, Span]:
     """All that is in the logs now."""
-    return {where: Span(0, cluster.log(*where).end_offset) for where in places}
+    return {tp: Span(0, cluster.log(*tp).end_offset) for tp in partitions}
 
 
 def read_until(

@@ -46,10 +46,10 @@ def numbers(count: int, prefix: str = "") -> list[bytes]:
     return [f"{prefix}{i}".encode() for i in range(count)]
 
 
-def sent_batches(cluster: FakeCluster, where: TopicPartition | None = None) -> list[ProducedBatch]:
+def sent_batches(cluster: FakeCluster, tp: TopicPartition | None = None) -> list[ProducedBatch]:
     """All batches that arrived, those of retries too, in order."""
     found = [batch for seen in cluster.seen(ProduceRequest) for batch in seen.batches()]
-    return [batch for batch in found if where in (None, batch.tp)]
+    return [batch for batch in found if tp in (None, batch.tp)]
 
 
 def ids_asked_for(cluster: FakeCluster) -> int:

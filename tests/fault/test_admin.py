@@ -861,12 +861,12 @@ def _codes(outcome: Any) -> dict[Any, int]:
     }
 
 
-def _without(where: TopicPartition) -> Callable[[Any, Any], None]:
+def _without(tp: TopicPartition) -> Callable[[Any, Any], None]:
     """Takes a partition out of answers of any shape."""
 
     def edit(_request: Any, answer: Any) -> None:
         for part in getattr(answer, "groups", None) or [answer]:
             for topic in part.topics:
-                topic.partitions = [p for p in topic.partitions if p.partition_index != where.partition]
+                topic.partitions = [p for p in topic.partitions if p.partition_index != tp.partition]
 
     return edit

@@ -97,9 +97,9 @@ def test_a_group_is_named_once_in_the_options(cluster: FakeCluster) -> None:
 def test_a_member_starts_its_partitions_at_given_offsets(cluster: FakeCluster) -> None:
     with reader(cluster) as consumer:
 
-        def start(places: list[TopicPartition]) -> None:
-            for where in places:
-                consumer.seek(where, 25)
+        def start(partitions: list[TopicPartition]) -> None:
+            for tp in partitions:
+                consumer.seek(tp, 25)
 
         consumer.subscribe("t", on_assigned=start)
         assert {record.offset for record in read(consumer, 10)} == set(range(25, 30))
@@ -156,9 +156,9 @@ def test_a_poll_hands_out_so_many_records_and_loses_none(cluster: FakeCluster) -
         while len(found) < 60:
             assert time.monotonic() < give_up
             polled = [
-                (fetched.where.partition, record.offset)
+                (fetched.tp.partition, record.offset)
                 for fetched in consumer.poll(0.1)
-                for record in fetched.batch.records(*fetched.where)
+                for record in fetched.batch.records(*fetched.tp)
                 if fetched.first <= record.offset < fetched.stop
             ]
             assert len(polled) <= 7
@@ -532,9 +532,9 @@ def test_ctrl_c_inside_a_poll_loses_no_batch(cluster: FakeCluster) -> None:
             ):
                 batches = consumer.poll(0.1)
             found += [
-                (one.where.partition, record.offset)
+                (one.tp.partition, record.offset)
                 for one in batches
-                for record in one.batch.records(*one.where)
+                for record in one.batch.records(*one.tp)
                 if one.first <= record.offset < one.stop
             ]
     assert next(steps, None) is None

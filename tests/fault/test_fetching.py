@@ -75,10 +75,10 @@ def test_f13_in_a_session_only_changes_are_named() -> None:
     with FakeCluster(1, topics={"t": 40}, fetch_sessions=True) as cluster, quick_reader(cluster) as consumer:
         consumer.assign({TopicPartition("t", number): Span(0) for number in range(40)})
         watch(consumer, 0.2)
-        for where in busy:
-            put(cluster, where, *numbers(20, f"{where.partition}-"))
+        for tp in busy:
+            put(cluster, tp, *numbers(20, f"{tp.partition}-"))
         assert sorted(v or b"" for v in read(consumer, 40)) == sorted(
-            value for where in busy for value in numbers(20, f"{where.partition}-")
+            value for tp in busy for value in numbers(20, f"{tp.partition}-")
         )
         watch(consumer, 0.1)
         first, *later = fetches(cluster)
@@ -134,7 +134,7 @@ def test_f13_a_session_that_is_gone_begins_anew(alone: FakeCluster, code: int) -
         consumer.assign(to_the_end(alone, T0, T1, T2))
         gone = alone.fail(FetchRequest, code, top=True, after=2)
         start = time.monotonic()
-        assert read_all(consumer) == {where: expected(where, 10) for where in (T0, T1, T2)}
+        assert read_all(consumer) == {tp: expected(tp, 10) for tp in (T0, T1, T2)}
         assert time.monotonic() - start < 4, "one lost session is no reason to wait"
     assert gone.count == 1
     after: Any = next(seen.request for seen in fetches(alone) if seen.number > gone.requests[0].number)
@@ -201,7 +201,7 @@ def test_f13_every_version_reads_the_same(alone: FakeCluster, version: int) -> N
     filled(alone, 20, T0, T1, T2)
     with quick_reader(alone, max_partition_fetch_bytes=300) as consumer:
         consumer.assign(to_the_end(alone, T0, T1, T2))
-        assert read_all(consumer) == {where: expected(where, 20) for where in (T0, T1, T2)}
+        assert read_all(consumer) == {tp: expected(tp, 20) for tp in (T0, T1, T2)}
     asked: list[Any] = [seen.request for seen in fetches(alone)]
     assert {seen.version for seen in fetches(alone)} == {version}
     assert [r.session_id > 0 for r in asked] == [False, *[version >= 7] * (len(asked) - 1)]
@@ -720,7 +720,7 @@ def test_b8_a_topic_that_is_created_anew_is_not_read_on(
         assert raised.value.exit_code == 5
         held.release()
         assert watch(consumer, 0.3) == []
-        assert {consumer.state(where).position for where in (T0, T1, T2)} == {UNKNOWN}
+        assert {consumer.state(tp).position for tp in (T0, T1, T2)} == {UNKNOWN}
         consumer.seek(T0, 7)
         assert read(consumer, 2) == [b"new"] * 2
 
@@ -799,10 +799,10 @@ def test_b10_added_partitions_change_nothing_for_those_that_are_read(cluster: Fa
                 cluster.append("t", 5, batch(b"new"))
             for record in consumer.records(0.2):
                 found[TopicPartition(record.topic, record.partition)].append(record.value)
-        for where, values in read_until(
+        for tp, values in read_until(
             consumer, lambda more: sum(map(len, [*more.values(), *found.values()])) >= 20
         ).items():
-            found[where] += values
+            found[tp] += values
         assert found == {T0: numbers(10, "0-"), T1: numbers(10, "1-")}
         consumer.assign({TopicPartition("t", 5): Span(0)})
         assert read(consumer, 6) == [b"new"] * 6
@@ -1062,8 +1062,8 @@ def test_o6_a_question_for_the_ends_that_fails_is_asked_again(
 
 def test_answers_that_wait_take_no_more_than_they_may(cluster: FakeCluster) -> None:
     """S0-71: however many brokers and partitions, and however slowly records are taken."""
-    for where in (T0, T1, T2):
-        put(cluster, where, *[b"x" * 5_000] * 60)
+    for tp in (T0, T1, T2):
+        put(cluster, tp, *[b"x" * 5_000] * 60)
     buffer = 120_000
     heard = Heard()
     with quick_reader(cluster, heard, fetch_buffer_bytes=buffer, max_poll_records=1) as consumer:
@@ -1098,7 +1098,7 @@ def test_partitions_without_news_cost_nothing() -> None:
         watch(consumer, 0.3)
         looked: list[TopicPartition] = []
         place = consumer._fetcher._place
-        consumer._fetcher._place = lambda where, now: (looked.append(where), place(where, now))[1]  # type: ignore[method-assign]
+        consumer._fetcher._place = lambda tp, now: (looked.append(tp), place(tp, now))[1]  # type: ignore[method-assign]
         put(cluster, TopicPartition("t", 200), *numbers(5))
         assert read(consumer, 5) == numbers(5)
         assert set(looked) == {TopicPartition("t", 200)}

@@ -70,12 +70,12 @@ def test_members_share_partitions_and_take_over_from_who_leaves(strategy: str) -
         fill(cluster, 4)
         with member(cluster, **wishes) as a, member(cluster, **wishes) as b:
             settle(a, b, partitions=4)
-            assert len(a.places) == len(b.places) == 2
+            assert len(a.partitions) == len(b.partitions) == 2
             turns(lambda: len(a.read) + len(b.read) >= 40, a, b)
             assert sorted({*a.values, *b.values}) == sorted(
                 f"{p}:{o}".encode() for p in range(4) for o in range(10)
             )
-            given = a.places
+            given = a.partitions
             a.consumer.close()
             assert a.told("revoked")[-1] == given
             settle(b, partitions=4)
@@ -113,8 +113,8 @@ def test_a_commit_inside_on_revoked_is_what_the_next_owner_begins_at(protocol: s
             turns(lambda: len(a.read) == 20, a)
             b.subscribe("t")
             settle(a, b, partitions=2)
-            for where in b.places:
-                assert b.consumer.position(where, PATIENCE) == 10
+            for tp in b.partitions:
+                assert b.consumer.position(tp, PATIENCE) == 10
             assert b.read == []
             assert set(offsets(cluster).values()) == {10}
 
@@ -125,9 +125,9 @@ def test_a_seek_inside_on_assigned_decides_where_reading_begins(protocol: str) -
         fill(cluster, 2)
         with member(cluster, group_protocol=protocol) as a:
 
-            def during(what: str, places: list[TopicPartition]) -> None:
-                for where in places if what == "assigned" else ():
-                    a.consumer.seek(where, 7)
+            def during(what: str, partitions: list[TopicPartition]) -> None:
+                for tp in partitions if what == "assigned" else ():
+                    a.consumer.seek(tp, 7)
 
             a.during = during  # type: ignore[method-assign]
             turns(lambda: len(a.read) >= 6, a)
@@ -157,7 +157,7 @@ def test_after_a_callback_that_raises_every_partition_is_read_by_somebody(protoc
             a.during, b.during = raising("a"), raising("b")  # type: ignore[method-assign]
             raised = 0
             end = time.monotonic() + PATIENCE
-            while not (len(a.places) == len(b.places) == 2 and not a.places & b.places):
+            while not (len(a.partitions) == len(b.partitions) == 2 and not a.partitions & b.partitions):
                 assert time.monotonic() < end
                 for one in (a, b):
                     try:
@@ -176,7 +176,7 @@ def test_unsubscribe_leaves_and_subscribe_joins_again(protocol: str) -> None:
         settle(a, partitions=2)
         a.consumer.unsubscribe()
         assert cluster.group_members(GROUP) == {}
-        assert a.places == frozenset()
+        assert a.partitions == frozenset()
         assert a.poll(0.05) == []
         a.subscribe("t")
         settle(a, partitions=2)
@@ -194,7 +194,7 @@ def test_a_changed_subscription_changes_the_assignment(protocol: str) -> None:
     ):
         settle(a, partitions=3)
         a.subscribe(["u", "v"])
-        turns(lambda: a.places == {tp(0, "u"), tp(0, "v")}, a)
+        turns(lambda: a.partitions == {tp(0, "u"), tp(0, "v")}, a)
         assert frozenset({tp(0), tp(1)}) <= frozenset().union(*a.told("revoked"))
         with pytest.raises(ConfigError, match="subscribed"):
             a.consumer.assign([tp(0)])
@@ -206,16 +206,16 @@ def test_a_pattern_follows_topics_that_come_and_go(protocol: str) -> None:
         FakeCluster(1, topics={"log-a": 1, "other": 1}) as cluster,
         member(cluster, re.compile("log-"), group_protocol=protocol) as a,
     ):
-        turns(lambda: a.places == {tp(0, "log-a")}, a)
+        turns(lambda: a.partitions == {tp(0, "log-a")}, a)
         cluster.create_topic("log-b", 2)
-        turns(lambda: a.places == {tp(0, "log-a"), tp(0, "log-b"), tp(1, "log-b")}, a)
+        turns(lambda: a.partitions == {tp(0, "log-a"), tp(0, "log-b"), tp(1, "log-b")}, a)
         cluster.delete_topic("log-a")
-        turns(lambda: a.places == {tp(0, "log-b"), tp(1, "log-b")}, a)
+        turns(lambda: a.partitions == {tp(0, "log-b"), tp(1, "log-b")}, a)
         cluster.delete_topic("log-b")
-        turns(lambda: not a.places, a)
+        turns(lambda: not a.partitions, a)
         assert len(cluster.group_members(GROUP)) == 1
         cluster.create_topic("log-c", 1)
-        turns(lambda: a.places == {tp(0, "log-c")}, a)
+        turns(lambda: a.partitions == {tp(0, "log-c")}, a)
 
 
 @BOTH
@@ -785,8 +785,8 @@ def test_g7_a_leader_serves_whatever_members_come(metadata: bytes, strategy: str
             theirs = stranger.assigned(a)
             turns(lambda: len(a.told("assigned")) >= 2, a)
             assert len(theirs) == len(set(theirs))
-            assert not a.places & set(theirs)
-            assert all(where in {tp(p) for p in range(4)} for where in theirs)
+            assert not a.partitions & set(theirs)
+            assert set(theirs) <= {tp(p) for p in range(4)}
             stranger.client.close()
             a.consumer.commit(timeout=PATIENCE)
 
@@ -819,7 +819,7 @@ def test_g9_a_topic_that_metadata_omits_for_a_moment_is_no_reason_for_a_rebalanc
         for _ in range(20):
             a.poll()
         assert cluster.group_generation(GROUP) == generation
-        assert a.places == {tp(0), tp(1)}
+        assert a.partitions == {tp(0), tp(1)}
 
 
 # --- G8, O6: committed offsets -------------------------------------------------------------------------
@@ -978,9 +978,9 @@ def test_g12_buffered_records_of_revoked_partitions_are_dropped(protocol: str) -
             after: list[TopicPartition] = []
             gone: set[TopicPartition] = set()
 
-            def during(what: str, places: list[TopicPartition]) -> None:
+            def during(what: str, partitions: list[TopicPartition]) -> None:
                 if what == "revoked":
-                    gone.update(places)
+                    gone.update(partitions)
 
             a.during = during  # type: ignore[method-assign]
             b.subscribe("t")
@@ -1137,11 +1137,11 @@ def test_a_static_member_is_back_within_its_session_without_a_rebalance(protocol
     with cluster_of(4) as cluster, member(cluster, group_protocol=protocol, group_instance_id="one") as a:
         with member(cluster, group_protocol=protocol, group_instance_id="two") as b:
             settle(a, b, partitions=4)
-            before, generation = b.places, cluster.group_generation(GROUP)
+            before, generation = b.partitions, cluster.group_generation(GROUP)
         for _ in range(5):
             a.poll()
         with member(cluster, group_protocol=protocol, group_instance_id="two") as b:
-            turns(lambda: b.places == before, a, b)
+            turns(lambda: b.partitions == before, a, b)
             assert cluster.group_generation(GROUP) == generation
             assert len(a.told("assigned")) <= 2
 
@@ -1154,7 +1154,7 @@ def test_g5_two_members_with_one_instance_id(protocol: str) -> None:
         with member(cluster, None, group_protocol=protocol, group_instance_id="one") as b:
             b.subscribe("t")
             if protocol == "classic":
-                turns(lambda: b.places == {tp(0), tp(1)}, b)
+                turns(lambda: b.partitions == {tp(0), tp(1)}, b)
                 error = raised_by(a)
                 assert a.told("lost") == [{tp(0), tp(1)}]
             else:
@@ -1253,10 +1253,10 @@ def test_o3_a_commit_of_a_lost_membership_is_not_made_in_the_next(protocol: str)
         old = a.consumer.commit_async({tp(0): 1})
         turns(lambda: lost.count, a)
         cluster.wait_until(lambda: not cluster.group_members(GROUP))
-        turns(lambda: b.places == {tp(0)}, b)
+        turns(lambda: b.partitions == {tp(0)}, b)
         b.consumer.commit({tp(0): 9}, timeout=PATIENCE)
         b.consumer.close()
-        turns(lambda: old.done and a.places == {tp(0)}, a)
+        turns(lambda: old.done and a.partitions == {tp(0)}, a)
         assert isinstance(old.error, CommitFailedError)
         for _ in range(10):
             a.poll()
@@ -1273,7 +1273,7 @@ def test_o3_a_commit_that_a_rebalance_delays_is_made_for_what_is_still_owned() -
         settle(a, b, partitions=2)
         cluster.heal()
         turns(lambda: future.done, a, b)
-        (kept,), (given,) = a.places, b.places
+        (kept,), (given,) = a.partitions, b.partitions
         assert isinstance(future.error, CommitFailedError)
         assert set(future.error.errors) == {given}
         assert offsets(cluster) == {kept: 4 if kept == tp(0) else 5}
@@ -1315,9 +1315,9 @@ def test_a_group_of_brokers_from_before_kip_62() -> None:
             fill(cluster, 4)  # now, so that each has something to read, and to commit
             turns(lambda: len(a.read) + len(b.read) >= 40, a, b)
             turns(
-                lambda: a.places and all(a.consumer.state(where).position == 10 for where in a.places), a, b
+                lambda: a.partitions and all(a.consumer.state(tp).position == 10 for tp in a.partitions), a, b
             )
-            share = a.places
+            share = a.partitions
             a.consumer.commit(timeout=PATIENCE)
             assert offsets(cluster) == dict.fromkeys(share, 10)
             a.consumer.close()

@@ -20,7 +20,7 @@ from tests.rewinding import QUICK, Others, filled_cluster, others, wait_for
 
 PARTITIONS = 4
 PLACES = [TopicPartition("t", partition) for partition in range(PARTITIONS)]
-TARGETS = {where: OffsetAndMetadata(3 + where.partition, "kept") for where in PLACES}
+TARGETS = {tp: OffsetAndMetadata(3 + tp.partition, "kept") for tp in PLACES}
 KINDS = pytest.mark.parametrize(
     ("options", "assignor"),
     [
@@ -77,7 +77,7 @@ def test_o11_o12_o13_members_begin_where_they_are_told_to(
             assert door.commit(TARGETS, PATIENCE) == dict.fromkeys(PLACES)
             assert door.committed(PLACES, PATIENCE) == TARGETS
         wait_for(lambda: len(group.first) == PARTITIONS)
-        assert group.first == {where.partition: place.offset for where, place in TARGETS.items()}
+        assert group.first == {tp.partition: place.offset for tp, place in TARGETS.items()}
         wait_for(lambda: list(cluster.committed_offsets("g").values()) == [50] * PARTITIONS)
         assert len(cluster.group_members("g")) == 2
 
@@ -112,7 +112,7 @@ def test_a_guard_that_dies_lets_the_group_go_on_at_the_new_offsets(
         door._heartbeat.wake()
         cluster.evict("g", door._membership.member_id)  # what its session timeout does
         wait_for(lambda: len(group.first) == PARTITIONS)
-        assert group.first == {where.partition: place.offset for where, place in TARGETS.items()}
+        assert group.first == {tp.partition: place.offset for tp, place in TARGETS.items()}
         door.release()
 
 
@@ -185,13 +185,13 @@ def test_what_members_kept_to_commit_is_taken_before_the_group_is_released_and_c
         assert door.wait_for_members(TARGETS, PATIENCE, patience=0.0, quiet=1.0) == 2
         member.join(PATIENCE)
         assert told == [{PLACES[0]: None}], "a member may commit"
-        assert cluster.committed_offsets("g") == {where: place.offset for where, place in TARGETS.items()}
+        assert cluster.committed_offsets("g") == {tp: place.offset for tp, place in TARGETS.items()}
         owned = [view.partitions for name, view in cluster.group_members("g").items() if name != guard]
         assert not any(owned), "and owns nothing"
         assert group.first == {}
         door.release()
         wait_for(lambda: len(group.first) == PARTITIONS)
-        assert group.first == {where.partition: place.offset for where, place in TARGETS.items()}
+        assert group.first == {tp.partition: place.offset for tp, place in TARGETS.items()}
 
 
 @contextmanager
@@ -237,7 +237,7 @@ def test_a_member_that_does_not_join_again_is_not_waited_for_until_its_rebalance
             assert cluster.group_generation("g") > generation
             group.watch()
         wait_for(lambda: len(group.first) == PARTITIONS)
-        assert group.first == {where.partition: place.offset for where, place in TARGETS.items()}
+        assert group.first == {tp.partition: place.offset for tp, place in TARGETS.items()}
 
 
 def test_a_group_without_members_is_held_as_well(cluster: FakeCluster) -> None:

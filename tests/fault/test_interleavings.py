@@ -172,20 +172,20 @@ class Story:
     def call(self) -> None:
         rng = self.rng
         one = rng.choice(self.members)
-        where = tp(rng.randrange(2))
+        partition = tp(rng.randrange(2))
         short = rng.choice([0.0, 0.005, 0.02])
         match rng.choice(CALLS):
             case "poll":
                 self.timed("poll", short, lambda: one.poll(short))
             case "commit":
-                self.timed("commit", short, lambda: one.commit({where: rng.randrange(10)}, timeout=short))
+                self.timed("commit", short, lambda: one.commit({partition: rng.randrange(10)}, timeout=short))
             case "async":
-                self.timed("commit_async", 0, lambda: one.commit_async({where: rng.randrange(10)}))
+                self.timed("commit_async", 0, lambda: one.commit_async({partition: rng.randrange(10)}))
             case "sleep":
                 time.sleep(rng.choice([0.002, 0.02]))
             case "position":
-                if where in one.assignment:
-                    self.timed("position", short, lambda: one.position(where, short))
+                if partition in one.assignment:
+                    self.timed("position", short, lambda: one.position(partition, short))
             case "again":
                 self.timed("unsubscribe", LEAVE_PATIENCE, one.unsubscribe)
                 one.subscribe("t")

@@ -38,7 +38,7 @@ def write(partition, offset):
 def batches():
     while True:
         for fetched in consumer.poll():
-            yield [(r.partition, r.offset) for r in fetched.batch.records(*fetched.where)
+            yield [(r.partition, r.offset) for r in fetched.batch.records(*fetched.tp)
                    if fetched.first <= r.offset < fetched.stop]
 
 if how == "auto, whole polls":
@@ -103,9 +103,9 @@ def too_much(cluster: FakeCluster, path: Path) -> dict[TopicPartition, list[int]
     """Offsets that a committed one covers, and that nobody wrote."""
     done = written(path)
     return {
-        where: missing
-        for where, committed in offsets(cluster).items()
-        if (missing := sorted(set(range(committed)) - done[where]))
+        tp: missing
+        for tp, committed in offsets(cluster).items()
+        if (missing := sorted(set(range(committed)) - done[tp]))
     }
 
 
@@ -144,7 +144,7 @@ def test_o2_what_is_committed_was_written_whenever_the_reader_is_killed(
         with reader(cluster, path, how, protocol):
             end = time.monotonic() + 3 * PATIENCE
             while written(path) != every:
-                assert time.monotonic() < end, {where: len(found) for where, found in written(path).items()}
+                assert time.monotonic() < end, {tp: len(found) for tp, found in written(path).items()}
                 time.sleep(0.05)
         assert too_much(cluster, path) == {}
 

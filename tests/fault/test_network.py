@@ -784,7 +784,7 @@ def test_n13_whatever_makes_it_unreachable_is_the_reason(resolver: list[str], ho
         advertise(cluster, 2, host, port)
         wanted = {TopicPartition("t", p): -1 for p in range(2)}
         with Admin(bootstrap_servers=cluster.address(1), timeout=1) as admin:
-            found = {cluster.leader(*where): told for where, told in admin.list_offsets(wanted).items()}
+            found = {cluster.leader(*tp): told for tp, told in admin.list_offsets(wanted).items()}
     assert not isinstance(found[1], KcliError)
     error = found[2]
     assert isinstance(error, KcliError)
@@ -815,8 +815,8 @@ def test_n13_a_network_that_swallows_everything_is_told_too(monkeypatch: pytest.
         monkeypatch.setattr(Channel, "_connect_next", hang)
         options = {"socket_connection_setup_timeout_ms": 400}
         with Admin(bootstrap_servers=cluster.address(1), timeout=1.5, **options) as admin:
-            where = TopicPartition("t", 1 if cluster.leader("t", 1) == 2 else 0)
-            error = admin.list_offsets({where: -1})[where]
+            tp = TopicPartition("t", 1 if cluster.leader("t", 1) == 2 else 0)
+            error = admin.list_offsets({tp: -1})[tp]
     assert hanging
     assert isinstance(error, KcliError)
     assert f"broker 2 advertises 127.0.0.1:{port}, unreachable from here" in str(error)

@@ -176,7 +176,7 @@ def test_p5_after_the_last_epoch_comes_a_new_id() -> None:
 
 def test_p6_the_numbers_go_from_the_last_one_to_zero() -> None:
     """P6: 2³¹ − 1 is followed by 0, and a broker takes it so."""
-    where = TopicPartition("t", 0)
+    tp = TopicPartition("t", 0)
     with FakeCluster(1, topics={"t": 1}) as cluster, quick(cluster) as producer:
         send(producer, "t", 0, b"first")
         assert producer.flush(PATIENCE)
@@ -184,7 +184,7 @@ def test_p6_the_numbers_go_from_the_last_one_to_zero() -> None:
         numbering = producer._sender._numbers
         assert numbering is not None
         last = 2**31 - 4
-        numbering._next[where] = last + 1  # as after two thousand million records
+        numbering._next[tp] = last + 1  # as after two thousand million records
         cluster.set_sequence("t", 0, first.producer_id, first.producer_epoch, last)
         send(producer, "t", 0, *numbers(6))
         assert producer.flush(PATIENCE)

@@ -29,13 +29,13 @@ def test_one_poll_asks_all_brokers_and_hands_out_what_has_come() -> None:
         consumer.assign(spans)
         seen: set[int] = set()
         while len(seen) < 2:
-            seen |= {fetched.where.partition for fetched in consumer.poll(PATIENCE)}
+            seen |= {fetched.tp.partition for fetched in consumer.poll(PATIENCE)}
         slow = next(p for p in range(3) if cluster.leader("t", p) == 1)
         assert seen == {0, 1, 2} - {slow}
         assert {s.node for s in cluster.seen(FetchRequest)} == {1, 2, 3}
         held.release()
         while not consumer.done:
-            seen |= {fetched.where.partition for fetched in consumer.poll(PATIENCE)}
+            seen |= {fetched.tp.partition for fetched in consumer.poll(PATIENCE)}
         assert seen == {0, 1, 2}
 
 

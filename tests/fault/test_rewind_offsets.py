@@ -58,19 +58,19 @@ def test_all_members_go_on_where_the_rewind_says(cluster: FakeCluster, options: 
         with Consumer(bootstrap_servers=cluster.bootstrap, group_id="g", **QUICK, **options) as consumer:
             consumer.subscribe(
                 "t",
-                on_assigned=lambda places: told.append(("assigned", places)),
-                on_revoked=lambda places: told.append(("revoked", places)),
+                on_assigned=lambda partitions: told.append(("assigned", partitions)),
+                on_revoked=lambda partitions: told.append(("revoked", partitions)),
             )
             read_until(consumer, lambda: 1 <= len(consumer.assignment) <= 2)
             read_until(consumer, lambda: list(cluster.committed_offsets("g").values()) == [50] * PARTITIONS)
             group.watch()
             found = consumer.rewind_offsets(TARGETS, PATIENCE)
-            assert found == {where: OffsetAndMetadata(offset) for where, offset in TARGETS.items()}
+            assert found == {tp: OffsetAndMetadata(offset) for tp, offset in TARGETS.items()}
             give_up = time.monotonic() + PATIENCE
             while len(group.first) < PARTITIONS and time.monotonic() < give_up:
                 for record in consumer.records(0.05):
                     group.note(record.partition, record.offset)
-            assert group.first == {where.partition: offset for where, offset in TARGETS.items()}
+            assert group.first == {tp.partition: offset for tp, offset in TARGETS.items()}
     assert "revoked" in [what for what, _ in told[1:]]
 
 
@@ -91,12 +91,11 @@ def test_what_this_member_read_elsewhere_is_committed_first(cluster: FakeCluster
         read_until(
             consumer,
             lambda: (
-                len(consumer.assignment) == PARTITIONS
-                and all(consumer.position(where) == 50 for where in TARGETS)
+                len(consumer.assignment) == PARTITIONS and all(consumer.position(tp) == 50 for tp in TARGETS)
             ),
         )
         consumer.rewind_offsets({TopicPartition("t", 0): 7}, PATIENCE)
-        offsets = {where.partition: offset for where, offset in cluster.committed_offsets("g").items()}
+        offsets = {tp.partition: offset for tp, offset in cluster.committed_offsets("g").items()}
         assert offsets == {0: 7, 1: 50, 2: 50, 3: 50}
 
 
@@ -126,8 +125,8 @@ def test_who_is_no_member_is_refused(cluster: FakeCluster) -> None:
 
 # --- two at once ---------------------------------------------------------------------------------------
 
-THEIRS = {where: OffsetAndMetadata(20 + where.partition) for where in TARGETS}
-OURS = {where: OffsetAndMetadata(offset) for where, offset in TARGETS.items()}
+THEIRS = {tp: OffsetAndMetadata(20 + tp.partition) for tp in TARGETS}
+OURS = {tp: OffsetAndMetadata(offset) for tp, offset in TARGETS.items()}
 
 
 class Rewinder:
@@ -211,7 +210,7 @@ def test_of_two_rewinds_at_once_each_is_whole_and_the_last_one_stays(
         assert [one.error for one in both] == [None, None]
         assert [one.found for one in both] == [OURS, THEIRS]
         committed = cluster.committed_offsets("g")
-        assert committed in [{where: place.offset for where, place in one.items()} for one in (OURS, THEIRS)]
+        assert committed in [{tp: place.offset for tp, place in one.items()} for one in (OURS, THEIRS)]
         last = cluster.seen(OffsetCommitRequest)[-1].request.topics[0].partitions
         assert {p.committed_offset for p in last} == set(committed.values())
 

@@ -33,12 +33,12 @@ def rewind(cluster: FakeCluster, tmp_path: Path) -> Kcli:
 
 
 @contextmanager
-def transaction(cluster: FakeCluster, where: TopicPartition = T0) -> Iterator[Producer]:
+def transaction(cluster: FakeCluster, tp: TopicPartition = T0) -> Iterator[Producer]:
     """Open, with an offset of g in it."""
     with Producer(bootstrap_servers=cluster.bootstrap, transactional_id="pay-1") as producer:
         producer.init_transactions()
         producer.begin_transaction()
-        producer.send_offsets_to_transaction({where: 9}, "g")
+        producer.send_offsets_to_transaction({tp: 9}, "g")
         yield producer
 
 

@@ -119,7 +119,7 @@ def test_rows_may_name_their_partitions_and_have_origins(cluster: FakeCluster) -
             producer.send_rows("t", rows, partitions=[0, 1])
     for number in range(3):
         assert [int(v or b"") for _, v in records(cluster, "t", number)] == list(range(number, 10, 3))
-        own = [r for r in reports if r.where == TopicPartition("t", number)]
+        own = [r for r in reports if r.tp == TopicPartition("t", number)]
         assert [row for r in own for _, row in each_row(r.origins)] == list(range(number, 10, 3))
 
 

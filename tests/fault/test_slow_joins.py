@@ -25,7 +25,7 @@ def rejoining(cluster: FakeCluster, a: Member, b: Member) -> Hold:
     answer = cluster.hold(JoinGroupRequest, at="answer", when=lambda request: request.member_id == known)
     b.subscribe("t")
     turns(lambda: answer.count, a, b)
-    assert a.places == {tp(0), tp(1)}, "a cooperative member keeps its partitions"
+    assert a.partitions == {tp(0), tp(1)}, "a cooperative member keeps its partitions"
     fill(cluster, 2)
     turns(lambda: len(a.read) == 20, a)
     assert a.consumer._group is not None

@@ -73,7 +73,7 @@ def read(cluster: FakeCluster, topic: str, partitions: int = 1, **options: objec
     """All values, partition by partition, as kcli's consumer finds them."""
     with Consumer(bootstrap_servers=cluster.bootstrap, **options) as consumer:  # type: ignore[arg-type]
         ends = {TopicPartition(topic, p): cluster.log(topic, p).end_offset for p in range(partitions)}
-        consumer.assign({where: Span(0, end) for where, end in ends.items()})
+        consumer.assign({tp: Span(0, end) for tp, end in ends.items()})
         found: dict[int, list[bytes | None]] = {p: [] for p in range(partitions)}
         while not consumer.done:
             for record in consumer.records(10):

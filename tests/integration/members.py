@@ -178,9 +178,9 @@ class Kcli(Threaded):
         )
         self._consumer.subscribe(
             self.topic,
-            on_assigned=lambda places: self.changes.append(("assigned", len(places))),
-            on_revoked=lambda places: self.changes.append(("revoked", len(places))),
-            on_lost=lambda places: self.changes.append(("lost", len(places))),
+            on_assigned=lambda partitions: self.changes.append(("assigned", len(partitions))),
+            on_revoked=lambda partitions: self.changes.append(("revoked", len(partitions))),
+            on_lost=lambda partitions: self.changes.append(("lost", len(partitions))),
         )
 
     def _step(self) -> None:
@@ -188,7 +188,7 @@ class Kcli(Threaded):
         self.took(places)
         if places and self.manner.by_hand:
             self._by_hand(self._consumer.commit, KcliError)
-        self.owned = frozenset(where.partition for where in self._consumer.assignment)
+        self.owned = frozenset(tp.partition for tp in self._consumer.assignment)
 
     def _close(self) -> None:
         self._consumer.close()

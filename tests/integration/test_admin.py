@@ -85,37 +85,37 @@ def test_errors_are_told_partition_by_partition(kafka: Kafka, admin: Admin) -> N
     topic, group = kafka.topic("errors"), kafka.unused_name("group")
     good, far, none = TopicPartition(topic, 0), TopicPartition(topic, 9), TopicPartition("no-such-topic", 0)
     outcome = admin.commit_offsets({group: {good: at(1), far: at(1), none: at(1)}})[group]
-    assert {where: code_of(error) for where, error in outcome.items()} == {good: 0, far: 3, none: 3}
+    assert {tp: code_of(error) for tp, error in outcome.items()} == {good: 0, far: 3, none: 3}
     outcome = admin.commit_offsets({group: {good: at(1, "x" * 4097)}})[group]
     assert code_of(outcome[good]) == 12
     assert admin.fetch_offsets({group: [good, far, none]}) == {group: {good: at(1), far: None, none: None}}
     outcome = admin.delete_offsets({group: [good, far, none]})[group]
-    assert {where: code_of(error) for where, error in outcome.items()} == {good: 0, far: 3, none: 3}
+    assert {tp: code_of(error) for tp, error in outcome.items()} == {good: 0, far: 3, none: 3}
     assert admin.fetch_offsets({group: None}) == {group: {}}
 
 
 def test_a_group_is_deleted_also_after_its_last_offset(kafka: Kafka, admin: Admin) -> None:
     """Coordinators before 4.0 drop the group with the offset, and then say that it does not exist."""
     topic, first, second = kafka.topic("deleted"), kafka.unused_name("group"), kafka.unused_name("group")
-    where = TopicPartition(topic, 0)
-    admin.commit_offsets({first: {where: at(1)}, second: {where: at(1)}})
-    assert admin.delete_offsets({first: [where]}) == {first: {where: None}}
+    tp = TopicPartition(topic, 0)
+    admin.commit_offsets({first: {tp: at(1)}, second: {tp: at(1)}})
+    assert admin.delete_offsets({first: [tp]}) == {first: {tp: None}}
     outcome = admin.delete_groups([first, "no-such-group", second])
     assert (outcome[first], outcome[second]) == (None, None)
     assert isinstance(outcome["no-such-group"], NotFoundError)
-    told = admin.delete_offsets({"no-such-group": [where]})["no-such-group"][where]
+    told = admin.delete_offsets({"no-such-group": [tp]})["no-such-group"][tp]
     assert isinstance(told, NotFoundError)
     assert first not in {row.group_id for row in admin.list_groups().groups}
 
 
 def test_a_thousand_groups_are_found_and_read(kafka: Kafka, admin: Admin) -> None:
     topic = kafka.topic("many")
-    where = TopicPartition(topic, 0)
+    tp = TopicPartition(topic, 0)
     names = [kafka.unused_name("many") for _ in range(1000)]
-    outcome = admin.commit_offsets({name: {where: at(n)} for n, name in enumerate(names)})
+    outcome = admin.commit_offsets({name: {tp: at(n)} for n, name in enumerate(names)})
     assert {error for rows in outcome.values() for error in rows.values()} == {None}
     with Admin(bootstrap_servers=kafka.bootstrap, timeout=30) as other:
-        assert other.fetch_offsets(dict.fromkeys(names)) == {n: {where: at(i)} for i, n in enumerate(names)}
+        assert other.fetch_offsets(dict.fromkeys(names)) == {n: {tp: at(i)} for i, n in enumerate(names)}
         described = other.describe_groups(names)
         assert {getattr(told, "state", told) for told in described.values()} == {"Empty"}
         assert set(other.delete_groups(names).values()) == {None}
@@ -123,20 +123,20 @@ def test_a_thousand_groups_are_found_and_read(kafka: Kafka, admin: Admin) -> Non
 
 def test_unstable_offsets_are_waited_for_and_then_an_error(kafka: Kafka, admin: Admin) -> None:
     topic, group = kafka.topic("unstable"), kafka.unused_name("group")
-    where = TopicPartition(topic, 0)
-    admin.commit_offsets({group: {where: at(1)}})
+    tp = TopicPartition(topic, 0)
+    admin.commit_offsets({group: {tp: at(1)}})
     with Producer(bootstrap_servers=kafka.bootstrap, transactional_id=topic) as writer:
         writer.init_transactions(30)
         writer.begin_transaction()
-        writer.send_offsets_to_transaction({where: at(9)}, GroupMetadata(group), 30)
+        writer.send_offsets_to_transaction({tp: at(9)}, GroupMetadata(group), 30)
         with Admin(bootstrap_servers=kafka.bootstrap, timeout=1) as hasty:
-            assert hasty.fetch_offsets({group: [where]}) == {group: {where: at(1)}}
-            told = hasty.fetch_offsets({group: [where]}, require_stable=True)[group]
+            assert hasty.fetch_offsets({group: [tp]}) == {group: {tp: at(1)}}
+            told = hasty.fetch_offsets({group: [tp]}, require_stable=True)[group]
             assert isinstance(told, Mapping)
-            assert isinstance(told[where], TimedOutError)
-            assert "UNSTABLE_OFFSET_COMMIT" in str(told[where])
+            assert isinstance(told[tp], TimedOutError)
+            assert "UNSTABLE_OFFSET_COMMIT" in str(told[tp])
         writer.commit_transaction(30)
-        assert admin.fetch_offsets({group: [where]}, require_stable=True) == {group: {where: at(9)}}
+        assert admin.fetch_offsets({group: [tp]}, require_stable=True) == {group: {tp: at(9)}}
 
 
 # --- groups with members -------------------------------------------------------------------------------------------
@@ -174,24 +174,24 @@ def test_a_running_group_is_guarded_from_strangers_but_not_from_its_members_name
     kafka: Kafka, admin: Admin
 ) -> None:
     topic, group = kafka.topic("guarded"), kafka.unused_name("group")
-    where, other = TopicPartition(topic, 0), TopicPartition(kafka.topic("other"), 0)
+    tp, other = TopicPartition(topic, 0), TopicPartition(kafka.topic("other"), 0)
     admin.commit_offsets({group: {other: at(1)}})
     with member(kafka, topic, group):
-        assert code_of(admin.commit_offsets({group: {where: at(1)}})[group][where]) == 25
+        assert code_of(admin.commit_offsets({group: {tp: at(1)}})[group][tp]) == 25
         assert code_of(admin.delete_groups([group])[group]) == 68
-        outcome = admin.delete_offsets({group: [where, other]})[group]
-        assert (code_of(outcome[where]), outcome[other]) == (86, None)
+        outcome = admin.delete_offsets({group: [tp, other]})[group]
+        assert (code_of(outcome[tp]), outcome[other]) == (86, None)
         described = admin.describe_groups([group])[group]
         assert not isinstance(described, KcliError)
         name = described.members[0].member_id
         codes = {
             generation: code_of(
-                admin.commit_offsets({GroupMetadata(group, generation, name): {where: at(3)}})[group][where]
+                admin.commit_offsets({GroupMetadata(group, generation, name): {tp: at(3)}})[group][tp]
             )
             for generation in range(1, 6)
         }
         assert sorted(codes.values()) == [0, 22, 22, 22, 22]
-        assert admin.fetch_offsets({group: [where]}) == {group: {where: at(3)}}
+        assert admin.fetch_offsets({group: [tp]}) == {group: {tp: at(3)}}
 
 
 def test_members_are_removed_by_id(kafka: Kafka, admin: Admin) -> None:
@@ -226,7 +226,7 @@ def test_a_kip_848_group_is_told_as_one(kafka: Kafka, admin: Admin) -> None:
     if not is_new(kafka):  # 3.9 knows the word, but such groups are switched off
         return
     topic, group = kafka.topic("modern", partitions=2), kafka.unused_name("group")
-    where = TopicPartition(topic, 0)
+    tp = TopicPartition(topic, 0)
     with member(kafka, topic, group, **{"group.protocol": "consumer"}):
         found = until(
             lambda: admin.describe_groups([group])[group],
@@ -236,16 +236,16 @@ def test_a_kip_848_group_is_told_as_one(kafka: Kafka, admin: Admin) -> None:
         (one,) = found.members
         assert (found.type, found.protocol_type, found.assignor) == ("consumer", "consumer", "uniform")
         assert one.subscription == (topic,)
-        assert set(one.assignment or ()) == set(one.target or ()) == {where, TopicPartition(topic, 1)}
+        assert set(one.assignment or ()) == set(one.target or ()) == {tp, TopicPartition(topic, 1)}
         assert found.epoch > 0
         assert one.epoch > 0
         assert group in {row.group_id for row in admin.list_groups(types=["consumer"]).groups}
         assert group not in {row.group_id for row in admin.list_groups(types=["classic"]).groups}
-        assert code_of(admin.commit_offsets({group: {where: at(1)}})[group][where]) == 25
+        assert code_of(admin.commit_offsets({group: {tp: at(1)}})[group][tp]) == 25
         as_member = GroupMetadata(group, one.epoch, one.member_id)
-        assert admin.commit_offsets({as_member: {where: at(1)}}) == {group: {where: None}}
+        assert admin.commit_offsets({as_member: {tp: at(1)}}) == {group: {tp: None}}
         stale = GroupMetadata(group, one.epoch + 1, one.member_id)
-        assert code_of(admin.commit_offsets({stale: {where: at(2)}})[group][where]) == 113
+        assert code_of(admin.commit_offsets({stale: {tp: at(2)}})[group][tp]) == 113
         gone = GroupMember(one.member_id)
         assert admin.remove_members({group: [gone]}) == {group: {gone: None}}
 
@@ -264,10 +264,10 @@ NEEDS = {
 
 def test_every_place_is_told_or_refused_by_name(kafka: Kafka, admin: Admin, judge: AdminClient) -> None:
     topic = filled(kafka)
-    where = TopicPartition(topic, 0)
+    tp = TopicPartition(topic, 0)
     offered = admin.cluster.brokers.offer(next(iter(admin.connect().nodes.values())), "control")
     version = min(offered.apis[ListOffsetsRequest.api_key][1], ListOffsetsRequest.versions[1])
-    found = {place: admin.list_offsets({where: place})[where] for place in NEEDS}
+    found = {place: admin.list_offsets({tp: place})[tp] for place in NEEDS}
     for place, needed in NEEDS.items():
         assert isinstance(found[place], OffsetInfo if version >= needed else UnsupportedError), found[place]
     wishes = {LATEST: OffsetSpec.latest(), EARLIEST: OffsetSpec.earliest()}
@@ -282,26 +282,26 @@ def test_every_place_is_told_or_refused_by_name(kafka: Kafka, admin: Admin, judg
         ours = found[place]
         assert isinstance(ours, OffsetInfo)
         assert ours.offset == answer.result(30).offset
-    stamps = {T: admin.list_offsets({where: T})[where] for T in (6001, 99_001)}
+    stamps = {T: admin.list_offsets({tp: T})[tp] for T in (6001, 99_001)}
     assert stamps == {6001: OffsetInfo(6, 7000, 0), 99_001: OffsetInfo(-1, -1, -1)}
 
 
 def test_records_are_deleted_up_to_an_offset(kafka: Kafka, admin: Admin) -> None:
     topic = filled(kafka)
-    where, none = TopicPartition(topic, 0), TopicPartition(topic, 7)
-    assert admin.delete_records({where: 15}) == {where: 15}
-    assert judged_watermarks(kafka, where) == (15, 20)
-    assert admin.delete_records({where: 3}) == {where: 15}
-    outcome = admin.delete_records({where: 21, none: 1})
-    assert code_of(outcome[where]) == 1
+    tp, none = TopicPartition(topic, 0), TopicPartition(topic, 7)
+    assert admin.delete_records({tp: 15}) == {tp: 15}
+    assert judged_watermarks(kafka, tp) == (15, 20)
+    assert admin.delete_records({tp: 3}) == {tp: 15}
+    outcome = admin.delete_records({tp: 21, none: 1})
+    assert code_of(outcome[tp]) == 1
     assert isinstance(outcome[none], NotFoundError)
-    newest = admin.list_offsets({where: MAX_TIMESTAMP})[where]
+    newest = admin.list_offsets({tp: MAX_TIMESTAMP})[tp]
     assert isinstance(
         newest, KcliError
     )  # the broker names offset 10, which is gone; or is too old to be asked
-    assert admin.delete_records({where: -1}) == {where: 20}
-    assert judged_watermarks(kafka, where) == (20, 20)
-    newest = admin.list_offsets({where: MAX_TIMESTAMP})[where]
+    assert admin.delete_records({tp: -1}) == {tp: 20}
+    assert judged_watermarks(kafka, tp) == (20, 20)
+    newest = admin.list_offsets({tp: MAX_TIMESTAMP})[tp]
     assert isinstance(newest, UnsupportedError) or newest == OffsetInfo(-1, -1)
 
 
@@ -419,15 +419,15 @@ def test_log_directories_tell_the_size_of_each_replica(kafka: Kafka, admin: Admi
     from kafka import KafkaAdminClient
 
     topic = filled(kafka)
-    where = TopicPartition(topic, 0)
+    tp = TopicPartition(topic, 0)
     (number,) = (broker.node.id for broker in admin.describe_cluster().brokers)
     for found in (
         admin.describe_log_dirs(),
-        admin.describe_log_dirs(broker_ids=[number], partitions=[where]),
+        admin.describe_log_dirs(broker_ids=[number], partitions=[tp]),
     ):
         (rows,) = found.values()
         assert not isinstance(rows, KcliError)
-        (size,) = (row.replicas[where] for row in rows if where in row.replicas)
+        (size,) = (row.replicas[tp] for row in rows if tp in row.replicas)
         assert size.size > 20 * 60
         assert (size.offset_lag, size.is_future) == (0, False)
     assert [len(row.replicas) for row in rows] == [1]
@@ -441,14 +441,14 @@ def test_log_directories_tell_the_size_of_each_replica(kafka: Kafka, admin: Admi
 
 def test_transactions_and_producers_are_told(kafka: Kafka, admin: Admin) -> None:
     topic = kafka.topic("open", partitions=2)
-    where, other = TopicPartition(topic, 0), TopicPartition(topic, 1)
+    tp, other = TopicPartition(topic, 0), TopicPartition(topic, 1)
     writer = JudgeProducer({"bootstrap.servers": kafka.bootstrap, "transactional.id": topic})
     writer.init_transactions(30)
     writer.begin_transaction()
     writer.produce(topic, b"x", partition=0)
     writer.flush(30)
-    told = admin.describe_producers([where, other, TopicPartition(topic, 9)])
-    (one,) = told[where]  # type: ignore[misc]
+    told = admin.describe_producers([tp, other, TopicPartition(topic, 9)])
+    (one,) = told[tp]  # type: ignore[misc]
     assert (one.open_since, one.last_sequence) == (0, 0)
     assert told[other] == []
     assert isinstance(told[TopicPartition(topic, 9)], NotFoundError)
@@ -469,7 +469,7 @@ def test_transactions_and_producers_are_told(kafka: Kafka, admin: Admin) -> None
         assert isinstance(found["no-such-id"], NotFoundError)
         txn = found[topic]
         assert not isinstance(txn, KcliError)
-        assert (txn.state, txn.producer_id, txn.partitions) == ("Ongoing", one.producer_id, (where,))
+        assert (txn.state, txn.producer_id, txn.partitions) == ("Ongoing", one.producer_id, (tp,))
         assert 0 <= time.time() * 1000 - txn.start_ms < 60_000
         if is_new(kafka):
             assert admin.list_transactions(pattern=topic, longer_than_ms=0).transactions
@@ -534,10 +534,10 @@ def judged_offsets(judge: AdminClient, group: str) -> dict[TopicPartition, tuple
     }
 
 
-def judged_watermarks(kafka: Kafka, where: TopicPartition) -> tuple[int, int]:
+def judged_watermarks(kafka: Kafka, tp: TopicPartition) -> tuple[int, int]:
     consumer = JudgeConsumer({"bootstrap.servers": kafka.bootstrap, "group.id": "judge"})
     try:
-        low, high = consumer.get_watermark_offsets(JudgePartition(*where), timeout=30)
+        low, high = consumer.get_watermark_offsets(JudgePartition(*tp), timeout=30)
         return low, high
     finally:
         consumer.close()

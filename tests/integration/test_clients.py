@@ -124,9 +124,9 @@ def test_offsets_by_place_and_time(kafka: Kafka) -> None:
     with Producer(bootstrap_servers=kafka.bootstrap) as producer:
         for stamp in (1_000, 2_000, 3_000):
             producer.send(ProducerRecord(topic, b"v", timestamp=stamp))
-    where = TopicPartition(topic, 0)
+    tp = TopicPartition(topic, 0)
     with Admin(bootstrap_servers=kafka.bootstrap) as admin:
-        found = {wish: admin.list_offsets({where: wish})[where] for wish in (EARLIEST, LATEST, 1_500, 9_000)}
+        found = {wish: admin.list_offsets({tp: wish})[tp] for wish in (EARLIEST, LATEST, 1_500, 9_000)}
     assert {w: f.offset for w, f in found.items() if isinstance(f, OffsetInfo)} == {
         EARLIEST: 0,
         LATEST: 3,
@@ -141,11 +141,11 @@ def test_a_span_in_the_middle_of_a_batch_is_exact(kafka: Kafka) -> None:
         producer.send_lines(topic, [b"%d" % i for i in range(1_000)])
     with Consumer(bootstrap_servers=kafka.bootstrap) as consumer:
         consumer.connect(10)
-        where = TopicPartition(topic, 0)
-        consumer.assign({where: Span(333, 337)})
+        tp = TopicPartition(topic, 0)
+        consumer.assign({tp: Span(333, 337)})
         assert [r.value for r in consumer.records(10)] == [b"333", b"334", b"335", b"336"]
         assert consumer.done
-        assert consumer.position(where) == 337
+        assert consumer.position(tp) == 337
 
 
 def test_an_offset_out_of_range_names_the_bounds(kafka: Kafka) -> None:

@@ -23,11 +23,11 @@ pytestmark = pytest.mark.integration
 PATIENCE = 60.0
 
 
-def send(kafka: Kafka, where: TopicPartition, *values: bytes, key: bytes | None = None) -> None:
+def send(kafka: Kafka, tp: TopicPartition, *values: bytes, key: bytes | None = None) -> None:
     """One batch."""
     with Producer(bootstrap_servers=kafka.bootstrap, linger_ms=20) as producer:
         for value in values:
-            producer.send(ProducerRecord(where.topic, value, key=key, partition=where.partition))
+            producer.send(ProducerRecord(tp.topic, value, key=key, partition=tp.partition))
         assert producer.flush(PATIENCE)
 
 
@@ -44,9 +44,9 @@ def values(records: list[Record]) -> list[bytes | None]:
     return [record.value for record in records]
 
 
-def offset(kafka: Kafka, where: TopicPartition, place: int) -> int:
+def offset(kafka: Kafka, tp: TopicPartition, place: int) -> int:
     with Admin(bootstrap_servers=kafka.bootstrap) as admin:
-        found = admin.list_offsets({where: place})[where]
+        found = admin.list_offsets({tp: place})[tp]
     assert isinstance(found, OffsetInfo)
     return found.offset
 
@@ -62,9 +62,9 @@ def test_f13_a_real_broker_takes_our_sessions(kafka: Kafka) -> None:
             sizes.append(size)
 
     hooks = Hooks(log=lambda level, area, text: said.append(text), wire=wire)
-    places = [TopicPartition(topic, number) for number in range(200)]
+    partitions = [TopicPartition(topic, number) for number in range(200)]
     with Consumer(bootstrap_servers=kafka.bootstrap, hooks=hooks, fetch_max_wait_ms=100) as consumer:
-        consumer.assign({where: Span(0) for where in places})
+        consumer.assign({tp: Span(0) for tp in partitions})
         end = time.monotonic() + PATIENCE
         while not sizes or max(sizes[-5:]) > 100:  # a broker may not lead new partitions for a while
             assert time.monotonic() < end, sizes
@@ -72,25 +72,25 @@ def test_f13_a_real_broker_takes_our_sessions(kafka: Kafka) -> None:
         assert max(sizes) > 5_000
         sizes.clear()
         for step in range(5):
-            send(kafka, places[7], b"7-%d" % step)
-            send(kafka, places[150], b"150-%d" % step)
+            send(kafka, partitions[7], b"7-%d" % step)
+            send(kafka, partitions[150], b"150-%d" % step)
             found = read_until(consumer, lambda found: len(found) == 2)
             assert sorted(values(found)) == [b"150-%d" % step, b"7-%d" % step]  # type: ignore[type-var]
-        consumer.pause(places[7])
-        send(kafka, places[7], b"paused")
-        send(kafka, places[150], b"read")
+        consumer.pause(partitions[7])
+        send(kafka, partitions[7], b"paused")
+        send(kafka, partitions[150], b"read")
         assert values(read_until(consumer, len)) == [b"read"]
         assert list(consumer.records(0.5)) == []
-        consumer.resume(places[7])
+        consumer.resume(partitions[7])
         assert values(read_until(consumer, len)) == [b"paused"]
-        consumer.seek(places[150], 2)
+        consumer.seek(partitions[150], 2)
         assert values(read_until(consumer, lambda found: len(found) == 4)) == [
             *[b"150-%d" % step for step in range(2, 5)],
             b"read",
         ]
-        consumer.assign({places[3]: Span(0)})
-        send(kafka, places[150], b"not mine")
-        send(kafka, places[3], b"mine")
+        consumer.assign({partitions[3]: Span(0)})
+        send(kafka, partitions[150], b"not mine")
+        send(kafka, partitions[3], b"mine")
         assert values(read_until(consumer, len)) == [b"mine"]
     # one request has 199 forgotten partitions, all others name one or two
     assert sorted(sizes)[-2] < 250, sizes
@@ -103,11 +103,11 @@ def test_f8_what_compaction_left_is_read_as_others_read_it(kafka: Kafka) -> None
     from confluent_kafka import TopicPartition as Place
 
     quick = {"segment.ms": "100", "min.cleanable.dirty.ratio": "0.01", "max.compaction.lag.ms": "100"}
-    where = TopicPartition(kafka.topic("gaps", config={"cleanup.policy": "compact", **quick}), 0)
+    tp = TopicPartition(kafka.topic("gaps", config={"cleanup.policy": "compact", **quick}), 0)
     with Producer(bootstrap_servers=kafka.bootstrap, linger_ms=20) as producer:
         for number in range(400):
             producer.send(
-                ProducerRecord(where.topic, b"%d" % number, key=b"%d" % (number * 7 % (number % 40 + 1)))
+                ProducerRecord(tp.topic, b"%d" % number, key=b"%d" % (number * 7 % (number % 40 + 1)))
             )
             if number % 50 == 49:
                 assert producer.flush(PATIENCE)
@@ -117,7 +117,7 @@ def test_f8_what_compaction_left_is_read_as_others_read_it(kafka: Kafka) -> None
         judge = Judge(
             {"bootstrap.servers": kafka.bootstrap, "group.id": "judge", "enable.partition.eof": True}
         )
-        judge.assign([Place(where.topic, 0, 0)])
+        judge.assign([Place(tp.topic, 0, 0)])
         found: list[tuple[int, bytes | None]] = []
         try:
             while (message := judge.poll(10)) is not None and not message.error():
@@ -128,9 +128,9 @@ def test_f8_what_compaction_left_is_read_as_others_read_it(kafka: Kafka) -> None
 
     def read(start: int) -> list[tuple[int, bytes | None]]:
         with Consumer(bootstrap_servers=kafka.bootstrap, max_partition_fetch_bytes=300) as consumer:
-            consumer.assign({where: Span(start, 400)})
+            consumer.assign({tp: Span(start, 400)})
             found = read_until(consumer, lambda _found: consumer.done)
-            assert consumer.position(where) == 400
+            assert consumer.position(tp) == 400
         return [(record.offset, record.value) for record in found]
 
     end = time.monotonic() + PATIENCE
@@ -148,21 +148,21 @@ def test_f8_what_compaction_left_is_read_as_others_read_it(kafka: Kafka) -> None
 
 def test_o5_records_that_are_deleted_under_a_reader(kafka: Kafka) -> None:
     """O5: the error names what is there and how much is gone; nothing is skipped without a word."""
-    where = TopicPartition(kafka.topic("deleted"), 0)
+    tp = TopicPartition(kafka.topic("deleted"), 0)
     for number in range(20):
-        send(kafka, where, b"%d" % number)
+        send(kafka, tp, b"%d" % number)
     with Consumer(bootstrap_servers=kafka.bootstrap) as consumer:
-        consumer.assign({where: Span(0)})
+        consumer.assign({tp: Span(0)})
         read_until(consumer, lambda found: len(found) == 20)
-        consumer.pause(where)
-        consumer.seek(where, 5)
+        consumer.pause(tp)
+        consumer.seek(tp, 5)
         with Admin(bootstrap_servers=kafka.bootstrap) as admin:
-            assert admin.delete_records({where: 12}) == {where: 12}
-        consumer.resume(where)
+            assert admin.delete_records({tp: 12}) == {tp: 12}
+        consumer.resume(tp)
         with pytest.raises(DataLossError, match="the log goes from 12 to 20; 7 offsets are gone") as raised:
             read_until(consumer, len)
         assert raised.value.exit_code == 5
-        consumer.seek(where, EARLIEST)
+        consumer.seek(tp, EARLIEST)
         assert values(read_until(consumer, lambda found: len(found) == 8)) == [
             b"%d" % n for n in range(12, 20)
         ]
@@ -170,24 +170,24 @@ def test_o5_records_that_are_deleted_under_a_reader(kafka: Kafka) -> None:
 
 def test_f11_committed_records_end_before_an_open_transaction(kafka: Kafka) -> None:
     """F11: "the end" is the last stable offset; behind it nothing is shown before the transaction ends."""
-    where = TopicPartition(kafka.topic("stable"), 0)
-    send(kafka, where, b"plain")
+    tp = TopicPartition(kafka.topic("stable"), 0)
+    send(kafka, tp, b"plain")
     with (
-        Producer(bootstrap_servers=kafka.bootstrap, transactional_id=where.topic) as producer,
+        Producer(bootstrap_servers=kafka.bootstrap, transactional_id=tp.topic) as producer,
         Consumer(bootstrap_servers=kafka.bootstrap) as consumer,
     ):
         producer.init_transactions()
         producer.begin_transaction()
-        producer.send(ProducerRecord(where.topic, b"open", partition=0))
+        producer.send(ProducerRecord(tp.topic, b"open", partition=0))
         assert producer.flush(PATIENCE)
-        send(kafka, where, b"behind")
-        found = consumer.list_offsets({where: LATEST}, PATIENCE)[where]
+        send(kafka, tp, b"behind")
+        found = consumer.list_offsets({tp: LATEST}, PATIENCE)[tp]
         assert isinstance(found, OffsetInfo)
         assert found.offset == 1
-        consumer.assign({where: Span(0)})
+        consumer.assign({tp: Span(0)})
         assert values(read_until(consumer, len)) == [b"plain"]
         assert list(consumer.records(1)) == []
-        assert (consumer.state(where).last_stable, consumer.state(where).high_watermark) == (1, 3)
+        assert (consumer.state(tp).last_stable, consumer.state(tp).high_watermark) == (1, 3)
         producer.abort_transaction()
         assert values(read_until(consumer, len)) == [b"behind"]
 
@@ -258,33 +258,33 @@ def described(kafka: Kafka, topic: str, *in_sync: int, leader: int | None = None
 def test_b11_an_unclean_election_is_told(kafka3: Kafka) -> None:
     """B11: a replica that lacks the last records becomes leader: which offsets are lost, exit 5; a seek goes on."""
     config = {"unclean.leader.election.enable": "true", "min.insync.replicas": "1"}
-    where = TopicPartition(kafka3.topic("unclean", replicas=2, config=config), 0)
-    info = described(kafka3, where.topic)
+    tp = TopicPartition(kafka3.topic("unclean", replicas=2, config=config), 0)
+    info = described(kafka3, tp.topic)
     first = info.partitions[0].leader
     second = next(number for number in info.partitions[0].replicas if number != first)
     nodes = {node.node_id: node for node in kafka3.nodes}
     try:
         with Consumer(bootstrap_servers=kafka3.bootstrap) as consumer:
-            consumer.assign({where: Span(0)})
+            consumer.assign({tp: Span(0)})
             for number in range(5):
-                send(kafka3, where, b"%d" % number)
+                send(kafka3, tp, b"%d" % number)
             nodes[second].kill()
-            described(kafka3, where.topic, first, leader=first)
+            described(kafka3, tp.topic, first, leader=first)
             for number in range(5, 9):
-                send(kafka3, where, b"%d" % number)
+                send(kafka3, tp, b"%d" % number)
             read_until(consumer, lambda found: len(found) == 9)
             nodes[first].kill()
             nodes[second].start(timeout=None)
-            described(kafka3, where.topic, second, leader=second)
+            described(kafka3, tp.topic, second, leader=second)
             for _ in range(9):  # the new log is longer: only leader epochs tell
-                send(kafka3, where, b"other")
+                send(kafka3, tp, b"other")
             with pytest.raises(DataLossError, match="truncated: offsets 5 to 8 are lost") as raised:
                 read_until(consumer, len)
             assert raised.value.exit_code == 5
-            consumer.seek(where, 5)
+            consumer.seek(tp, 5)
             assert values(read_until(consumer, lambda found: len(found) == 9)) == [b"other"] * 9
     finally:
         for number in (first, second):
             with suppress(Exception):
                 nodes[number].start(timeout=None)
-        described(kafka3, where.topic, first, second)
+        described(kafka3, tp.topic, first, second)

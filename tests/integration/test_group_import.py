@@ -33,7 +33,7 @@ def committed(kafka: Kafka, group: str) -> dict[TopicPartition, OffsetAndMetadat
     with Admin(bootstrap_servers=kafka.bootstrap) as admin:
         told = admin.fetch_offsets({group: None})[group]
     assert isinstance(told, Mapping)
-    return {where: one for where, one in told.items() if isinstance(one, OffsetAndMetadata)}
+    return {tp: one for tp, one in told.items() if isinstance(one, OffsetAndMetadata)}
 
 
 def fill(kafka: Kafka, topic: str, first: int) -> None:
@@ -79,7 +79,7 @@ def test_export_delete_import_and_by_time_into_another_topic(kafka: Kafka, tmp_p
     assert [found[TopicPartition(other, number)].offset for number in range(3)] == [7, 15, 0]
 
     groups(kafka, tmp_path, "copy", group, new, "--yes")
-    assert {where: one for where, one in committed(kafka, new).items() if where.topic == topic} == before
+    assert {tp: one for tp, one in committed(kafka, new).items() if tp.topic == topic} == before
     groups(kafka, tmp_path, "rewind", new, "--undo", "--yes")
     assert committed(kafka, new) == found
 

@@ -27,7 +27,7 @@ def committed(kafka: Kafka, group: str) -> dict[TopicPartition, int]:
     with Admin(bootstrap_servers=kafka.bootstrap) as admin:
         found = admin.fetch_offsets({group: None})[group]
     assert isinstance(found, Mapping)
-    return {where: stored.offset for where, stored in found.items() if isinstance(stored, OffsetAndMetadata)}
+    return {tp: stored.offset for tp, stored in found.items() if isinstance(stored, OffsetAndMetadata)}
 
 
 def idle_group(kafka: Kafka, topic: str, partitions: int = 3) -> str:

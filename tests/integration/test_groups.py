@@ -228,7 +228,7 @@ def poll_until(consumer: Consumer, true: Callable[[], bool]) -> list[Record]:
 
 
 def numbers(consumer: Consumer) -> frozenset[int]:
-    return frozenset(where.partition for where in consumer.assignment)
+    return frozenset(tp.partition for tp in consumer.assignment)
 
 
 def both_have_half(consumer: Consumer, other: Member) -> Callable[[], bool]:
@@ -282,11 +282,11 @@ def test_a_static_member_comes_back_to_its_partitions(kafka: Kafka, protocol: st
         other = Kcli(kafka, f"{topic}-group", topic, protocol, "range")
     with nullcontext(other) if first == "static" else beside(kafka, topic, protocol) as other:
         poll_until(consumer, both_have_half(consumer, other))
-        places, changes = consumer.assignment, list(other.changes)
+        partitions, changes = consumer.assignment, list(other.changes)
         consumer.close()
         with member_of(kafka, topic, protocol, group_instance_id="one") as again:
             poll_until(again, lambda: bool(again.assignment))
-            assert again.assignment == places
+            assert again.assignment == partitions
             assert other.changes == changes
     if first == "static":
         other.leave()
@@ -325,7 +325,7 @@ def test_new_topics_and_partitions_reach_the_members(kafka: Kafka, protocol: str
         judge = AdminClient({"bootstrap.servers": kafka.bootstrap})
         judge.create_partitions([NewPartitions(first, 4)])[first].result(PATIENCE)
         poll_until(consumer, lambda: len(consumer.assignment) == 5)
-        assert {where.topic for where in consumer.assignment} == {first, second}
+        assert {tp.topic for tp in consumer.assignment} == {first, second}
 
 
 # --- commits and what is read ----------------------------------------------------------------------------
@@ -338,27 +338,31 @@ def test_commits_of_everything_of_a_topic_of_a_partition_and_by_hand(kafka: Kafk
     topic = kafka.topic("commits", partitions=3)
     group = f"{topic}-group"
     Records(kafka, topic, 3).write()
-    places = [TopicPartition(topic, p) for p in range(3)]
+    partitions = [TopicPartition(topic, p) for p in range(3)]
     nothing, all_ten = (-1001, None), (10, 0)
     with member_of(kafka, topic, protocol, enable_auto_commit=False) as consumer:
         poll_until(
             consumer,
-            lambda: consumer.assignment == set(places) and all(consumer.position(w) == 10 for w in places),
+            lambda: (
+                consumer.assignment == set(partitions) and all(consumer.position(w) == 10 for w in partitions)
+            ),
         )
         assert committed(kafka, group, topic, 3) == [nothing] * 3
-        consumer.commit(places[1])
+        consumer.commit(partitions[1])
         assert committed(kafka, group, topic, 3) == [nothing, all_ten, nothing]
-        consumer.commit({places[0]: OffsetAndMetadata(4, "half way")})
-        assert consumer.committed(places[:1]) == {places[0]: OffsetAndMetadata(4, "half way", -1)}
+        consumer.commit({partitions[0]: OffsetAndMetadata(4, "half way")})
+        assert consumer.committed(partitions[:1]) == {partitions[0]: OffsetAndMetadata(4, "half way", -1)}
         with pytest.raises(ConfigError, match="nothing of it is assigned"):
             consumer.commit("another topic")
         assert committed(kafka, group, topic, 3) == [(4, None), all_ten, nothing]
         consumer.commit(topic)
         assert committed(kafka, group, topic, 3) == [all_ten] * 3
-        assert set(consumer.committed(places).values()) == {OffsetAndMetadata(10, "", 0)}
-        consumer.commit({places[2]: 3})
+        assert set(consumer.committed(partitions).values()) == {OffsetAndMetadata(10, "", 0)}
+        consumer.commit({partitions[2]: 3})
     with member_of(kafka, topic, protocol) as heir:
-        found = poll_until(heir, lambda: heir.assignment == set(places) and heir.position(places[2]) == 10)
+        found = poll_until(
+            heir, lambda: heir.assignment == set(partitions) and heir.position(partitions[2]) == 10
+        )
     assert [(record.partition, record.offset) for record in found] == [(2, offset) for offset in range(3, 10)]
 
 
@@ -373,9 +377,9 @@ def test_a_member_sees_committed_records_only_and_reaches_the_end(kafka: Kafka, 
         writer.produce(topic, b"%d" % number)
         writer.flush(PATIENCE)  # else an abort takes back what was not sent yet
         writer.commit_transaction(PATIENCE) if commit else writer.abort_transaction(PATIENCE)
-    where = TopicPartition(topic, 0)
+    tp = TopicPartition(topic, 0)
     with member_of(kafka, topic, protocol) as consumer:
-        found = poll_until(consumer, lambda: where in consumer.assignment and consumer.position(where) == 8)
+        found = poll_until(consumer, lambda: tp in consumer.assignment and consumer.position(tp) == 8)
     assert [record.value for record in found] == [b"0", b"2"]
     assert committed(kafka, f"{topic}-group", topic, 1)[0][0] == 8, "four records and their markers"
 

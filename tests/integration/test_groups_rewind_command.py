@@ -35,16 +35,16 @@ def items(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
 
 def test_by_time_undo_redo_and_a_live_group(kafka: Kafka, tmp_path: Path) -> None:
     topic, group = kafka.unused_name("rewind"), kafka.unused_name("group")
-    places = [TopicPartition(topic, number) for number in range(3)]
+    partitions = [TopicPartition(topic, number) for number in range(3)]
     now = int(time.time() * 1000)
     with Admin(bootstrap_servers=kafka.bootstrap) as admin:
         assert admin.create_topics([TopicSpec(topic, 3, 1)]) == {topic: None}
         with Producer(bootstrap_servers=kafka.bootstrap) as producer:
             for number in range(20):
-                for where in places[:2]:  # the third stays empty
+                for tp in partitions[:2]:  # the third stays empty
                     stamp = now - (20 - number) * MINUTE
-                    producer.send(ProducerRecord(topic, b"v", partition=where.partition, timestamp=stamp))
-        old = {where: OffsetAndMetadata(20, "kept") for where in places[:2]}
+                    producer.send(ProducerRecord(topic, b"v", partition=tp.partition, timestamp=stamp))
+        old = {tp: OffsetAndMetadata(20, "kept") for tp in partitions[:2]}
         assert not any(admin.commit_offsets({group: old})[group].values())
 
         def committed() -> dict[TopicPartition, Any]:
@@ -61,8 +61,8 @@ def test_by_time_undo_redo_and_a_live_group(kafka: Kafka, tmp_path: Path) -> Non
         assert [row["span_seconds"] for row in planned[:2]] == [8 * 60, 8 * 60]
         assert [row["records"] for row in planned] == [9, 9, None]
         after = committed()
-        assert {where: one.metadata for where, one in after.items()} == {
-            places[0]: "kept", places[1]: "kept", places[2]: f"kcli-rewind={done[0]['undo']}",
+        assert {tp: one.metadata for tp, one in after.items()} == {
+            partitions[0]: "kept", partitions[1]: "kept", partitions[2]: f"kcli-rewind={done[0]['undo']}",
         }  # fmt: skip
         assert rewind(kafka, tmp_path, group, "--undo", "--yes").returncode == 0
         assert committed() == before

@@ -40,32 +40,32 @@ def leave_open(kafka: Kafka, topic: str) -> None:
 def test_p17_a_transaction_that_a_dead_client_left_open_is_found_and_aborted(kafka: Kafka) -> None:
     """P17: readers of committed records wait at it; afterwards they go on."""
     topic = kafka.topic("hanging")
-    where = TopicPartition(topic, 0)
+    tp = TopicPartition(topic, 0)
     leave_open(kafka, topic)
     with (
         Admin(bootstrap_servers=kafka.bootstrap) as admin,
         Consumer(bootstrap_servers=kafka.bootstrap) as reader,
     ):
-        found = admin.describe_producers([where])[where]
+        found = admin.describe_producers([tp])[tp]
         assert not isinstance(found, KcliError)
         (producer,) = [one for one in found if one.open_since >= 0]
-        reader.assign({where: Span(0)})
+        reader.assign({tp: Span(0)})
         assert list(reader.records(1)) == []
-        assert reader.position(where) == producer.open_since == 0
-        assert admin.abort_hanging({where: producer}) == {where: None}
-        while reader.position(where) < 2:  # the record that was aborted, and the marker behind it
+        assert reader.position(tp) == producer.open_since == 0
+        assert admin.abort_hanging({tp: producer}) == {tp: None}
+        while reader.position(tp) < 2:  # the record that was aborted, and the marker behind it
             assert list(reader.records(10)) == []
-        ended = admin.describe_producers([where])[where]
+        ended = admin.describe_producers([tp])[tp]
         assert not isinstance(ended, KcliError)
         with pytest.raises(ConfigError, match="no open transaction"):
-            admin.abort_hanging({where: ended[0]})
+            admin.abort_hanging({tp: ended[0]})
 
 
 def test_p17_a_reader_explains_what_it_waits_for(kafka: Kafka, monkeypatch: pytest.MonkeyPatch) -> None:
     """P17: where, since when, and for whom, as the partition's leader knows it; taken back when it goes on."""
     monkeypatch.setattr(waiting, "TELL_AFTER", 1.0)
     topic = kafka.topic("explained")
-    where = TopicPartition(topic, 0)
+    tp = TopicPartition(topic, 0)
     leave_open(kafka, topic)
     heard: list[tuple[str, str]] = []
     hooks = Hooks(log=lambda level, _area, text: heard.append((level, text)))
@@ -73,23 +73,23 @@ def test_p17_a_reader_explains_what_it_waits_for(kafka: Kafka, monkeypatch: pyte
         Admin(bootstrap_servers=kafka.bootstrap) as admin,
         Consumer(bootstrap_servers=kafka.bootstrap, hooks=hooks) as reader,
     ):
-        reader.assign({where: Span(0)})
+        reader.assign({tp: Span(0)})
         end = time.monotonic() + 60
         while not (told := [text for level, text in heard if level == "warning" and "waits at" in text]):
             assert time.monotonic() < end
             assert reader.poll(0.5) == []
-        found = admin.describe_producers([where])[where]
+        found = admin.describe_producers([tp])[tp]
         assert not isinstance(found, KcliError)
         (producer,) = [one for one in found if one.open_since >= 0]
-        state = reader.waiting()[where]
+        state = reader.waiting()[tp]
         assert (state.offset, state.last_stable_offset, state.high_watermark) == (0, 0, 1)
         assert (state.producer_id, state.producer_epoch) == (producer.producer_id, producer.producer_epoch)
         assert state.last_timestamp == producer.last_timestamp > 0
-        assert told[0].startswith(f"{where}: read_committed waits at offset 0 since ")
+        assert told[0].startswith(f"{tp}: read_committed waits at offset 0 since ")
         assert f"producer {producer.producer_id} (epoch {producer.producer_epoch})" in told[0]
         assert "and that wrote last at 20" in told[0]
-        assert admin.abort_hanging({where: producer}) == {where: None}
-        while reader.position(where) < 2:
+        assert admin.abort_hanging({tp: producer}) == {tp: None}
+        while reader.position(tp) < 2:
             reader.poll(10)
         assert reader.waiting() == {}
-    assert ("info", f"{where}: read_committed does not wait at offset 0 any more") in heard
+    assert ("info", f"{tp}: read_committed does not wait at offset 0 any more") in heard

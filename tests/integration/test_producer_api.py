@@ -25,9 +25,9 @@ PATIENCE = 30
 
 def records(kafka: Kafka, topic: str, partitions: int = 1) -> list[Record]:
     with Consumer(bootstrap_servers=kafka.bootstrap) as consumer:
-        places = [TopicPartition(topic, p) for p in range(partitions)]
-        ends = consumer.list_offsets(dict.fromkeys(places, -1), PATIENCE)
-        consumer.assign({where: Span(0, info.offset) for where, info in ends.items()})
+        partitions = [TopicPartition(topic, p) for p in range(partitions)]
+        ends = consumer.list_offsets(dict.fromkeys(partitions, -1), PATIENCE)
+        consumer.assign({tp: Span(0, info.offset) for tp, info in ends.items()})
         found: list[Record] = []
         while not consumer.done:
             found += consumer.records(5)
@@ -193,14 +193,14 @@ def test_a_batch_is_sent_on_as_it_was_read(kafka: Kafka, codec: int) -> None:
     rows = [(b"k", b"v%d" % i, encode_headers([("h", b"x")]), 1_700_000_000_000 + i) for i in range(500)]
     builder.append_rows(rows)
     raw = b"".join(builder.wire())
-    where = TopicPartition(topic, 0)
+    tp = TopicPartition(topic, 0)
     reports = []
     with Producer(bootstrap_servers=kafka.bootstrap, on_delivery=reports.append) as producer:
-        futures = [producer.send_batch(where, RecordBatch(memoryview(raw))) for _ in range(3)]
+        futures = [producer.send_batch(tp, RecordBatch(memoryview(raw))) for _ in range(3)]
         assert [future.result(PATIENCE).offset for future in futures] == [0, 500, 1_000]
     assert [report.count for report in reports] == [500] * 3
     with Consumer(bootstrap_servers=kafka.bootstrap) as consumer:
-        consumer.assign({where: Span(0, 1_500)})
+        consumer.assign({tp: Span(0, 1_500)})
         payloads = []
         while not consumer.done:
             payloads += [bytes(fetched.batch.raw[61:]) for fetched in consumer.poll(5)]

@@ -63,7 +63,7 @@ def test_members_of_two_clients_go_on_where_the_rewind_says(kafka: Kafka, protoc
     if protocol == "consumer" and int(kafka.version.split(".")[0]) < 4:
         pytest.skip("groups of the new protocol need Kafka 4.0")
     topic, group = kafka.topic("rewind", partitions=PARTITIONS), kafka.unused_name("g")
-    places = [TopicPartition(topic, partition) for partition in range(PARTITIONS)]
+    partitions = [TopicPartition(topic, partition) for partition in range(PARTITIONS)]
     with Producer(bootstrap_servers=kafka.bootstrap) as producer:
         for number in range(RECORDS * PARTITIONS):
             record = ProducerRecord(topic, b"%d" % number, partition=number % PARTITIONS)
@@ -79,18 +79,19 @@ def test_members_of_two_clients_go_on_where_the_rewind_says(kafka: Kafka, protoc
         while time.monotonic() < give_up:
             list(consumer.records(0.1))
             at_the_end = all(
-                found is not None and found.offset == RECORDS for found in consumer.committed(places).values()
+                found is not None and found.offset == RECORDS
+                for found in consumer.committed(partitions).values()
             )
             if at_the_end and len(consumer.assignment) == PARTITIONS // 3:
                 break
         noted.watch()
-        targets = {where: 10 * where.partition for where in places}
+        targets = {tp: 10 * tp.partition for tp in partitions}
         found = consumer.rewind_offsets(targets, PATIENCE)
-        assert found == {where: OffsetAndMetadata(offset) for where, offset in targets.items()}
+        assert found == {tp: OffsetAndMetadata(offset) for tp, offset in targets.items()}
         while len(noted.first) < PARTITIONS and time.monotonic() < give_up + PATIENCE:
             for record in consumer.records(0.1):
                 noted.note(record.partition, record.offset)
-    assert noted.first == {where.partition: offset for where, offset in targets.items()}
+    assert noted.first == {tp.partition: offset for tp, offset in targets.items()}
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
@@ -99,12 +100,12 @@ def test_of_two_rewinds_at_once_each_is_whole_and_the_last_one_stays(kafka: Kafk
     if protocol == "consumer" and int(kafka.version.split(".")[0]) < 4:
         pytest.skip("groups of the new protocol need Kafka 4.0")
     topic, group = kafka.topic("rewind", partitions=PARTITIONS), kafka.unused_name("g")
-    places = [TopicPartition(topic, partition) for partition in range(PARTITIONS)]
+    partitions = [TopicPartition(topic, partition) for partition in range(PARTITIONS)]
     with Producer(bootstrap_servers=kafka.bootstrap) as producer:
         for partition in range(PARTITIONS):
             producer.send(ProducerRecord(topic, b"x", partition=partition))
     options = {**OPTIONS, "group_protocol": protocol, "enable_auto_commit": False}
-    wanted = [{where: OffsetAndMetadata(number) for where in places} for number in (0, 1)]
+    wanted = [{tp: OffsetAndMetadata(number) for tp in partitions} for number in (0, 1)]
     found: dict[int, Any] = {}
     share, stop = threading.Barrier(2), threading.Event()
 
@@ -127,7 +128,7 @@ def test_of_two_rewinds_at_once_each_is_whole_and_the_last_one_stays(kafka: Kafk
             time.sleep(0.05)
         assert found == dict(enumerate(wanted))
         with Consumer(bootstrap_servers=kafka.bootstrap, group_id=group) as consumer:
-            assert consumer.committed(places) in wanted
+            assert consumer.committed(partitions) in wanted
     finally:
         stop.set()
         for thread in threads:

@@ -50,24 +50,24 @@ def judged(broker: Kafka, topic: str, isolation: str = "read_committed") -> list
 def read_by_kcli(broker: Kafka, topic: str) -> list[bytes]:
     """The same by kcli's own consumer, which reads committed records by default."""
     with Consumer(bootstrap_servers=broker.bootstrap) as consumer:
-        places = [TopicPartition(topic, p) for p in range(PARTITIONS)]
-        ends = consumer.list_offsets(dict.fromkeys(places, -1), 30)
-        consumer.assign({where: Span(0, info.offset) for where, info in ends.items()})
+        partitions = [TopicPartition(topic, p) for p in range(PARTITIONS)]
+        ends = consumer.list_offsets(dict.fromkeys(partitions, -1), 30)
+        consumer.assign({tp: Span(0, info.offset) for tp, info in ends.items()})
         values = []
         while not consumer.done:
             values += [record.value or b"" for record in consumer.records(5)]
     return sorted(values)
 
 
-def position(broker: Kafka, group: str, where: TopicPartition) -> int:
+def position(broker: Kafka, group: str, tp: TopicPartition) -> int:
     judge = Judge({"bootstrap.servers": broker.bootstrap, "group.id": group})
-    found = judge.committed([JudgePartition(*where)], timeout=30)[0].offset
+    found = judge.committed([JudgePartition(*tp)], timeout=30)[0].offset
     judge.close()
     return int(found)
 
 
 def test_every_third_is_aborted_and_readers_see_the_others_only(broker: Kafka, topic: str) -> None:
-    where, expected = TopicPartition(topic, 0), []
+    tp, expected = TopicPartition(topic, 0), []
     apis: set[str] = set()
     hooks = Hooks(wire=lambda _way, _node, _id, api, version, _size: apis.add(f"{api} {version}"))
     with transactional(broker, topic, hooks=hooks) as producer:
@@ -77,9 +77,7 @@ def test_every_third_is_aborted_and_readers_see_the_others_only(broker: Kafka, t
             values = [b"%d-%d" % (number, i) for i in range(5)]
             for i, value in enumerate(values):
                 producer.send(ProducerRecord(topic, value, key=b"%d" % i))
-            producer.send_offsets_to_transaction(
-                {where: OffsetAndMetadata(number, "n")}, GroupMetadata(topic)
-            )
+            producer.send_offsets_to_transaction({tp: OffsetAndMetadata(number, "n")}, GroupMetadata(topic))
             if number % 3 == 2:
                 producer.flush()
                 producer.abort_transaction()
@@ -89,7 +87,7 @@ def test_every_third_is_aborted_and_readers_see_the_others_only(broker: Kafka, t
     assert judged(broker, topic) == sorted(expected)
     assert read_by_kcli(broker, topic) == sorted(expected)
     assert len(judged(broker, topic, "read_uncommitted")) == 60
-    assert position(broker, topic, where) == 10
+    assert position(broker, topic, tp) == 10
     adds = {api for api in apis if api.startswith("Add")}
     assert bool(adds) == (broker.version != "4.3.1"), apis
 

@@ -57,7 +57,7 @@ def check(inv: Invocation, names: Sequence[str], journal_id: str, bound: float) 
         journals.update(
             journal.id,
             live=entry_of(found.watched.facts, seen.sentences, seen.seconds),
-            statuses={one.item.where: one.status for one in known},
+            statuses={one.item.tp: one.status for one in known},
         )
         done = tell(inv, journals.cluster, [report])
     if watcher.interruption is not None:

@@ -146,25 +146,25 @@ def offset_rows(group: Described, times: Times) -> list[Row]:
     return [
         {
             "group": group.group_id,
-            "topic": where.topic,
-            "partition": where.partition,
+            "topic": tp.topic,
+            "partition": tp.partition,
             **_place(position),
-            **_owner(owners.get(where)),
-            "commit_time": times.get(GroupPartition(group.group_id, where)),
+            **_owner(owners.get(tp)),
+            "commit_time": times.get(GroupPartition(group.group_id, tp)),
             "note": _note(position),
         }
-        for where, position in group.positions.items()
+        for tp, position in group.positions.items()
     ]
 
 
 def offset_items(group: Described, times: Times, peeked: Peeked | None) -> list[Row]:
     """The partitions, for JSON; with ``peeked`` the records around each commit too."""
     items = []
-    for row, where in zip(offset_rows(group, times), group.positions, strict=True):
+    for row, tp in zip(offset_rows(group, times), group.positions, strict=True):
         item = {key: value for key, value in row.items() if key != "group"}
         item["commit_time"] = rfc3339(-1 if row["commit_time"] is None else row["commit_time"])
         if peeked is not None:
-            around = peeked.get(GroupPartition(group.group_id, where))
+            around = peeked.get(GroupPartition(group.group_id, tp))
             item["read"] = None if around is None else [record_item(record) for record in around.read]
             item["next"] = None if around is None else [record_item(record) for record in around.next]
         items.append(item)
@@ -177,13 +177,13 @@ def narrowed(rows: Iterable[Row]) -> tuple[Column, ...]:
     return tuple(column for column in OFFSETS[1:] if column.key in told or column.key not in _SPARSE)
 
 
-def peek_rows(where: TopicPartition, around: Around, width: int | None) -> list[Row]:
+def peek_rows(tp: TopicPartition, around: Around, width: int | None) -> list[Row]:
     """Records around a commit, for people: keys and values cut to ``width``, half of it for a value."""
     longest = LONGEST if width is None else max(20, width // 2)
     return [
         {
-            "topic": where.topic,
-            "partition": where.partition,
+            "topic": tp.topic,
+            "partition": tp.partition,
             "offset": record.offset,
             "is": word,
             "time": None if record.timestamp < 0 else record.timestamp,
@@ -253,7 +253,7 @@ def _known(number: int) -> int | None:
 def _places(assignment: Iterable[TopicPartition] | None) -> list[Row] | None:
     if assignment is None:
         return None
-    return [{"topic": where.topic, "partition": where.partition} for where in sorted(assignment)]
+    return [{"topic": tp.topic, "partition": tp.partition} for tp in sorted(assignment)]
 
 
 def _places_text(assignment: Iterable[TopicPartition] | None) -> str | None:
@@ -263,8 +263,8 @@ def _places_text(assignment: Iterable[TopicPartition] | None) -> str | None:
 def places_text(assignment: Iterable[TopicPartition]) -> str:
     """Partitions by topic, as Kafka's script writes them: ``orders:0,1;payments:2``."""
     numbers: dict[str, list[str]] = {}
-    for where in sorted(assignment):
-        numbers.setdefault(where.topic, []).append(str(where.partition))
+    for tp in sorted(assignment):
+        numbers.setdefault(tp.topic, []).append(str(tp.partition))
     return ";".join(f"{topic}:{','.join(found)}" for topic, found in numbers.items())
 
 

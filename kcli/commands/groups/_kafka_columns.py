@@ -34,17 +34,15 @@ def offsets(group: Described, *, verbose: bool) -> str:
     rows: list[list[str]] = []
     taken: set[TopicPartition] = set()
     for member in sorted(members, key=lambda one: -len(one.assignment or ())):
-        places = sorted(member.assignment or ())
-        taken.update(places)
+        partitions = sorted(member.assignment or ())
+        taken.update(partitions)
         owner = (member.member_id, member.client_host, member.client_id)
-        rows += [_offset_cells(group, where, owner, verbose=verbose) for where in places]
+        rows += [_offset_cells(group, tp, owner, verbose=verbose) for tp in partitions]
     nobody = (MISSING, MISSING, MISSING)
     rest = [
-        where
-        for where, position in group.positions.items()
-        if position.committed is not None and where not in taken
+        tp for tp, position in group.positions.items() if position.committed is not None and tp not in taken
     ]
-    rows += [_offset_cells(group, where, nobody, verbose=verbose) for where in rest]
+    rows += [_offset_cells(group, tp, nobody, verbose=verbose) for tp in rest]
     if not rows:
         return ""
     epoch = ["LEADER-EPOCH"] if verbose else []
@@ -95,15 +93,15 @@ def states(group: Described, nodes: Mapping[int, Node], *, verbose: bool) -> str
 
 
 def _offset_cells(
-    group: Described, where: TopicPartition, owner: tuple[str, str, str], *, verbose: bool
+    group: Described, tp: TopicPartition, owner: tuple[str, str, str], *, verbose: bool
 ) -> list[str]:
-    position = group.positions.get(where)
+    position = group.positions.get(tp)
     commit = position.committed if position is not None else None
     epoch = [_number(commit.leader_epoch if commit is not None else -1)] if verbose else []
     return [
         group.group_id,
-        where.topic,
-        str(where.partition),
+        tp.topic,
+        str(tp.partition),
         *epoch,
         MISSING if commit is None else str(commit.offset),
         MISSING if position is None or position.end is None else str(position.end),
@@ -137,8 +135,8 @@ def _upgraded(member: MemberDescription) -> str:
     return MISSING if member.protocol is None else "true" if member.protocol == "consumer" else "false"
 
 
-def _assignment(places: Sequence[TopicPartition] | None) -> str:
-    return places_text(places) if places else MISSING
+def _assignment(partitions: Sequence[TopicPartition] | None) -> str:
+    return places_text(partitions) if partitions else MISSING
 
 
 def _number(number: int) -> str:

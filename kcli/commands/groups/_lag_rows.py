@@ -136,7 +136,7 @@ def _rows_of(group: str, state: str, rows: Sequence[PartitionLag], said: Said, b
     if by == "partition":
         return (_partition(row, said) for row in rows)
     if by == "topic":
-        found = added_up(rows, lambda row: row.where.topic)
+        found = added_up(rows, lambda row: row.tp.topic)
         return ({"group": group, "topic": topic, **_sum(one, said)} for topic, one in found.items())
     if by == "member":
         members = added_up(rows, lambda row: row.member)
@@ -174,7 +174,7 @@ class _Blocks:
         if alike is None:
             columns |= {"lag_seconds": lags.seconds, "lag_method": lags.methods}
         if lags.owners:
-            members = [_member(lags.owners.get(where)) for where in logs.places]
+            members = [_member(lags.owners.get(tp)) for tp in logs.partitions]
             columns |= {key: [member[key] for member in members] for key in _NOBODY}
         return Block(frame, {"group": lags.group}, columns)
 
@@ -203,8 +203,8 @@ def _frame(lags: LagColumns, said: Said, *, alike: bool) -> Frame:
 def _partition(row: PartitionLag, said: Said) -> Row:
     return {
         "group": row.group,
-        "topic": row.where.topic,
-        "partition": row.where.partition,
+        "topic": row.tp.topic,
+        "partition": row.tp.partition,
         "committed": row.committed,
         "end": row.end,
         "log_start": row.log_start,

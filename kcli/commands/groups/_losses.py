@@ -41,7 +41,7 @@ def deletion_plan(group: GroupDescription, committed: Committed | KcliError) -> 
     if isinstance(committed, KcliError):
         what = f"how many offsets it has committed is not known: {committed}"
         return "\n".join([f"Delete {described(group)}; {what}", *_members(group.members)])
-    counts = Counter(where.topic for where, offset in committed.items() if offset is not None)
+    counts = Counter(tp.topic for tp, offset in committed.items() if offset is not None)
     lines = [f"Delete {described(group)} with {counted(sum(counts.values()), 'committed offset')}."]
     rows = [{"topic": topic, "committed_offsets": count} for topic, count in sorted(counts.items())]
     return "\n".join([*lines, *_table(TOPICS, rows), *_members(group.members)])
@@ -53,15 +53,15 @@ def offsets_plan(
     """The offsets that the group would lose, and what that means for who reads next; topics in ``kept`` stay."""
     rows = [
         {
-            "topic": where.topic,
-            "partition": where.partition,
+            "topic": tp.topic,
+            "partition": tp.partition,
             "committed": offset.offset,
             "metadata": own_metadata(offset) or None,
-            "note": "kept: members read the topic" if where.topic in kept else None,
+            "note": "kept: members read the topic" if tp.topic in kept else None,
         }
-        for where, offset in sorted(chosen.items())
+        for tp, offset in sorted(chosen.items())
     ]
-    lost = sum(where.topic not in kept for where in chosen)
+    lost = sum(tp.topic not in kept for tp in chosen)
     return "\n".join(
         [
             f"Delete {counted(lost, 'committed offset')} of {described(group)}.",
@@ -113,8 +113,8 @@ def subscribed_error(group: GroupDescription, topic: str) -> BrokerError:
 
 def topics_of(member: MemberDescription) -> set[str]:
     """What the member subscribes to, has, or is to have: a subscription by pattern shows in the last two only."""
-    places = (*(member.assignment or ()), *(member.target or ()))
-    return {*member.subscription, *(where.topic for where in places)}
+    partitions = (*(member.assignment or ()), *(member.target or ()))
+    return {*member.subscription, *(tp.topic for tp in partitions)}
 
 
 def _members(members: Collection[MemberDescription]) -> list[str]:

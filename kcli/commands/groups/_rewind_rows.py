@@ -134,8 +134,8 @@ def _status(journal: Journal) -> str | None:
 def _place(group: GroupPlan, item: RewindItem) -> Row:
     return {
         "group": group.group,
-        "topic": item.where.topic,
-        "partition": item.where.partition,
+        "topic": item.tp.topic,
+        "partition": item.tp.partition,
         "committed": _offset(item.committed),
         "new": _offset(item.new),
     }

@@ -93,10 +93,10 @@ def group_target(admin: Admin, group: str, *, exact: bool = False) -> Target:
     for one in told.values():
         if isinstance(one, KcliError):
             raise one
-    commits = {where: one for where, one in told.items() if isinstance(one, OffsetAndMetadata)}
+    commits = {tp: one for tp, one in told.items() if isinstance(one, OffsetAndMetadata)}
     if not commits:
         raise without_commits(admin, group)
-    offsets = {where: replace(one, metadata=own_metadata(one)) for where, one in commits.items()}
+    offsets = {tp: replace(one, metadata=own_metadata(one)) for tp, one in commits.items()}
     return Target("given", offsets=offsets, exact=exact)
 
 

@@ -208,8 +208,8 @@ def _table(items: Sequence[RewindItem]) -> list[str]:
     heading, mixed = _records_heading(items)
     rows = [
         (
-            visible_line(item.where.topic),
-            str(item.where.partition),
+            visible_line(item.tp.topic),
+            str(item.tp.partition),
             _offset(None if item.committed is None else item.committed.offset),
             _new(item),
             change_text(item.change),

@@ -125,7 +125,7 @@ def _where(inv: Invocation) -> str:
 def _refused(plan: RewindPlan) -> list[tuple[object, KcliError]]:
     """The partitions that are refused, of groups that are not."""
     items = (item for group in plan.groups if group.refusal is None for item in group.items)
-    return [(item.where, item.refusal) for item in items if item.refusal is not None]
+    return [(item.tp, item.refusal) for item in items if item.refusal is not None]
 
 
 def _refusals(plan: RewindPlan) -> tuple[int, ...]:
@@ -163,5 +163,5 @@ def _tell_errors(inv: Invocation, report: GroupReport) -> None:
         has = "" if member is None else f"; {named([member])} has it"
         rewind = marked_by(found)
         who = f"the rewind {rewind} from another machine" if rewind else "somebody else"
-        why = f"{who} has set {lost[0].item.where} to {seen}{has}"
+        why = f"{who} has set {lost[0].item.tp} to {seen}{has}"
         tell_overwritten(inv, report.plan.group, len(lost), len(report.outcomes), why, "rewind")

@@ -25,4 +25,4 @@ def topics_option(said: str, *, required: bool = False) -> Callable[[Any], Any]:
 
 def within(scopes: Sequence[TopicPartitions]) -> Callable[[TopicPartition], bool]:
     """Whether a partition was named; all are where nobody named any."""
-    return lambda where: not scopes or any(where in scope for scope in scopes)
+    return lambda tp: not scopes or any(tp in scope for scope in scopes)

@@ -95,7 +95,7 @@ def tell_not_proven(inv: Invocation, report: GroupReport) -> None:
     open_ones = [(o, o.error) for o in report.outcomes if isinstance(o.error, NotProvenError)]
     by_reason: dict[str, list[str]] = {}
     for outcome, error in open_ones:
-        by_reason.setdefault(error.why, []).append(str(outcome.item.where))
+        by_reason.setdefault(error.why, []).append(str(outcome.item.tp))
     if not open_ones:
         return
     reasons = [f"{', '.join(places)}: {why}" for why, places in by_reason.items()]

@@ -52,9 +52,9 @@ def delete_offsets(inv: Invocation, name: str, scopes: tuple[TopicPartitions, ..
         committed = without_errors(inv, admin.fetch_offsets(dict.fromkeys(found)) if found else {})
         for group in (found[one] for one in committed):
             chosen = _chosen(inv, name, committed[name], scopes)
-            kept = _kept(inv, group, {where.topic for where in chosen})
+            kept = _kept(inv, group, {tp.topic for tp in chosen})
             plan = offsets_plan(group, chosen, kept)
-            lost = [where for where in chosen if where.topic not in kept]
+            lost = [tp for tp in chosen if tp.topic not in kept]
             if chosen and not lost:
                 show_plan(inv, plan)
             if not lost or not inv.confirm(plan, f"Delete these offsets of group {name}?", name=name):
@@ -73,22 +73,22 @@ def _chosen(
     """The commits that are to go; what was named and has none is a failure."""
     from kcli.core.errors import NotFoundError
 
-    there = {where: offset for where, offset in committed.items() if offset is not None}
+    there = {tp: offset for tp, offset in committed.items() if offset is not None}
     for scope in scopes:
         numbers = scope.partitions
         parts = [scope] if numbers is None else [TopicPartitions(scope.topic, (n,)) for n in numbers]
         for part in parts:
-            if not any(where in part for where in there):
+            if not any(tp in part for tp in there):
                 inv.failed(
                     NotFoundError(
                         f"group {name} has no committed offset of {part}",
-                        do=f"it has committed offsets of {', '.join(sorted({where.topic for where in there}))}"
+                        do=f"it has committed offsets of {', '.join(sorted({tp.topic for tp in there}))}"
                         if there
                         else "nothing is to be deleted: it has no committed offsets at all",
                     )
                 )
     return without_errors(
-        inv, {where: offset for where, offset in there.items() if any(where in scope for scope in scopes)}
+        inv, {tp: offset for tp, offset in there.items() if any(tp in scope for scope in scopes)}
     )
 
 

@@ -214,9 +214,9 @@ def _peeked(
     with reader(inv) as consumer:
         for group in groups:
             commits = {
-                commit.where: offset
+                commit.tp: offset
                 for commit, offset in _commits([group]).items()
-                if group.positions[commit.where].end is not None
+                if group.positions[commit.tp].end is not None
             }
             if not commits or budget.spent:
                 continue
@@ -226,7 +226,7 @@ def _peeked(
                 name = group.group_id
                 inv.talk.warn(f"records around the commits of group {name} are not shown: {error}")
                 continue
-            found |= {GroupPartition(group.group_id, where): records for where, records in around.items()}
+            found |= {GroupPartition(group.group_id, tp): records for tp, records in around.items()}
     if budget.spent:
         inv.talk.warn(
             f"--peek read {PEEK_BYTES >> 20} MiB or {PEEK_SECONDS:g} s, and then no more:"
@@ -239,9 +239,9 @@ def _commits(groups: Sequence[Described]) -> dict[GroupPartition, int]:
     from kcli.core.admin.committed import GroupPartition
 
     return {
-        GroupPartition(group.group_id, where): position.committed.offset
+        GroupPartition(group.group_id, tp): position.committed.offset
         for group in groups
-        for where, position in group.positions.items()
+        for tp, position in group.positions.items()
         if position.committed is not None
     }
 
@@ -332,10 +332,10 @@ def _print_peek(
     for group in groups:
         rows = [
             row
-            for where in group.positions
-            for around in [(peeked or {}).get(GroupPartition(group.group_id, where))]
+            for tp in group.positions
+            for around in [(peeked or {}).get(GroupPartition(group.group_id, tp))]
             if around is not None
-            for row in view.peek_rows(where, around, inv.out.width)
+            for row in view.peek_rows(tp, around, inv.out.width)
         ]
         if rows:
             inv.out.text("\n")

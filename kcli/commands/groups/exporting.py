@@ -168,7 +168,7 @@ def _tell_missing(
     for name in export.empty if names is not None and not scopes else ():
         inv.talk.warn(f"group {name} has committed nothing")
     for scope in scopes if export.groups else ():
-        if not any(saved.where in scope for saved in export.offsets):
+        if not any(saved.tp in scope for saved in export.offsets):
             inv.failed(NotFoundError(f"there is no committed offset of {scope} in these groups"))
 
 
@@ -207,7 +207,7 @@ def _timed(inv: Invocation, admin: Admin, offsets: Sequence[SavedOffset]) -> Seq
 
     if not offsets:
         return offsets
-    found = first_unread(admin, {(saved.where, saved.offset) for saved in offsets})
+    found = first_unread(admin, {(saved.tp, saved.offset) for saved in offsets})
     for told in found.values():
         if isinstance(told, KcliError):
             inv.failed(told)

@@ -180,7 +180,7 @@ def _check_scopes(file: OffsetFile, scopes: Sequence[TopicPartitions], name: str
             TopicPartitions(scope.topic, (number,)) for number in scope.partitions
         ]  # fmt: skip
         for part in parts:
-            if not any(saved.where in part for saved in file.offsets):
+            if not any(saved.tp in part for saved in file.offsets):
                 raise ConfigError(
                     f"{name} has no offset of {part}",
                     why="--topic names it",

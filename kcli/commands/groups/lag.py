@@ -269,7 +269,7 @@ class _Run:
     def _without_rows(self, seen: LagLook) -> set[str]:
         if not self.wanted.topics:
             return set()
-        there = {where.topic for one in seen.sample.groups for where in one.committed}
+        there = {tp.topic for one in seen.sample.groups for tp in one.committed}
         return set(self.wanted.topics) - there
 
     def _breaches(self, seen: LagLook) -> list[KcliError]:

@@ -113,7 +113,7 @@ def _reading(inv: Invocation, admin: Admin, found: Sequence[ListedGroup], topic:
     with_offsets = {
         name
         for name, offsets in committed.items()
-        if not isinstance(offsets, KcliError) and any(where.topic == topic for where in offsets)
+        if not isinstance(offsets, KcliError) and any(tp.topic == topic for tp in offsets)
     }
     asked = [row.group_id for row in found if row.group_id not in with_offsets and row.state != "Empty"]
     described = admin.describe_groups(asked) if asked else {}
@@ -123,7 +123,7 @@ def _reading(inv: Invocation, admin: Admin, found: Sequence[ListedGroup], topic:
         if not isinstance(group, KcliError)
         for member in group.members
         if topic in member.subscription
-        or any(where.topic == topic for where in (*(member.assignment or ()), *(member.target or ())))
+        or any(tp.topic == topic for tp in (*(member.assignment or ()), *(member.target or ())))
     }
     for name in names:
         error = committed.get(name)

@@ -479,7 +479,7 @@ def _wait_for_transactions(
 
     for error in found.values():
         inv.talk.note(f"waiting: {error.what}; {error.why}")
-    wanted = {group.group: [item.where for item in group.todo] for group in plan.groups if group.todo}
+    wanted = {group.group: [item.tp for item in group.todo] for group in plan.groups if group.todo}
     while found and (deadline is None or monotonic() < deadline):
         left = LOOK_EVERY if deadline is None else min(LOOK_EVERY, max(0.05, deadline - monotonic()))
         if not open_transactions(admin, {group: wanted[group] for group in found}, left):
@@ -507,7 +507,7 @@ def _export(inv: Invocation, plan: RewindPlan) -> None:
     from kcli.flows.transfer.saved_offset import SavedOffset
 
     rows = [
-        SavedOffset(item.where.topic, item.where.partition, item.new.offset, group.group)
+        SavedOffset(item.tp.topic, item.tp.partition, item.new.offset, group.group)
         for group in plan.groups
         for item in group.items
         if item.new is not None

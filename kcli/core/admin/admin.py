@@ -187,8 +187,8 @@ class Admin:
         as long as the client does otherwise. Each further offset of a partition is a request more, on its way at the
         same time as the others.
         """
-        for where, offset in places:
-            check_numbers({where: offset}, "offset")
+        for tp, offset in places:
+            check_numbers({tp: offset}, "offset")
         from kcli.core.admin import first_records
 
         deadline = self._start()

@@ -13,33 +13,35 @@ from kcli.core.types import OffsetAndMetadata, TopicPartition
 
 _COLUMNS = ["partition_index", "committed_offset", "committed_leader_epoch", "error_code"]
 
-Places = tuple[TopicPartition, ...]
+TopicPartitions = tuple[TopicPartition, ...]
 Topic = OffsetFetchResponseTopic | OffsetFetchResponseTopics
 """As it is answered in older and in newer versions."""
 
 
 class CommitColumns(Mapping[TopicPartition, OffsetAndMetadata]):
-    """A mapping by topic and partition. ``offsets`` and ``epochs`` (leader epochs) are in the order of ``places``."""
+    """A mapping by topic and partition. ``offsets`` and ``epochs`` (leader epochs) are in the order of ``partitions``."""
 
-    __slots__ = ("_by_place", "epochs", "offsets", "places")
+    __slots__ = ("_by_partition", "epochs", "offsets", "partitions")
 
-    def __init__(self, places: Places, offsets: tuple[int, ...], epochs: tuple[int, ...]) -> None:
-        self.places = places
+    def __init__(
+        self, partitions: TopicPartitions, offsets: tuple[int, ...], epochs: tuple[int, ...]
+    ) -> None:
+        self.partitions = partitions
         self.offsets = offsets
         self.epochs = epochs
-        self._by_place: dict[TopicPartition, OffsetAndMetadata] | None = None
+        self._by_partition: dict[TopicPartition, OffsetAndMetadata] | None = None
 
     def __len__(self) -> int:
-        return len(self.places)
+        return len(self.partitions)
 
     def __iter__(self) -> Iterator[TopicPartition]:
-        return iter(self.places)
+        return iter(self.partitions)
 
-    def __getitem__(self, where: TopicPartition) -> OffsetAndMetadata:
-        if self._by_place is None:
-            rows = zip(self.places, self.offsets, self.epochs, strict=True)
-            self._by_place = {place: OffsetAndMetadata(offset, "", epoch) for place, offset, epoch in rows}
-        return self._by_place[where]
+    def __getitem__(self, tp: TopicPartition) -> OffsetAndMetadata:
+        if self._by_partition is None:
+            rows = zip(self.partitions, self.offsets, self.epochs, strict=True)
+            self._by_partition = {tp: OffsetAndMetadata(offset, "", epoch) for tp, offset, epoch in rows}
+        return self._by_partition[tp]
 
     def __repr__(self) -> str:
         return repr(dict(self))
@@ -49,7 +51,7 @@ class CommitReader:
     """Makes columns of answers; remembers the partitions that it has seen, for the next group that has the same."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[tuple[str, tuple[int, ...]], ...], Places | None] = {}
+        self._known: dict[tuple[tuple[str, tuple[int, ...]], ...], TopicPartitions | None] = {}
 
     def read(self, topics: Iterable[Topic]) -> CommitColumns | None:
         """None where an element has an error, metadata or no offset, comes twice, or nothing is there at all."""
@@ -65,11 +67,13 @@ class CommitReader:
                 return None
             names.append((topic.name, numbers))
             offsets, epochs = offsets + told, epochs + leaders
-        places = self._places(tuple(names))
-        return None if places is None else CommitColumns(places, offsets, epochs)
+        partitions = self._partitions_of(tuple(names))
+        return None if partitions is None else CommitColumns(partitions, offsets, epochs)
 
-    def _places(self, names: tuple[tuple[str, tuple[int, ...]], ...]) -> Places | None:
+    def _partitions_of(self, names: tuple[tuple[str, tuple[int, ...]], ...]) -> TopicPartitions | None:
         if names not in self._known:
-            places = tuple(TopicPartition(name, number) for name, numbers in names for number in numbers)
-            self._known[names] = places if len(set(places)) == len(places) and places else None
+            partitions = tuple(TopicPartition(name, number) for name, numbers in names for number in numbers)
+            self._known[names] = (
+                partitions if len(set(partitions)) == len(partitions) and partitions else None
+            )
         return self._known[names]

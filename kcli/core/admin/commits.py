@@ -43,13 +43,13 @@ def commit_offsets(
     """
     members = {group.group_id: group for group in wanted}
     offsets = {
-        GroupPartition(group.group_id, where): offset
+        GroupPartition(group.group_id, tp): offset
         for group, rows in wanted.items()
-        for where, offset in rows.items()
+        for tp, offset in rows.items()
     }
     _check(wanted)
     refused: dict[GroupPartition, KcliError | None]
-    refused = {key: why for key, place in offsets.items() if (why := unwritable(key.where, place))}
+    refused = {key: why for key, place in offsets.items() if (why := unwritable(key.tp, place))}
 
     def ask(
         broker: Broker, items: Items[GroupPartition, OffsetAndMetadata]
@@ -61,14 +61,14 @@ def commit_offsets(
                 what = f"{broker.name} does not know static members"
                 yield Part(too_old(what, _FIRST_WITH_INSTANCES, version), keys)
             else:
-                yield Part(commit_request(member, {key.where: offsets[key] for key in keys}, {}), keys)
+                yield Part(commit_request(member, {key.tp: offsets[key] for key in keys}, {}), keys)
 
     def read(
         answer: OffsetCommitResponse, part: Part[GroupPartition]
     ) -> Iterator[tuple[GroupPartition, int | KcliError, None]]:
         (group,) = {key.group for key in part.keys}
-        for where, code in read_commit(answer, {}):
-            key = GroupPartition(group, where)
+        for tp, code in read_commit(answer, {}):
+            key = GroupPartition(group, tp)
             yield key, _commit_verdict(key, code, members[group]), None
 
     found = fan_out(
@@ -91,9 +91,9 @@ def _check(wanted: Offsets) -> None:
     if twice := {name for name in names if names.count(name) > 1}:
         raise ConfigError(f"group {min(twice)} is named twice", why="one commit has one committer")
     for rows in wanted.values():
-        for where, offset in rows.items():
+        for tp, offset in rows.items():
             if offset.offset < 0:
-                raise ConfigError(f"{offset.offset} is no position in {where}", why="offsets begin at 0")
+                raise ConfigError(f"{offset.offset} is no position in {tp}", why="offsets begin at 0")
 
 
 def _commit_verdict(key: GroupPartition, code: int, member: GroupMetadata) -> int | KcliError:
@@ -118,11 +118,11 @@ def delete_offsets(
     Brokers refuse partitions of topics that a group with members is subscribed to (GROUP_SUBSCRIBED_TO_TOPIC).
     """
     unsure: set[GroupPartition] = set()
-    items = {GroupPartition(group, where): None for group, rows in wanted.items() for where in rows}
+    items = {GroupPartition(group, tp): None for group, rows in wanted.items() for tp in rows}
 
     def ask(_broker: Broker, items: Items[GroupPartition, None]) -> Iterator[Part[GroupPartition]]:
         for group, keys in _by_group(items).items():
-            yield Part(_delete(group, [key.where for key in keys]), keys)
+            yield Part(_delete(group, [key.tp for key in keys]), keys)
 
     def read(
         answer: OffsetDeleteResponse, part: Part[GroupPartition]
@@ -184,5 +184,5 @@ def _by_group(items: Iterable[tuple[GroupPartition, object]]) -> dict[str, list[
 def _regrouped(groups: Iterable[str], found: Mapping[GroupPartition, KcliError | None]) -> dict[str, Stored]:
     stored: dict[str, Stored] = {group: {} for group in groups}
     for key, outcome in found.items():
-        stored[key.group][key.where] = outcome
+        stored[key.group][key.tp] = outcome
     return stored

@@ -38,10 +38,10 @@ class GroupPartition(NamedTuple):
     """A partition as one group sees it."""
 
     group: str
-    where: TopicPartition
+    tp: TopicPartition
 
     def __str__(self) -> str:
-        return f"{self.where} of group {self.group}"
+        return f"{self.tp} of group {self.group}"
 
 
 def fetch_offsets(
@@ -114,15 +114,13 @@ class _Fetch:
             return self._columns[group]
         found, left, asked = self._found.get(group, {}), self.left[group], self._asked[group]
         if error is not None:
-            if left is None or not (
-                found or any(GroupPartition(group, where) in self._errors for where in left)
-            ):
+            if left is None or not (found or any(GroupPartition(group, tp) in self._errors for tp in left)):
                 return error
-            for where in left:
-                key = GroupPartition(group, where)
+            for tp in left:
+                key = GroupPartition(group, tp)
                 own = self._errors.get(key)
-                found[where] = error if own is None else _given_up(key, own, seconds)
-        return found if asked is None else {where: found[where] for where in asked}
+                found[tp] = error if own is None else _given_up(key, own, seconds)
+        return found if asked is None else {tp: found[tp] for tp in asked}
 
     # --- inside ------------------------------------------------------------------------------------
 
@@ -165,23 +163,23 @@ class _Fetch:
         missing = set(left or ())
         for topic in topics:
             for row in topic.partitions:
-                where = TopicPartition(topic.name, row.partition_index)
-                if left is not None and where not in missing:
+                tp = TopicPartition(topic.name, row.partition_index)
+                if left is not None and tp not in missing:
                     continue  # told twice, or never asked for
-                missing.discard(where)
+                missing.discard(tp)
                 if not row.error_code and row.committed_offset >= 0:
-                    found[where] = OffsetAndMetadata(
+                    found[tp] = OffsetAndMetadata(
                         row.committed_offset, row.metadata or "", row.committed_leader_epoch
                     )
                     continue
-                outcome = _outcome(GroupPartition(group, where), row)
+                outcome = _outcome(GroupPartition(group, tp), row)
                 if isinstance(outcome, KcliError) and judge(outcome).retriable:
-                    again[where] = outcome
+                    again[tp] = outcome
                 elif left is not None or outcome is not None:
-                    found[where] = outcome
+                    found[tp] = outcome
         again |= dict.fromkeys(missing, LeftOutError("the broker's answer leaves it out"))
-        self._errors |= {GroupPartition(group, where): error for where, error in again.items()}
-        self.left[group] = [where for where in (again if left is None else left) if where in again]
+        self._errors |= {GroupPartition(group, tp): error for tp, error in again.items()}
+        self.left[group] = [tp for tp in (again if left is None else left) if tp in again]
         return next(iter(again.values()), NONE)
 
 
@@ -207,8 +205,8 @@ def _given_up(key: GroupPartition, error: KcliError, seconds: float) -> KcliErro
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
     """Numbers of partitions by topic, as requests name them."""
     numbers: dict[str, list[int]] = {}
-    for where in partitions:
-        numbers.setdefault(where.topic, []).append(where.partition)
+    for tp in partitions:
+        numbers.setdefault(tp.topic, []).append(tp.partition)
     return numbers
 
 

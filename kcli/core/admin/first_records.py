@@ -44,11 +44,11 @@ class FirstRecord:
 class _Place(NamedTuple):
     """A partition and an offset in it; prints as ``orders-3@17``."""
 
-    where: TopicPartition
+    tp: TopicPartition
     offset: int
 
     def __str__(self) -> str:
-        return f"{self.where}@{self.offset}"
+        return f"{self.tp}@{self.offset}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +72,12 @@ def first_records(
     OFFSET_OUT_OF_RANGE for an offset below the log's start or past its end; TimedOutError for what was not reached.
     """
     found: dict[tuple[TopicPartition, int], FirstRecord | KcliError | None] = {}
-    left, most = {_Place(where, at): at for where, at in places}, _FIRST_TRY
+    left, most = {_Place(tp, at): at for tp, at in places}, _FIRST_TRY
     while left:
         if cluster.loop.now() >= deadline:
             return found | {
                 place: TimedOutError(
-                    f"reading {place.where} at {at} took too long",
+                    f"reading {place.tp} at {at} took too long",
                     why="no record was found there in time, behind markers and aborted records perhaps",
                     do="wait longer with --timeout",
                 )
@@ -104,12 +104,12 @@ class _ToLeader:
 
     def places(self, keys: Collection[_Place], deadline: float) -> Places[_Place]:
         """As ``ToLeader``."""
-        leaders = self._partitions.places({place.where for place in keys}, deadline)
-        return {place: leaders[place.where] for place in keys}
+        leaders = self._partitions.places({place.tp for place in keys}, deadline)
+        return {place: leaders[place.tp] for place in keys}
 
     def renew(self, errors: Mapping[_Place, KcliError], deadline: float) -> None:
         """As ``ToLeader``."""
-        self._partitions.renew({place.where: error for place, error in errors.items()}, deadline)
+        self._partitions.renew({place.tp: error for place, error in errors.items()}, deadline)
 
 
 def _look(
@@ -129,7 +129,7 @@ def _look(
         ]
 
     def read(answer: FetchResponse, part: Part[_Place]) -> Iterator[tuple[_Place, int | KcliError, _Seen]]:
-        asked = {place.where: place for place in part.keys}
+        asked = {place.tp: place for place in part.keys}
         for topic in answer.responses:
             for data in topic.partitions:
                 place = asked.get(TopicPartition(topic.topic, data.partition_index))
@@ -142,7 +142,7 @@ def _look(
                 try:
                     yield place, 0, _first(data, at, committed_only=committed_only)
                 except CorruptRecordsError as error:
-                    yield place, error.in_partition(place.where), _Seen(None, at, end=False)
+                    yield place, error.in_partition(place.tp), _Seen(None, at, end=False)
 
     return fan_out(cluster, wanted, _ToLeader(cluster), ask, read, deadline, "reading the first record of")
 
@@ -152,8 +152,8 @@ def _shares(items: Items[_Place, int]) -> list[Items[_Place, int]]:
     turns = Counter[TopicPartition]()
     shares: list[Items[_Place, int]] = []
     for place, at in items:
-        turn = turns[place.where]
-        turns[place.where] += 1
+        turn = turns[place.tp]
+        turns[place.tp] += 1
         if turn == len(shares):
             shares.append([])
         shares[turn].append((place, at))
@@ -162,10 +162,10 @@ def _shares(items: Items[_Place, int]) -> list[Items[_Place, int]]:
 
 def _request(share: Items[_Place, int], most: int, answer: int, *, committed_only: bool) -> FetchRequest:
     topics: dict[str, FetchTopic] = {}
-    for (where, _), at in share:
-        topic = topics.setdefault(where.topic, FetchTopic(topic=where.topic, partitions=[]))
+    for (tp, _), at in share:
+        topic = topics.setdefault(tp.topic, FetchTopic(topic=tp.topic, partitions=[]))
         topic.partitions.append(
-            FetchPartition(partition=where.partition, fetch_offset=at, partition_max_bytes=min(most, answer))
+            FetchPartition(partition=tp.partition, fetch_offset=at, partition_max_bytes=min(most, answer))
         )
     request = FetchRequest(
         max_wait_ms=0,

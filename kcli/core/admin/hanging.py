@@ -28,9 +28,9 @@ def abort_hanging(
     nothing is sent. A transaction that goes on after all is fenced by this in these partitions only: abort what is
     known to hang.
     """
-    for where, producer in hanging.items():
+    for tp, producer in hanging.items():
         if producer.open_since < 0:
-            raise ConfigError(f"{where}: producer {producer.producer_id} has no open transaction there")
+            raise ConfigError(f"{tp}: producer {producer.producer_id} has no open transaction there")
 
     def ask(items: Items[TopicPartition, ProducerDescription]) -> WriteTxnMarkersRequest:
         return WriteTxnMarkersRequest(
@@ -39,10 +39,10 @@ def abort_hanging(
                     producer_id=producer.producer_id,
                     producer_epoch=producer.producer_epoch,
                     transaction_result=False,
-                    topics=[WritableTxnMarkerTopic(name=where.topic, partition_indexes=[where.partition])],
+                    topics=[WritableTxnMarkerTopic(name=tp.topic, partition_indexes=[tp.partition])],
                     coordinator_epoch=max(0, producer.coordinator_epoch),
                 )
-                for where, producer in items
+                for tp, producer in items
             ]
         )
 

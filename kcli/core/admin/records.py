@@ -26,32 +26,30 @@ def delete_records(
     HIGH_WATERMARK deletes all that is there when the call begins. OFFSET_OUT_OF_RANGE for an offset above the high
     watermark; one below the start changes nothing. ConfigError for any other negative offset: nothing was sent.
     """
-    for where, offset in before.items():
+    for tp, offset in before.items():
         if offset < HIGH_WATERMARK:
-            raise ConfigError(f"{offset} is no offset in {where}", why="-1 is the high watermark")
+            raise ConfigError(f"{offset} is no offset in {tp}", why="-1 is the high watermark")
 
     def ask(items: Items[TopicPartition, int]) -> DeleteRecordsRequest:
         topics: dict[str, DeleteRecordsTopic] = {}
-        for where, offset in items:
-            topic = topics.setdefault(where.topic, DeleteRecordsTopic(name=where.topic, partitions=[]))
-            topic.partitions.append(DeleteRecordsPartition(partition_index=where.partition, offset=offset))
+        for tp, offset in items:
+            topic = topics.setdefault(tp.topic, DeleteRecordsTopic(name=tp.topic, partitions=[]))
+            topic.partitions.append(DeleteRecordsPartition(partition_index=tp.partition, offset=offset))
         timeout_ms = max(1, int((deadline - cluster.loop.now()) * 1000))
         return DeleteRecordsRequest(topics=list(topics.values()), timeout_ms=timeout_ms)
 
     ends = _ends(cluster, before, deadline)
-    errors = {where: end for where, end in ends.items() if isinstance(end, KcliError)}
-    offsets = {
-        where: _offset(ends.get(where), offset) for where, offset in before.items() if where not in errors
-    }
+    errors = {tp: end for tp, end in ends.items() if isinstance(end, KcliError)}
+    offsets = {tp: _offset(ends.get(tp), offset) for tp, offset in before.items() if tp not in errors}
     found = by_leader(cluster, offsets, ask, _read, deadline, "deleting records of") | errors
-    return {where: found[where] for where in before}
+    return {tp: found[tp] for tp in before}
 
 
 def _ends(
     cluster: Cluster, before: Mapping[TopicPartition, int], deadline: float
 ) -> dict[TopicPartition, OffsetInfo | KcliError]:
     """Where "all" ends now: a request that is repeated must not take the records that came meanwhile."""
-    whole = [where for where, offset in before.items() if offset == HIGH_WATERMARK]
+    whole = [tp for tp, offset in before.items() if offset == HIGH_WATERMARK]
     return list_offsets(cluster, dict.fromkeys(whole, LATEST), deadline, committed_only=False)
 
 

@@ -168,7 +168,7 @@ def describe_producers(
     def ask(items: Items[TopicPartition, None]) -> producers.DescribeProducersRequest:
         topics = [
             producers.TopicRequest(name=name, partition_indexes=numbers)
-            for name, numbers in by_topic(where for where, _ in items).items()
+            for name, numbers in by_topic(tp for tp, _ in items).items()
         ]
         return producers.DescribeProducersRequest(topics=topics)
 
@@ -181,9 +181,9 @@ def _read_producers(
 ) -> Iterator[tuple[TopicPartition, int | KcliError, list[ProducerDescription]]]:
     for topic in answer.topics:
         for row in topic.partitions:
-            where = TopicPartition(topic.name, row.partition_index)
-            outcome = verdict(row.error_code, f"describing the producers of {where}", row.error_message)
-            yield where, outcome, [_producer(state) for state in row.active_producers]
+            tp = TopicPartition(topic.name, row.partition_index)
+            outcome = verdict(row.error_code, f"describing the producers of {tp}", row.error_message)
+            yield tp, outcome, [_producer(state) for state in row.active_producers]
 
 
 def _producer(row: producers.ProducerState) -> ProducerDescription:

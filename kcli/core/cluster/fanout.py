@@ -107,7 +107,7 @@ def by_leader(
     """``fan_out`` to the leaders of partitions, with one request for each that is the same in all versions."""
 
     def one(_broker: Broker, group: Items[TopicPartition, V]) -> list[Part[TopicPartition]]:
-        return [Part(ask(group), [where for where, _ in group])]
+        return [Part(ask(group), [tp for tp, _ in group])]
 
     return fan_out(cluster, items, ToLeader(cluster), one, lambda answer, _part: read(answer), deadline, what)
 

@@ -52,10 +52,10 @@ class ClusterView:
     controller: int = -1
     version: int = 0
 
-    def leader(self, where: TopicPartition) -> Node | None:
+    def leader(self, tp: TopicPartition) -> Node | None:
         """The broker that leads the partition, None while it has none or is not known."""
-        topic = self.topics.get(where.topic)
-        partition = topic.partition(where.partition) if topic else None
+        topic = self.topics.get(tp.topic)
+        partition = topic.partition(tp.partition) if topic else None
         return self.nodes.get(partition.leader) if partition else None
 
     def topic_name(self, topic_id: bytes) -> str | None:
@@ -132,26 +132,26 @@ def topic_missing(topic: TopicView | None) -> bool:
 _CHECK_NAME = "check the topic name; `kcli topics list` lists the topics"
 
 
-def no_partition(where: TopicPartition, count: int) -> UnknownPartitionError:
+def no_partition(tp: TopicPartition, count: int) -> UnknownPartitionError:
     """The error for a partition that a topic of ``count`` partitions does not have."""
-    what = f"topic {where.topic} has no partition {where.partition}"
+    what = f"topic {tp.topic} has no partition {tp.partition}"
     partitions = "1 partition" if count == 1 else f"{count} partitions"
     return UnknownPartitionError(
         what,
         why=f"the topic has {partitions}, numbered from 0",
-        do=f"`kcli topics describe {where.topic}` shows its partitions",
+        do=f"`kcli topics describe {tp.topic}` shows its partitions",
     )
 
 
-def no_leader(where: TopicPartition, down: Iterable[int] = ()) -> NoLeaderError:
+def no_leader(tp: TopicPartition, down: Iterable[int] = ()) -> NoLeaderError:
     """The error for a partition without a leader; ``down``: brokers with replicas, where none can lead."""
     brokers = ", ".join(map(str, down))
     return NoLeaderError(
-        f"{where} has no leader",
+        f"{tp} has no leader",
         why=f"no in-sync replica is alive: broker {brokers} is down"
         if brokers
         else "an election is going on, or its replicas are down",
-        do=f"see which brokers are down: `kcli topics describe {where.topic}` shows its replicas",
+        do=f"see which brokers are down: `kcli topics describe {tp.topic}` shows its replicas",
     )
 
 

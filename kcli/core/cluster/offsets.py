@@ -71,32 +71,32 @@ def list_offsets(
     for one that has no leader for ``leader_patience`` seconds; None: that is waited for to the deadline.
     ConfigError for a place that does not exist: nothing was sent.
     """
-    for where, timestamp in wanted.items():
+    for tp, timestamp in wanted.items():
         if timestamp < 0 and timestamp not in _FIRST_WITH:
-            raise ConfigError(f"{timestamp} is no place in {where}", why="places are -1 (the end) to -6")
+            raise ConfigError(f"{timestamp} is no place in {tp}", why="places are -1 (the end) to -6")
 
     def ask(broker: Broker, items: Items[TopicPartition, int]) -> list[Part[TopicPartition]]:
         version = broker.version(ListOffsetsRequest)
-        known = [(where, t) for where, t in items if t >= 0 or _FIRST_WITH[t][1] <= version]
+        known = [(tp, t) for tp, t in items if t >= 0 or _FIRST_WITH[t][1] <= version]
         refused = [
-            Part[TopicPartition](_too_old(broker, where, t, version), [where])
-            for where, t in items
+            Part[TopicPartition](_too_old(broker, tp, t, version), [tp])
+            for tp, t in items
             if t < 0 and _FIRST_WITH[t][1] > version
         ]
         timeout_ms = cluster.options.request_timeout_ms
         request = offsets_request(known, committed_only=committed_only, timeout_ms=timeout_ms)
-        return [*refused, Part(request, [where for where, _ in known])] if known else refused
+        return [*refused, Part(request, [tp for tp, _ in known])] if known else refused
 
     def read(
         answer: ListOffsetsResponse, _part: Part[TopicPartition]
     ) -> Iterator[tuple[TopicPartition, int | KcliError, OffsetInfo]]:
         for topic in answer.topics:
             for p in topic.partitions:
-                where, info = (
+                tp, info = (
                     TopicPartition(topic.name, p.partition_index),
                     OffsetInfo(p.offset, p.timestamp, p.leader_epoch),
                 )
-                yield where, p.error_code or _checked(where, wanted.get(where, 0), info), info
+                yield tp, p.error_code or _checked(tp, wanted.get(tp, 0), info), info
 
     what = "asking for offsets of"
     found = fan_out(
@@ -113,9 +113,9 @@ def offsets_request(
 ) -> ListOffsetsRequest:
     """One broker's share of the question."""
     topics: dict[str, ListOffsetsTopic] = {}
-    for where, timestamp in items:
-        topic = topics.setdefault(where.topic, ListOffsetsTopic(name=where.topic, partitions=[]))
-        topic.partitions.append(ListOffsetsPartition(partition_index=where.partition, timestamp=timestamp))
+    for tp, timestamp in items:
+        topic = topics.setdefault(tp.topic, ListOffsetsTopic(name=tp.topic, partitions=[]))
+        topic.partitions.append(ListOffsetsPartition(partition_index=tp.partition, timestamp=timestamp))
     return ListOffsetsRequest(
         replica_id=-1,
         isolation_level=int(committed_only),
@@ -124,19 +124,19 @@ def offsets_request(
     )
 
 
-def _too_old(broker: Broker, where: TopicPartition, place: int, version: int) -> UnsupportedError:
+def _too_old(broker: Broker, tp: TopicPartition, place: int, version: int) -> UnsupportedError:
     name, first = _FIRST_WITH[place]
     return UnsupportedError(
-        f"{broker.name} cannot tell {name} of {where}",
+        f"{broker.name} cannot tell {name} of {tp}",
         why=f"this needs ListOffsets {first}, but the broker offers only {version}",
     )
 
 
-def _checked(where: TopicPartition, asked: int, info: OffsetInfo) -> int | KcliError:
+def _checked(tp: TopicPartition, asked: int, info: OffsetInfo) -> int | KcliError:
     """0 for an answer that can be one."""
     if info.offset >= 0 or (info.offset == NOT_FOUND and asked not in _ALWAYS_THERE):
         return 0
-    return ProtocolError(f"asking for offsets of {where}", why=f"the broker answers with {info.offset}")
+    return ProtocolError(f"asking for offsets of {tp}", why=f"the broker answers with {info.offset}")
 
 
 def _still_there(
@@ -148,17 +148,17 @@ def _still_there(
     deleted = [w for w, i in named.items() if (s := _offset(starts[w])) is None or s > i.offset]
     ends = list_offsets(cluster, dict.fromkeys(deleted, LATEST), deadline, committed_only=False)
     found: dict[TopicPartition, OffsetInfo | KcliError] = dict(newest)
-    for where in deleted:
-        start, end = starts[where], ends[where]
+    for tp in deleted:
+        start, end = starts[tp], ends[tp]
         error = next((e for e in (start, end) if isinstance(e, KcliError)), None)
         if error is not None:
-            found[where] = error
+            found[tp] = error
         elif _offset(start) == _offset(end):
-            found[where] = OffsetInfo(NOT_FOUND, NOT_FOUND)
+            found[tp] = OffsetInfo(NOT_FOUND, NOT_FOUND)
         else:
-            found[where] = DataLossError(
-                f"the newest timestamp of {where} is not known",
-                why=f"the broker names offset {named[where].offset}, which was deleted:"
+            found[tp] = DataLossError(
+                f"the newest timestamp of {tp} is not known",
+                why=f"the broker names offset {named[tp].offset}, which was deleted:"
                 f" the log starts at {_offset(start)}",
             )
     return found

@@ -39,16 +39,16 @@ class ToLeader:
 
     def places(self, keys: Collection[TopicPartition], deadline: float) -> Places[TopicPartition]:
         """Waits for metadata of topics that are new to it."""
-        self._cluster.ensure_topics({where.topic for where in keys}, deadline)
-        return {where: self._place(where) for where in keys}
+        self._cluster.ensure_topics({tp.topic for tp in keys}, deadline)
+        return {tp: self._place(tp) for tp in keys}
 
     def renew(self, errors: Mapping[TopicPartition, KcliError], deadline: float) -> None:  # noqa: ARG002
         """Returns when metadata was asked for again."""
         self._cluster.wait_refreshed(deadline)
 
-    def _place(self, where: TopicPartition) -> int | KcliError:
-        leader = self._cluster.view.leader(where)
-        return leader.id if leader is not None else _no_leader(self._cluster, where)
+    def _place(self, tp: TopicPartition) -> int | KcliError:
+        leader = self._cluster.view.leader(tp)
+        return leader.id if leader is not None else _no_leader(self._cluster, tp)
 
 
 class ToCoordinator(Generic[K]):
@@ -122,12 +122,12 @@ def _listed(numbers: Iterable[int]) -> str:
     return ", ".join(str(number) for number in sorted(numbers)) or "none"
 
 
-def _no_leader(cluster: Cluster, where: TopicPartition) -> KcliError:
-    topic = cluster.view.topics.get(where.topic)
+def _no_leader(cluster: Cluster, tp: TopicPartition) -> KcliError:
+    topic = cluster.view.topics.get(tp.topic)
     if topic_missing(topic):
-        return NotFoundError(f"topic {where.topic} does not exist")
+        return NotFoundError(f"topic {tp.topic} does not exist")
     if topic is not None and topic.error != NONE:
-        return BrokerError(topic.error, f"topic {where.topic}")
-    if topic is not None and topic.partitions and topic.partition(where.partition) is None:
-        return no_partition(where, len(topic.partitions))
-    return no_leader(where)
+        return BrokerError(topic.error, f"topic {tp.topic}")
+    if topic is not None and topic.partitions and topic.partition(tp.partition) is None:
+        return no_partition(tp, len(topic.partitions))
+    return no_leader(tp)

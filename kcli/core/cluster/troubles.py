@@ -19,17 +19,17 @@ class Troubles:
         self._since: dict[TopicPartition, float] = {}
         self._told: set[str] = set()
 
-    def met(self, where: TopicPartition, error: KcliError, now: float) -> None:
+    def met(self, tp: TopicPartition, error: KcliError, now: float) -> None:
         """Another try has failed, and there will be more."""
-        lasts = now - self._since.setdefault(where, now)
-        if lasts >= TELL_AFTER and where.topic not in self._told:
-            self._told.add(where.topic)
+        lasts = now - self._since.setdefault(tp, now)
+        if lasts >= TELL_AFTER and tp.topic not in self._told:
+            self._told.add(tp.topic)
             self._hooks.log("warning", self._area, f"{error}; tried for {lasts:.0f} s, and trying on")
 
-    def over(self, where: TopicPartition) -> None:
+    def over(self, tp: TopicPartition) -> None:
         """A try has succeeded, or there will be none."""
-        if self._since.pop(where, None) is None or where.topic not in self._told:
+        if self._since.pop(tp, None) is None or tp.topic not in self._told:
             return
-        if not any(other.topic == where.topic for other in self._since):
-            self._told.remove(where.topic)
-            self._hooks.log("info", self._area, f"topic {where.topic}: no retries any more")
+        if not any(other.topic == tp.topic for other in self._since):
+            self._told.remove(tp.topic)
+            self._hooks.log("info", self._area, f"topic {tp.topic}: no retries any more")

@@ -45,12 +45,12 @@ class AutoCommit:
         if offsets := self._moved(None):
             self._pending = self._submit(offsets, self._cluster.deadline(), through_rebalance=True)
 
-    def before_revocation(self, places: frozenset[TopicPartition]) -> Future[None] | None:
+    def before_revocation(self, partitions: frozenset[TopicPartition]) -> Future[None] | None:
         """A commit of what earlier polls handed out of these, or None when there is nothing to commit.
 
         It runs inside a poll: whatever was handed out is done with.
         """
-        offsets = self._moved(places)
+        offsets = self._moved(partitions)
         if self._group is None or not offsets:
             return None
         deadline = self._cluster.loop.now() + _REVOCATION_PATIENCE
@@ -67,16 +67,16 @@ class AutoCommit:
 
     def committed(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         """These are committed already, by the application."""
-        for where, place in offsets.items():
-            state = self._subscription.get(where)
+        for tp, place in offsets.items():
+            state = self._subscription.get(tp)
             if state is not None:
                 state.committed = place.offset
 
-    def _moved(self, places: frozenset[TopicPartition] | None) -> dict[TopicPartition, OffsetAndMetadata]:
+    def _moved(self, partitions: frozenset[TopicPartition] | None) -> dict[TopicPartition, OffsetAndMetadata]:
         return {
-            where: to_commit(state.position, state.epoch)
-            for where, state in self._subscription.items()
-            if (places is None or where in places) and state.position not in (UNKNOWN, state.committed)
+            tp: to_commit(state.position, state.epoch)
+            for tp, state in self._subscription.items()
+            if (partitions is None or tp in partitions) and state.position not in (UNKNOWN, state.committed)
         }
 
     def _submit(
@@ -96,4 +96,4 @@ class AutoCommit:
         if isinstance(done.error, CommitFailedError):
             failed = done.error.errors
             self._cluster.hooks.log("warning", "group", f"automatic commit: {done.error}")
-        self.committed({where: place for where, place in offsets.items() if where not in failed})
+        self.committed({tp: place for tp, place in offsets.items() if tp not in failed})

@@ -46,7 +46,7 @@ class Bounds:
 
     def ask(self, error: OutOfRangeError, now: float) -> None:
         """Begins to ask the partition's leader."""
-        state = self._subscription.get(error.where)
+        state = self._subscription.get(error.tp)
         if state is not None:
             self._questions.append(_Question(error, state.version, now, now))
             self.wake_at = now
@@ -55,7 +55,7 @@ class Bounds:
         """The first that is answered: with the bounds, or without them if they could not be had in time."""
         self.wake_at = _NEVER
         for question in list(self._questions):
-            state = self._subscription.get(question.error.where)
+            state = self._subscription.get(question.error.tp)
             wanted = state is not None and state.version == question.version
             told = self._told(question, now) if wanted else None
             if not wanted or told is not None:
@@ -67,15 +67,15 @@ class Bounds:
     # --- inside ------------------------------------------------------------------------------------
 
     def _told(self, question: _Question, now: float) -> OutOfRangeError | None:
-        where = question.error.where
+        tp = question.error.tp
         if not question.answers and now >= question.not_before:
-            question.answers = [self._ask(where, place) for place in (EARLIEST, LATEST)]
+            question.answers = [self._ask(tp, place) for place in (EARLIEST, LATEST)]
         if not question.answers:
             self.wake_at = min(self.wake_at, question.not_before)
             return None
         if not all(answer.done for answer in question.answers):
             return None
-        start, end = (_offset(where, answer) for answer in question.answers)
+        start, end = (_offset(tp, answer) for answer in question.answers)
         if isinstance(start, int) and isinstance(end, int):
             return _explained(question.error, start, end)
         failure = start if isinstance(start, KcliError) else end
@@ -87,32 +87,32 @@ class Bounds:
         self.wake_at = min(self.wake_at, question.not_before)
         return None
 
-    def _ask(self, where: TopicPartition, place: int) -> Future[Any]:
-        leader = self._cluster.view.leader(where)
+    def _ask(self, tp: TopicPartition, place: int) -> Future[Any]:
+        leader = self._cluster.view.leader(tp)
         if leader is None:
             answer: Future[Any] = Future()
-            answer.set_error(ConnectError(f"{where} has no leader"))
+            answer.set_error(ConnectError(f"{tp} has no leader"))
             return answer
         request = offsets_request(
-            [(where, place)],
+            [(tp, place)],
             committed_only=self._options.isolation_level == "read_committed",
             timeout_ms=self._options.request_timeout_ms,
         )
         return self._cluster.send(request, leader.id)
 
 
-def _offset(where: TopicPartition, answer: Future[Any]) -> int | KcliError:
+def _offset(tp: TopicPartition, answer: Future[Any]) -> int | KcliError:
     if answer.error is not None:
         if not isinstance(answer.error, KcliError):
             raise answer.error
         return answer.error
     for topic in answer.value.topics:
         for row in topic.partitions:
-            if TopicPartition(topic.name, row.partition_index) == where:
+            if TopicPartition(topic.name, row.partition_index) == tp:
                 if row.error_code != NONE:
-                    return BrokerError(row.error_code, f"asking for offsets of {where}")
+                    return BrokerError(row.error_code, f"asking for offsets of {tp}")
                 return int(row.offset)
-    return ConnectError(f"the answer left {where} out")
+    return ConnectError(f"the answer left {tp} out")
 
 
 def _explained(error: OutOfRangeError, start: int, end: int) -> OutOfRangeError:

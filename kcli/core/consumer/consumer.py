@@ -90,8 +90,8 @@ class Consumer:
         self._subscription = subscription = Subscription()
         self._group: Group | None = None
 
-        def commit_of(places: frozenset[TopicPartition]) -> Future[None] | None:
-            return auto_commit.before_revocation(places)
+        def commit_of(partitions: frozenset[TopicPartition]) -> Future[None] | None:
+            return auto_commit.before_revocation(partitions)
 
         self._rebalancing = Rebalancing(subscription, commit_of)
         if self.options.group_id:
@@ -228,14 +228,14 @@ class Consumer:
         self._must_be_open()
         if self._subscribed:
             raise ConfigError("topics were subscribed to", do="unsubscribe first")
-        chosen = {place: Span() for place in _places(spans)}
+        chosen = {tp: Span() for tp in _partitions_of(spans)}
         if isinstance(spans, Mapping):
-            for place, span in zip(chosen, spans.values(), strict=True):
+            for tp, span in zip(chosen, spans.values(), strict=True):
                 if not isinstance(span, Span):
-                    raise ConfigError(f"{place}: {span!r} is no Span", do="Span(start, stop)")
-                chosen[place] = span
+                    raise ConfigError(f"{tp}: {span!r} is no Span", do="Span(start, stop)")
+                chosen[tp] = span
         self._auto_commit.before_close(self.cluster.deadline(_LEAVE_PATIENCE))
-        self.cluster.topics.update(where.topic for where in chosen)
+        self.cluster.topics.update(tp.topic for tp in chosen)
         self._subscription.assign(chosen)
 
     def add(self, spans: Mapping[TopicPartition, Span]) -> None:
@@ -243,54 +243,52 @@ class Consumer:
         self._must_be_open()
         if self._subscribed:
             raise ConfigError("topics were subscribed to", do="unsubscribe first")
-        self.cluster.topics.update(where.topic for where in spans)
-        for where, span in spans.items():
-            self._subscription.add(where, span)
+        self.cluster.topics.update(tp.topic for tp in spans)
+        for tp, span in spans.items():
+            self._subscription.add(tp, span)
 
     @property
     def assignment(self) -> frozenset[TopicPartition]:
         """What it reads at the moment."""
-        return frozenset(where for where, _ in self._subscription.items())
+        return frozenset(tp for tp, _ in self._subscription.items())
 
-    def seek(self, where: TopicPartition, offset: int) -> None:
+    def seek(self, tp: TopicPartition, offset: int) -> None:
         """Goes on from ``offset``; EARLIEST and LATEST stand for the ends. KeyError for a foreign partition."""
-        self.state(where)
+        self.state(tp)
         if offset in (EARLIEST, LATEST):
-            self._subscription.begin_anew(where, offset)
+            self._subscription.begin_anew(tp, offset)
         else:
-            self._subscription.seek(where, offset_given(where, offset).offset)
+            self._subscription.seek(tp, offset_given(tp, offset).offset)
 
-    def pause(self, *places: TopicPartition) -> None:
+    def pause(self, *partitions: TopicPartition) -> None:
         """Reads nothing of these until ``resume``; they stay assigned."""
-        for where in places:
-            self.state(where).paused = True
+        for tp in partitions:
+            self.state(tp).paused = True
 
-    def resume(self, *places: TopicPartition) -> None:
+    def resume(self, *partitions: TopicPartition) -> None:
         """Reads them again, from where they were left."""
-        for where in places:
-            self.state(where).paused = False
+        for tp in partitions:
+            self.state(tp).paused = False
 
-    def position(self, where: TopicPartition, timeout: float | None = None) -> int:
+    def position(self, tp: TopicPartition, timeout: float | None = None) -> int:
         """The offset behind the last record that was handed out; KeyError for a foreign partition.
 
         Waits for it where it is not known yet; TimedOutError after ``timeout`` seconds.
         """
         deadline = self.cluster.deadline(timeout)
-        while (state := self.state(where)).position == UNKNOWN:
+        while (state := self.state(tp)).position == UNKNOWN:
             if state.phase is Phase.FAILED:
-                raise KcliError(
-                    f"the position of {where} is not known", why="reading it has failed", do="seek"
-                )
+                raise KcliError(f"the position of {tp} is not known", why="reading it has failed", do="seek")
             if self.cluster.loop.now() >= deadline:
-                raise TimedOutError(f"the position of {where} is not known", why=state.phase.value)
+                raise TimedOutError(f"the position of {tp} is not known", why=state.phase.value)
             self._turn(deadline, polls=False)
-        return self.state(where).position
+        return self.state(tp).position
 
-    def state(self, where: TopicPartition) -> PartitionState:
+    def state(self, tp: TopicPartition) -> PartitionState:
         """Position and stop of an assigned partition."""
-        state = self._subscription.get(where)
+        state = self._subscription.get(tp)
         if state is None:
-            raise KeyError(where)
+            raise KeyError(tp)
         return state
 
     @property
@@ -362,11 +360,14 @@ class Consumer:
         return future
 
     def committed(
-        self, places: Iterable[TopicPartition], timeout: float | None = None
+        self, partitions: Iterable[TopicPartition], timeout: float | None = None
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """What is committed for the group; None for nothing. Raises the first error that lasts."""
         group, deadline = self._must_have_group(), self.cluster.deadline(timeout)
-        wanted, found = frozenset(_places(places)), dict[TopicPartition, OffsetAndMetadata | None]()
+        wanted, found = (
+            frozenset(_partitions_of(partitions)),
+            dict[TopicPartition, OffsetAndMetadata | None](),
+        )
 
         def attempt() -> Future[Any]:
             answer = group.fetch_offsets(wanted - found.keys(), group.find_coordinator(deadline))
@@ -376,10 +377,10 @@ class Consumer:
 
         def check(answer: Future[Any]) -> None:
             missing = wanted - found.keys()
-            for where, told in group.read_offsets(missing, answer, self.cluster.loop.now()).items():
+            for tp, told in group.read_offsets(missing, answer, self.cluster.loop.now()).items():
                 if isinstance(told, KcliError):
                     raise told
-                found[where] = told
+                found[tp] = told
 
         if wanted:
             self.cluster.call(attempt, check, deadline, "asking for committed offsets")
@@ -407,7 +408,7 @@ class Consumer:
                 f"{offsets!r} says not where to rewind to", why="it must map partitions to offsets"
             )
         wanted = self._to_commit((offsets,))
-        refused = next((why for where, place in wanted.items() if (why := unwritable(where, place))), None)
+        refused = next((why for tp, place in wanted.items() if (why := unwritable(tp, place))), None)
         if refused is not None:  # before anybody is sent out for it
             raise refused
         if not self._subscribed:
@@ -415,12 +416,12 @@ class Consumer:
                 "rewind_offsets is for members", why="nothing is subscribed to", do="use commit and seek"
             )
         there = self.partitions(
-            sorted({where.topic for where in wanted}), max(0.0, deadline - self.cluster.loop.now())
+            sorted({tp.topic for tp in wanted}), max(0.0, deadline - self.cluster.loop.now())
         )
         numbers = {topic: frozenset(found) for topic, found in there.items()}
-        for where in wanted:
-            if where.partition not in numbers[where.topic]:
-                raise no_partition(where, len(numbers[where.topic]))
+        for tp in wanted:
+            if tp.partition not in numbers[tp.topic]:
+                raise no_partition(tp, len(numbers[tp.topic]))
         if not self._settled(group, deadline):
             raise TimedOutError("the member did not find its place in the group in time")
         if not group.is_member:
@@ -480,8 +481,8 @@ class Consumer:
             rebalances=group.rebalances if group else 0,
             partitions=len(self.assignment),
             lag={
-                where: max(0, state.high_watermark - state.position)
-                for where, state in self._subscription.items()
+                tp: max(0, state.high_watermark - state.position)
+                for tp, state in self._subscription.items()
                 if state.high_watermark >= 0 and state.position >= 0
             },
             batches_skipped=self._fetcher.skipped,
@@ -603,14 +604,14 @@ class Consumer:
 
     def _to_commit(self, what: tuple[What | Offsets, ...]) -> dict[TopicPartition, OffsetAndMetadata]:
         if len(what) == 1 and isinstance(what[0], Mapping):
-            places = _places(what[0])
-            return {w: offset_given(w, place) for w, place in zip(places, what[0].values(), strict=True)}
+            partitions = _partitions_of(what[0])
+            return {w: offset_given(w, place) for w, place in zip(partitions, what[0].values(), strict=True)}
         chosen = _chosen(what, self.assignment) if what else self.assignment
         found: dict[TopicPartition, OffsetAndMetadata] = {}
-        for where in chosen:
-            state = self.state(where)
+        for tp in chosen:
+            state = self.state(tp)
             if state.position != UNKNOWN:
-                found[where] = to_commit(state.position, state.epoch)
+                found[tp] = to_commit(state.position, state.epoch)
         return found
 
     def _must_have_group(self) -> Group:
@@ -649,11 +650,11 @@ class Consumer:
         """By the reset policy where the consumer chose the beginning, and told; else by ``on.out.of.range``, with the
         bounds: an error, or told as a warning.
         """
-        state, choice = self._subscription.get(error.where), self.options.on_out_of_range
+        state, choice = self._subscription.get(error.tp), self.options.on_out_of_range
         if state is not None and state.by_policy and not choice:
             policy = f"auto.offset.reset={self.options.auto_offset_reset}"
             self.cluster.hooks.log("warning", "fetch", f"{error}: going on by {policy}")
-            self._positions.reset(error.where)
+            self._positions.reset(error.tp)
             return
         self._bounds.ask(error, self.cluster.loop.now())
 
@@ -664,10 +665,10 @@ class Consumer:
         why = f" ({error.why})" if error.why else ""
         text = f"{error.what}{why}: going on at the {choice} offset"
         self.cluster.hooks.log("warning", "fetch", text)
-        self._subscription.begin_anew(error.where, EARLIEST if choice == "earliest" else LATEST)
+        self._subscription.begin_anew(error.tp, EARLIEST if choice == "earliest" else LATEST)
 
 
-def _places(given: Any) -> list[TopicPartition]:
+def _partitions_of(given: Any) -> list[TopicPartition]:
     """The partitions that an application names, by TopicPartitions or pairs; ConfigError for what names none."""
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise ConfigError(f"{given!r} is not a list of partitions", do='[TopicPartition("orders", 0)]')
@@ -686,16 +687,16 @@ def _chosen(what: Iterable[Any], assigned: frozenset[TopicPartition]) -> set[Top
     chosen: set[TopicPartition] = set()
     for one in what:
         if isinstance(one, str):
-            places = {where for where in assigned if where.topic == one}
+            partitions = {tp for tp in assigned if tp.topic == one}
         elif isinstance(one, tuple) and len(one) == _PAIR and isinstance(one[0], str):
-            places = {TopicPartition(*one)} & assigned
+            partitions = {TopicPartition(*one)} & assigned
         elif isinstance(one, list | tuple | set | frozenset):
-            places = _chosen(one, assigned)
+            partitions = _chosen(one, assigned)
         else:
             raise ConfigError(f"{one!r} cannot be committed", why="it is neither a topic nor a partition")
-        if not places and one not in ([], ()):
+        if not partitions and one not in ([], ()):
             raise ConfigError(
                 f"{one!r} cannot be committed", why="nothing of it is assigned to this consumer"
             )
-        chosen |= places
+        chosen |= partitions
     return chosen

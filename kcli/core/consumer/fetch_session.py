@@ -55,27 +55,27 @@ class FetchSession:
         self._by_id = True
         self._turn = 0
 
-    def want(self, where: TopicPartition, ask: Ask) -> None:
+    def want(self, tp: TopicPartition, ask: Ask) -> None:
         """The partition is read here, from this offset on."""
-        if self.wanted.get(where) == ask:
+        if self.wanted.get(tp) == ask:
             return
-        self.wanted[where] = ask
-        self._news[where] = None
+        self.wanted[tp] = ask
+        self._news[tp] = None
         if ask.topic_id == NO_UUID:
-            self._without_id.add(where)
+            self._without_id.add(tp)
         else:
-            self._without_id.discard(where)
-            self._names[ask.topic_id] = where.topic
+            self._without_id.discard(tp)
+            self._names[ask.topic_id] = tp.topic
 
-    def drop(self, where: TopicPartition) -> None:
+    def drop(self, tp: TopicPartition) -> None:
         """The partition is not read here: it is paused, failed, somebody else's, or led by another broker."""
-        if self.wanted.pop(where, None) is not None:
-            self._news[where] = None
-            self._without_id.discard(where)
+        if self.wanted.pop(tp, None) is not None:
+            self._news[tp] = None
+            self._without_id.discard(tp)
 
-    def asked(self, where: TopicPartition) -> Ask | None:
+    def asked(self, tp: TopicPartition) -> Ask | None:
         """What the broker was told of a partition last; None for one that it was never asked for."""
-        return self._told.get(where)
+        return self._told.get(tp)
 
     @property
     def all_asked(self) -> Iterable[TopicPartition]:
@@ -124,18 +124,18 @@ class FetchSession:
             return self._all(by_id), {}
         asks: Asks = {}
         forgotten: Asks = {}
-        for where in self._news:
-            ask, told = self.wanted.get(where), self._told.get(where)
+        for tp in self._news:
+            ask, told = self.wanted.get(tp), self._told.get(tp)
             if ask is not None and told is not None and ask.topic_id != told.topic_id:
                 return self._all(by_id), {}  # by name, a broker would add it and then forget it
             if ask is None and told is not None:
-                forgotten[where] = told
+                forgotten[tp] = told
             elif ask is not None and ask != told:
-                asks[where] = ask
+                asks[tp] = ask
         self._news.clear()
         self._told.update(asks)
-        for where in forgotten:
-            del self._told[where]
+        for tp in forgotten:
+            del self._told[tp]
         return asks, forgotten
 
     def _all(self, by_id: bool) -> Asks:
@@ -151,14 +151,14 @@ class FetchSession:
 
 def _topics(asks: Asks, max_bytes: int) -> list[FetchTopic]:
     topics: dict[tuple[str, bytes], FetchTopic] = {}
-    for where, ask in asks.items():
-        row = topics.get((where.topic, ask.topic_id))
+    for tp, ask in asks.items():
+        row = topics.get((tp.topic, ask.topic_id))
         if row is None:
-            row = FetchTopic(topic=where.topic, topic_id=ask.topic_id, partitions=[])
-            topics[where.topic, ask.topic_id] = row
+            row = FetchTopic(topic=tp.topic, topic_id=ask.topic_id, partitions=[])
+            topics[tp.topic, ask.topic_id] = row
         row.partitions.append(
             FetchPartition(
-                partition=where.partition,
+                partition=tp.partition,
                 current_leader_epoch=ask.leader_epoch,
                 fetch_offset=ask.offset,
                 partition_max_bytes=max_bytes,
@@ -169,10 +169,10 @@ def _topics(asks: Asks, max_bytes: int) -> list[FetchTopic]:
 
 def _forgotten(asks: Asks) -> list[ForgottenTopic]:
     topics: dict[tuple[str, bytes], ForgottenTopic] = {}
-    for where, ask in asks.items():
+    for tp, ask in asks.items():
         row = topics.setdefault(
-            (where.topic, ask.topic_id),
-            ForgottenTopic(topic=where.topic, topic_id=ask.topic_id, partitions=[]),
+            (tp.topic, ask.topic_id),
+            ForgottenTopic(topic=tp.topic, topic_id=ask.topic_id, partitions=[]),
         )
-        row.partitions.append(where.partition)
+        row.partitions.append(tp.partition)
     return list(topics.values())

@@ -27,7 +27,7 @@ class FetchedBatch:
     consumer's next poll: its bytes are a view into the receive buffer.
     """
 
-    where: TopicPartition
+    tp: TopicPartition
     batch: BatchView
     first: int
     stop: int
@@ -54,7 +54,7 @@ class Arrived:
 
     def add(self, state: PartitionState, found: Cut) -> None:
         """Something of a partition."""
-        self.parts.append((state.where, state.version, found))
+        self.parts.append((state.tp, state.version, found))
         self.size += found.bytes + _OF_A_BATCH * len(found.batches)
 
     def release(self) -> None:
@@ -95,7 +95,7 @@ def cut(state: PartitionState, data: PartitionData, options: ConsumerOptions, *,
     aborted = [(a.producer_id, a.first_offset) for a in data.aborted_transactions or ()]
     committed_only = options.isolation_level == "read_committed"
     split = split_batches(records)
-    whole = _whole(state.where, split, records, options, found, joins=joins and not aborted)
+    whole = _whole(state.tp, split, records, options, found, joins=joins and not aborted)
     position, stop = state.fetch_from, state.stop
     try:
         for batch, visible in visible_batches(whole, aborted, committed_only=committed_only):
@@ -107,13 +107,13 @@ def cut(state: PartitionState, data: PartitionData, options: ConsumerOptions, *,
             shown = visible or (batch.is_control and options.show_control_batches)
             if shown and batch.base_offset < end:
                 first = max(position, batch.base_offset)
-                found.batches.append(FetchedBatch(state.where, batch, first, end, end))
+                found.batches.append(FetchedBatch(state.tp, batch, first, end, end))
             position = batch.next_offset
             found.epoch = batch.leader_epoch
     except (
         CorruptRecordsError
     ) as error:  # a marker that says nothing, or a batch of which not even the offsets are known
-        found.damage = error.in_partition(state.where)
+        found.damage = error.in_partition(state.tp)
     if found.skipped is not None:
         position = max(position, found.skipped[0].next_offset)
         found.epoch = found.skipped[0].leader_epoch
@@ -125,7 +125,7 @@ def cut(state: PartitionState, data: PartitionData, options: ConsumerOptions, *,
 
 
 def _whole(
-    where: TopicPartition,
+    tp: TopicPartition,
     split: BatchSplitter,
     records: memoryview,
     options: ConsumerOptions,
@@ -150,7 +150,7 @@ def _whole(
                 return
             yield batch
     except CorruptRecordsError as error:
-        found.damage = error.in_partition(where)
+        found.damage = error.in_partition(tp)
 
 
 def _sound(batch: BatchView, found: Cut, *, skip: bool) -> bool:

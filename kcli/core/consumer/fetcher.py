@@ -51,9 +51,9 @@ _NEVER = float("inf")
 class OutOfRangeError(DataLossError):
     """A position that is outside the partition's log; the consumer asks for the bounds and adds them."""
 
-    def __init__(self, where: TopicPartition, offset: int) -> None:
-        super().__init__(f"{where}: offset {offset} is out of range")
-        self.where = where
+    def __init__(self, tp: TopicPartition, offset: int) -> None:
+        super().__init__(f"{tp}: offset {offset} is out of range")
+        self.tp = tp
         self.offset = offset
 
 
@@ -140,36 +140,36 @@ class Fetcher:
         view = self._cluster.view
         if view is not self._view:
             self._view = view
-            self._changed.update((where, None) for where, _ in self._subscription.items())
+            self._changed.update((tp, None) for tp, _ in self._subscription.items())
         self._setbacks.wake(now)
         while self._changed:
-            places = list(self._changed)
+            partitions = list(self._changed)
             self._changed.clear()
-            for where in places:
-                self._place(where, now)
+            for tp in partitions:
+                self._place(tp, now)
 
-    def _place(self, where: TopicPartition, now: float) -> None:
-        state = self._subscription.get(where)
+    def _place(self, tp: TopicPartition, now: float) -> None:
+        state = self._subscription.get(tp)
         source = None if state is None else self._source(state, now)
-        before = self._read_from.get(where)
+        before = self._read_from.get(tp)
         if before is not None and before is not source:
-            before.session.drop(where)
-            del self._read_from[where]
+            before.session.drop(tp)
+            del self._read_from[tp]
         if source is None and self.open_transactions is not None:
-            self.open_transactions.forget(where)
+            self.open_transactions.forget(tp)
         if state is None:
-            self._setbacks.over(where)
+            self._setbacks.over(tp)
         elif source is not None:
-            partition = self._cluster.view.topics[where.topic].partition(where.partition)
+            partition = self._cluster.view.topics[tp.topic].partition(tp.partition)
             epoch = partition.leader_epoch if partition else -1
             ask = Ask(state.version, state.fetch_from, epoch, state.topic_id or NO_UUID)
-            source.session.want(where, ask)
-            self._read_from[where] = source
+            source.session.want(tp, ask)
+            self._read_from[tp] = source
 
     def _source(self, state: PartitionState, now: float) -> Source | None:
         """The broker to ask, None when the partition is not to be read at present."""
         view = self._cluster.view
-        topic = view.topics.get(state.where.topic)
+        topic = view.topics.get(state.tp.topic)
         if topic is not None and self._setbacks.is_another(topic, state):
             return None
         if state.phase is not Phase.READING or state.paused or state.fetched_all:
@@ -177,7 +177,7 @@ class Fetcher:
         if state.not_before > now:
             return None
         node_id = source_of(state, view, now)
-        partition = topic.partition(state.where.partition) if topic else None
+        partition = topic.partition(state.tp.partition) if topic else None
         if node_id is None or partition is None:
             self._setbacks.without_leader(state, topic, now)
             return None
@@ -253,9 +253,9 @@ class Fetcher:
             return
         self._cluster.hooks.log("debug", "fetch", f"{error}; trying again")
         self._cluster.request_refresh()
-        for where in list(session.all_asked):
-            state = self._subscription.get(where)
-            if state is None or self._read_from.get(where) is not source:
+        for tp in list(session.all_asked):
+            state = self._subscription.get(tp)
+            if state is None or self._read_from.get(tp) is not source:
                 continue
             if code in _TOPIC_ID_CODES:
                 self._setbacks.unknown_id(state, error, now)
@@ -272,10 +272,10 @@ class Fetcher:
         for topic in answer.responses:
             name = source.session.topic(topic.topic, topic.topic_id)
             for data in topic.partitions:
-                where = TopicPartition(name, data.partition_index)
-                if where not in told:
-                    told.add(where)
-                    self._take_partition(where, data, source, arrived, now)
+                tp = TopicPartition(name, data.partition_index)
+                if tp not in told:
+                    told.add(tp)
+                    self._take_partition(tp, data, source, arrived, now)
         if arrived.parts:
             source.held += arrived.size
             source.fruitless = 0
@@ -295,9 +295,9 @@ class Fetcher:
         return source.fruitless >= _FRUITLESS
 
     def _take_partition(
-        self, where: TopicPartition, data: PartitionData, source: Source, arrived: Arrived, now: float
+        self, tp: TopicPartition, data: PartitionData, source: Source, arrived: Arrived, now: float
     ) -> None:
-        state, asked = self._subscription.get(where), source.session.asked(where)
+        state, asked = self._subscription.get(tp), source.session.asked(tp)
         if (
             state is None
             or asked is None
@@ -307,7 +307,7 @@ class Fetcher:
         if data.error_code != NONE:
             self._partition_error(state, data, source, now)
             return
-        self._setbacks.over(where)
+        self._setbacks.over(tp)
         if data.preferred_read_replica >= 0:
             self._redirected(state, data.preferred_read_replica, source, now)
         found = cut(state, data, self._options, joins=self._joins)
@@ -316,32 +316,32 @@ class Fetcher:
         if found.position > state.fetch_from:
             state.fetch_from, state.fetch_epoch = found.position, found.epoch
             arrived.add(state, found)
-            self._changed[where] = None
+            self._changed[tp] = None
         elif found.needed:
-            what = f"{where}: a batch of {found.needed} bytes did not come whole"
+            what = f"{tp}: a batch of {found.needed} bytes did not come whole"
             self._setbacks.again(state, KcliError(what), now)
         if found.skipped is not None:
-            self._passed_over(where, *found.skipped)
-        if self.open_transactions is not None and where in self._read_from:
+            self._passed_over(tp, *found.skipped)
+        if self.open_transactions is not None and tp in self._read_from:
             self.open_transactions.heard(state, now)
         if found.damage is not None:
             self._setbacks.fail(state, found.damage)
 
-    def _passed_over(self, where: TopicPartition, batch: BatchView, error: CorruptRecordsError) -> None:
+    def _passed_over(self, tp: TopicPartition, batch: BatchView, error: CorruptRecordsError) -> None:
         self.skipped += 1
         self._cluster.hooks.log(
             "warning",
             "fetch",
-            f"{where}: passed over {batch.count} damaged records at offsets {batch.base_offset} to "
+            f"{tp}: passed over {batch.count} damaged records at offsets {batch.base_offset} to "
             f"{batch.last_offset}: {error.why}",
         )
 
     def _redirected(self, state: PartitionState, replica: int, source: Source, now: float) -> None:
         """The leader names a replica that is nearer (KIP-392); it gives no records itself as long as it knows one."""
-        leader = self._cluster.view.leader(state.where)
+        leader = self._cluster.view.leader(state.tp)
         if leader is None or leader.id != source.node_id or not self._options.client_rack:
             return
-        partition = self._cluster.view.topics[state.where.topic].partition(state.where.partition)
+        partition = self._cluster.view.topics[state.tp.topic].partition(state.tp.partition)
         known = (
             partition is not None and replica in partition.replicas and replica in self._cluster.view.nodes
         )
@@ -351,21 +351,21 @@ class Fetcher:
             return
         state.read_replica = replica
         state.replica_until = now + self._options.metadata_max_age_ms / 1000
-        self._setbacks.look_again(state.where, state.replica_until)
-        self._changed[state.where] = None
+        self._setbacks.look_again(state.tp, state.replica_until)
+        self._changed[state.tp] = None
 
-    def _leave_replica(self, source: Source, places: Iterable[TopicPartition]) -> None:
+    def _leave_replica(self, source: Source, partitions: Iterable[TopicPartition]) -> None:
         """Those that were read from this broker because it is near are read from their leaders again."""
-        for where in list(places):
-            state = self._subscription.get(where)
+        for tp in list(partitions):
+            state = self._subscription.get(tp)
             if state is not None and state.read_replica == source.node_id:
                 self._back_to_leader(state)
 
     def _back_to_leader(self, state: PartitionState) -> None:
         """It would name the same replica at once, and give nothing: it is asked as if we were nowhere."""
         state.read_replica = -1
-        self._changed[state.where] = None
-        leader = self._cluster.view.leader(state.where)
+        self._changed[state.tp] = None
+        leader = self._cluster.view.leader(state.tp)
         if leader is not None:
             self._source_named(leader.id).distrust(self._cluster.loop.now())
 
@@ -374,12 +374,12 @@ class Fetcher:
     def _partition_error(
         self, state: PartitionState, data: PartitionData, source: Source, now: float
     ) -> None:
-        code, error = data.error_code, BrokerError(data.error_code, f"fetch of {state.where}")
+        code, error = data.error_code, BrokerError(data.error_code, f"fetch of {state.tp}")
         if state.read_replica == source.node_id:  # only the leader's word counts
             self._cluster.hooks.log("debug", "fetch", f"{error}; back to the leader")
             self._back_to_leader(state)
         elif code == OFFSET_OUT_OF_RANGE:
-            self._setbacks.fail(state, OutOfRangeError(state.where, state.fetch_from))
+            self._setbacks.fail(state, OutOfRangeError(state.tp, state.fetch_from))
         elif code in _TOPIC_ID_CODES:
             source.session.reset()
             self._setbacks.unknown_id(state, error, now)

@@ -29,7 +29,7 @@ _Places = list[_Place]
 class _Item:
     """A batch to be handed out, or (None) offsets behind which there was nothing to see."""
 
-    where: TopicPartition
+    tp: TopicPartition
     version: int
     batch: FetchedBatch | None
     then: int
@@ -42,7 +42,7 @@ class _Cursor:
     def __init__(self, fetched: FetchedBatch) -> None:
         self.batch = fetched.batch
         self.position = fetched.batch.base_offset
-        self._records = fetched.batch.records(*fetched.where)
+        self._records = fetched.batch.records(*fetched.tp)
         self._next: Record | None = None
 
     def part(self, first: int, stop: int) -> Iterator[Record]:
@@ -83,10 +83,10 @@ class Handout:
         """Goes on with an answer; the one before was released."""
         self.release()
         self._arrived = arrived
-        for where, version, cut in arrived.parts:
-            self._items.extend(_Item(where, version, b, b.then, b.then_epoch) for b in cut.batches)
+        for tp, version, cut in arrived.parts:
+            self._items.extend(_Item(tp, version, b, b.then, b.then_epoch) for b in cut.batches)
             if not cut.batches:
-                self._items.append(_Item(where, version, None, cut.position, cut.epoch))
+                self._items.append(_Item(tp, version, None, cut.position, cut.epoch))
 
     def release(self) -> None:
         """Forgets what is left, and gives the bytes back: nothing that was handed out is valid any more."""
@@ -108,7 +108,7 @@ class Handout:
             if self._state(item, withheld) is None:
                 self._items.popleft()
             elif batch is None:
-                self._moved(item.where, item.then, item.epoch)
+                self._moved(item.tp, item.then, item.epoch)
                 self._items.popleft()
             elif batch.stop - batch.first > limit and batch.batch.count > limit:
                 cut = batch.first + limit
@@ -123,10 +123,10 @@ class Handout:
 
     def handed_out(self, batches: list[FetchedBatch]) -> None:
         """All of ``batches``, which were taken last, is the application's now; unless ``take_back`` follows."""
-        states = {batch.where: state for batch in batches if (state := self._of(batch))}
+        states = {batch.tp: state for batch in batches if (state := self._of(batch))}
         self._moving = (batches, [(state, state.position, state.epoch) for state in states.values()])
         for batch in batches:
-            self._moved(batch.where, batch.then, batch.then_epoch)
+            self._moved(batch.tp, batch.then, batch.then_epoch)
         self.records += sum(min(batch.stop - batch.first, batch.batch.count) for batch in batches)
         self._open = []
 
@@ -139,9 +139,9 @@ class Handout:
             self._open = batches
         self.end_open()
         self.release()
-        for where, state in self._subscription.items():  # an answer, or an error, may have been on its way
+        for tp, state in self._subscription.items():  # an answer, or an error, may have been on its way
             if state.fetch_from != state.position or state.phase is Phase.FAILED:
-                self._subscription.step_back(where)
+                self._subscription.step_back(tp)
 
     def one_by_one(
         self, batches: list[FetchedBatch], convert: Callable[[Record], Record] | None = None
@@ -150,18 +150,18 @@ class Handout:
 
         ``convert`` makes of a record what is given; one for which it raises is passed.
         """
-        versions = {batch.where: state.version for batch in batches if (state := self._of(batch))}
+        versions = {batch.tp: state.version for batch in batches if (state := self._of(batch))}
         self._open = batches
         held: _Place | None = None  # where a record is that is about to be given
         try:
             while batches and self._open is batches:
                 fetched = batches[0]
                 state = self._of(fetched)
-                if state is None or state.version != versions.get(fetched.where):
+                if state is None or state.version != versions.get(fetched.tp):
                     batches.pop(0)  # sought elsewhere, or taken away, by what was done with a record
                     continue
                 for record in self._records_of(fetched):
-                    if state.version != versions[fetched.where] or self._of(fetched) is not state:
+                    if state.version != versions[fetched.tp] or self._of(fetched) is not state:
                         break
                     held = (state, state.position, state.epoch)
                     state.position, state.epoch = record.offset + 1, record.leader_epoch
@@ -171,13 +171,13 @@ class Handout:
                     if self._open is not batches:
                         return  # another poll has begun: what is left here is read again there
                 else:
-                    self._moved(fetched.where, fetched.then, fetched.then_epoch)
+                    self._moved(fetched.tp, fetched.then, fetched.then_epoch)
                 if fetched.then >= fetched.batch.next_offset:
                     self._cursor = None
                     fetched.batch.forget_payload()
                 batches.pop(0)
         except CorruptRecordsError as error:
-            raise error.in_partition(batches[0].where) from error
+            raise error.in_partition(batches[0].tp) from error
         except (GeneratorExit, KcliError):
             raise
         except BaseException:  # Ctrl-C before the record was given, or right behind: then it comes once more
@@ -190,10 +190,10 @@ class Handout:
 
     def end_open(self, versions: dict[TopicPartition, int] | None = None) -> None:
         """What was taken last and not handed out is read again later."""
-        for where in {batch.where for batch in self._open}:
-            state = self._subscription.get(where)
-            if state is not None and (versions is None or state.version == versions.get(where)):
-                self._subscription.step_back(where)
+        for tp in {batch.tp for batch in self._open}:
+            state = self._subscription.get(tp)
+            if state is not None and (versions is None or state.version == versions.get(tp)):
+                self._subscription.step_back(tp)
         self._open = []
         self._moving = ([], [])
 
@@ -208,18 +208,18 @@ class Handout:
 
     def _state(self, item: _Item, withheld: frozenset[TopicPartition]) -> PartitionState | None:
         """The state of what may be handed out; what may not be now steps back, so that it is read again later."""
-        state = self._subscription.get(item.where)
+        state = self._subscription.get(item.tp)
         if state is None or state.version != item.version:
             return None
-        if state.paused or item.where in withheld:
-            self._subscription.step_back(item.where)
+        if state.paused or item.tp in withheld:
+            self._subscription.step_back(item.tp)
             return None
         return state
 
     def _of(self, batch: FetchedBatch) -> PartitionState | None:
-        return self._subscription.get(batch.where)
+        return self._subscription.get(batch.tp)
 
-    def _moved(self, where: TopicPartition, position: int, epoch: int) -> None:
-        state = self._subscription.get(where)
+    def _moved(self, tp: TopicPartition, position: int, epoch: int) -> None:
+        state = self._subscription.get(tp)
         if state is not None:
             state.position, state.epoch = position, epoch

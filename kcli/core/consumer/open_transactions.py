@@ -43,16 +43,16 @@ class OpenTransactions:
         waits = 0 <= stable <= offset < state.high_watermark
         if not waits and not self._waiting:
             return
-        wait = self._waiting.get(state.where)
+        wait = self._waiting.get(state.tp)
         if wait is not None and not (waits and wait.is_for(offset, stable)):
             self._moved(wait)
             wait = None
         if waits and wait is None:
-            self._waiting.stands(state.where, offset, stable, now, clock.wall_ms())
+            self._waiting.stands(state.tp, offset, stable, now, clock.wall_ms())
 
-    def forget(self, where: TopicPartition) -> None:
+    def forget(self, tp: TopicPartition) -> None:
         """It is not read at present: nobody waits for it."""
-        self._waiting.over(where)
+        self._waiting.over(tp)
 
     def close(self) -> None:
         """Nobody wants to know any more."""
@@ -63,7 +63,7 @@ class OpenTransactions:
         by_leader: dict[int, list[Wait]] = {}
         for wait in self._waiting.due(now):
             state = self._state(wait)
-            leader = self._cluster.view.leader(wait.where)
+            leader = self._cluster.view.leader(wait.tp)
             if state is None or leader is None or state.position < wait.offset:
                 self._waiting.later(wait, now)  # most often: the application has records to work on
             else:
@@ -74,11 +74,11 @@ class OpenTransactions:
     def snapshot(self) -> dict[TopicPartition, OpenTransaction]:
         """What is waited for at this moment."""
         states = ((wait, self._state(wait)) for wait in self._waiting)
-        return {wait.where: _described(wait, state) for wait, state in states if state is not None}
+        return {wait.tp: _described(wait, state) for wait, state in states if state is not None}
 
     def _state(self, wait: Wait) -> PartitionState | None:
         """Its partition's state, if it is still at the same place."""
-        state = self._subscription.get(wait.where)
+        state = self._subscription.get(wait.tp)
         return state if state is not None and wait.is_for(state.fetch_from, state.last_stable) else None
 
     # --- asking --------------------------------------------------------------------------------------
@@ -86,7 +86,7 @@ class OpenTransactions:
     def _ask(self, node_id: int, waits: list[Wait]) -> None:
         numbers: dict[str, list[int]] = {}
         for wait in waits:
-            numbers.setdefault(wait.where.topic, []).append(wait.where.partition)
+            numbers.setdefault(wait.tp.topic, []).append(wait.tp.partition)
         topics = [TopicRequest(name=name, partition_indexes=found) for name, found in numbers.items()]
         answer = self._cluster.send(DescribeProducersRequest(topics=topics), node_id)
         answer.on_done(lambda done: self._answered(waits, done))
@@ -102,12 +102,12 @@ class OpenTransactions:
                     {TopicPartition(topic.name, row.partition_index): row for row in topic.partitions}
                 )
         for wait in waits:
-            if self._waiting.get(wait.where) is not wait:
+            if self._waiting.get(wait.tp) is not wait:
                 continue  # it has moved on meanwhile
             if self._state(wait) is None:  # sought elsewhere, and perhaps back before the next answer
                 self._waiting.later(wait, now)
                 continue
-            self._explain(wait, failure or _error(wait, rows.get(wait.where)), rows.get(wait.where), now)
+            self._explain(wait, failure or _error(wait, rows.get(wait.tp)), rows.get(wait.tp), now)
 
     def _explain(
         self, wait: Wait, error: KcliError | None, row: PartitionResponse | None, now: float
@@ -126,16 +126,16 @@ class OpenTransactions:
             self._cluster.hooks.log("warning", "fetch", _sentence(wait))
 
     def _moved(self, wait: Wait) -> None:
-        if self._waiting.over(wait.where):
-            text = f"{wait.where}: read_committed does not wait at offset {wait.offset} any more"
+        if self._waiting.over(wait.tp):
+            text = f"{wait.tp}: read_committed does not wait at offset {wait.offset} any more"
             self._cluster.hooks.log("info", "fetch", text)
 
 
 def _error(wait: Wait, row: PartitionResponse | None) -> KcliError | None:
     if row is None:
-        return ConnectError(f"the answer left {wait.where} out")
+        return ConnectError(f"the answer left {wait.tp} out")
     if row.error_code != NONE:
-        what = f"describing the producers of {wait.where}"
+        what = f"describing the producers of {wait.tp}"
         return BrokerError(row.error_code, what, message=row.error_message or "")
     return None
 
@@ -170,7 +170,7 @@ def _sentence(wait: Wait) -> str:
     )
     wrote = f" and that wrote last at {_time(writer.last_timestamp)}" if writer.last_timestamp >= 0 else ""
     return (
-        f"{wait.where}: read_committed waits at offset {wait.offset} since {_time(wait.since_ms)} for "
+        f"{wait.tp}: read_committed waits at offset {wait.offset} since {_time(wait.since_ms)} for "
         f"{whom} whose transaction is open since offset {begin}{wrote}; its transaction.timeout.ms "
         "should end it; isolation.level=read_uncommitted reads past it"
     )

@@ -53,13 +53,13 @@ _LAST_OFFSET = (1 << 63) - 1
 class TruncatedError(DataLossError):
     """The log was cut behind what was read; ``offset`` is where it goes on now."""
 
-    def __init__(self, where: TopicPartition, offset: int, read_to: int) -> None:
+    def __init__(self, tp: TopicPartition, offset: int, read_to: int) -> None:
         super().__init__(
-            f"{where}: the log was truncated: offsets {offset} to {read_to - 1} are lost",
+            f"{tp}: the log was truncated: offsets {offset} to {read_to - 1} are lost",
             why="a replica that did not have them became leader (unclean election)",
             do=f"seek to {offset} to go on with what is there now",
         )
-        self.where = where
+        self.tp = tp
         self.offset = offset
 
 
@@ -121,21 +121,21 @@ class Positions:
         self.wake_at = _NEVER
         self._look_for_cuts()
         self._ask_committed(now)
-        asked = {where for question in self._asking for where in question.versions}
+        asked = {tp for question in self._asking for tp in question.versions}
         for phase in (Phase.RESET, Phase.VALIDATE):
             waiting = [item for item in self._subscription.in_phase(phase) if item[0] not in asked]
             self._ask_leaders(phase, self._due(waiting, now), now)
 
-    def reset(self, where: TopicPartition) -> None:
+    def reset(self, tp: TopicPartition) -> None:
         """There is no position that can be read on from: the policy decides."""
         place = self._policy()
         if place is not None:
-            self._subscription.begin_anew(where, place)
+            self._subscription.begin_anew(tp, place)
             return
         self._fail(
-            where,
+            tp,
             NoOffsetError(
-                f"{where}: there is no committed offset to begin at",
+                f"{tp}: there is no committed offset to begin at",
                 why="auto.offset.reset=none forbids choosing one",
                 do="seek, commit an offset for the group, or set auto.offset.reset to earliest or latest",
             ),
@@ -150,20 +150,20 @@ class Positions:
         if not waiting:
             return
         if self._group is None:
-            for where, _ in waiting:
-                self.reset(where)
+            for tp, _ in waiting:
+                self.reset(tp)
             return
         try:
             node_id = self._group.coordinator(now)
         except KcliError as error:
-            for where, _ in waiting:
-                self._fail(where, error)
+            for tp, _ in waiting:
+                self._fail(tp, error)
             return
         if node_id is None:
             self.wake_at = min(self.wake_at, self._group.coordinator_known_at)
             return
-        future = self._group.fetch_offsets(frozenset(where for where, _ in waiting), node_id)
-        self._fetching = _Question({where: state.version for where, state in waiting}, future)
+        future = self._group.fetch_offsets(frozenset(tp for tp, _ in waiting), node_id)
+        self._fetching = _Question({tp: state.version for tp, state in waiting}, future)
         future.on_done(lambda _: self._committed())
 
     def _committed(self) -> None:
@@ -172,18 +172,18 @@ class Positions:
         assert self._group is not None
         now = self._cluster.loop.now()
         found = self._group.read_offsets(frozenset(question.versions), question.future, now)
-        for where, offset in found.items():
-            state = self._asked(where, question, Phase.COMMITTED)
+        for tp, offset in found.items():
+            state = self._asked(tp, question, Phase.COMMITTED)
             if state is None:
                 continue
             if isinstance(offset, KcliError):
-                self._again(where, state, offset, now, always=not isinstance(offset, BrokerError))
+                self._again(tp, state, offset, now, always=not isinstance(offset, BrokerError))
             elif offset is None:
-                self._over(where)
-                self.reset(where)
+                self._over(tp)
+                self.reset(tp)
             else:
-                self._over(where)
-                self._subscription.seek(where, offset.offset, epoch=offset.leader_epoch)
+                self._over(tp)
+                self._subscription.seek(tp, offset.offset, epoch=offset.leader_epoch)
                 state.committed = offset.offset
 
     # --- leaders ---------------------------------------------------------------------------------------
@@ -193,15 +193,15 @@ class Positions:
         view = self._cluster.view
         if view is not self._view:
             self._view = view
-            self._changed.update((where, None) for where, _ in self._subscription.items())
-        places = list(self._changed)
+            self._changed.update((tp, None) for tp, _ in self._subscription.items())
+        partitions = list(self._changed)
         self._changed.clear()
-        for where in places:
-            state = self._subscription.get(where)
+        for tp in partitions:
+            state = self._subscription.get(tp)
             if state is None:  # whoever comes to it later begins to count anew
-                self._over(where)
-            topic = view.topics.get(where.topic)
-            partition = topic.partition(where.partition) if topic else None
+                self._over(tp)
+            topic = view.topics.get(tp.topic)
+            partition = topic.partition(tp.partition) if topic else None
             if state is None or partition is None or state.phase is not Phase.READING:
                 continue
             if state.must_be_checked(partition.leader_epoch):
@@ -211,51 +211,51 @@ class Positions:
 
     def _ask_leaders(self, phase: Phase, waiting: Waiting, now: float) -> None:
         by_leader: dict[int, Waiting] = {}
-        for where, state in waiting:
+        for tp, state in waiting:
             if state.phase is not phase:
                 continue  # its topic has failed just now
-            leader = self._cluster.view.leader(where)
+            leader = self._cluster.view.leader(tp)
             if leader is None:
-                self._cluster.topics.add(where.topic)
-                gone = self._cluster.gone(where.topic)
+                self._cluster.topics.add(tp.topic)
+                gone = self._cluster.gone(tp.topic)
                 if gone is not None:
-                    if self._subscription.fail_topic(where.topic):  # one error for all of it
+                    if self._subscription.fail_topic(tp.topic):  # one error for all of it
                         self.errors.append(gone)
                 else:
-                    self._again(where, state, KcliError(f"{where} has no leader"), now, always=True)
+                    self._again(tp, state, KcliError(f"{tp} has no leader"), now, always=True)
             else:
-                by_leader.setdefault(leader.id, []).append((where, state))
+                by_leader.setdefault(leader.id, []).append((tp, state))
         for node_id, group in by_leader.items():
             request = self._offsets(group) if phase is Phase.RESET else self._epochs(group)
             future = self._cluster.send(request, node_id)
-            question = _Question({where: state.version for where, state in group}, future)
+            question = _Question({tp: state.version for tp, state in group}, future)
             self._asking.append(question)
             take = self._reset_answered if phase is Phase.RESET else self._validated
             future.on_done(partial(_then, take, question))
 
     def _offsets(self, group: Waiting) -> Request:
         return offsets_request(
-            [(where, LATEST if state.reset_to is None else state.reset_to) for where, state in group],
+            [(tp, LATEST if state.reset_to is None else state.reset_to) for tp, state in group],
             committed_only=self._options.isolation_level == "read_committed",
             timeout_ms=self._options.request_timeout_ms,
         )
 
     def _epochs(self, group: Waiting) -> Request:
         topics: dict[str, OffsetForLeaderTopic] = {}
-        for where, state in group:
-            row = topics.setdefault(where.topic, OffsetForLeaderTopic(topic=where.topic, partitions=[]))
+        for tp, state in group:
+            row = topics.setdefault(tp.topic, OffsetForLeaderTopic(topic=tp.topic, partitions=[]))
             row.partitions.append(
                 OffsetForLeaderPartition(
-                    partition=where.partition,
-                    current_leader_epoch=self._leader_epoch(where),
+                    partition=tp.partition,
+                    current_leader_epoch=self._leader_epoch(tp),
                     leader_epoch=state.fetch_epoch,
                 )
             )
         return OffsetForLeaderEpochRequest(replica_id=-1, topics=list(topics.values()))
 
-    def _leader_epoch(self, where: TopicPartition) -> int:
-        topic = self._cluster.view.topics.get(where.topic)
-        partition = topic.partition(where.partition) if topic else None
+    def _leader_epoch(self, tp: TopicPartition) -> int:
+        topic = self._cluster.view.topics.get(tp.topic)
+        partition = topic.partition(tp.partition) if topic else None
         return partition.leader_epoch if partition else -1
 
     def _reset_answered(self, question: _Question) -> None:
@@ -265,34 +265,34 @@ class Positions:
                 (t.name, p.partition_index, p) for t in question.future.value.topics for p in t.partitions
             ]
         now = self._cluster.loop.now()
-        for where, state, row, error in self._answers(question, Phase.RESET, rows):
+        for tp, state, row, error in self._answers(question, Phase.RESET, rows):
             if error is not None:
-                self._again(where, state, error, now)
+                self._again(tp, state, error, now)
             elif row.offset >= 0:
-                self._over(where)
-                self._subscription.seek(where, row.offset)
+                self._over(tp)
+                self._subscription.seek(tp, row.offset)
             elif state.reset_to in (LATEST, EARLIEST):  # it may not have looked: that is no place to begin
-                wrong = KcliError(f"{where}: the broker answers with offset {row.offset}")
-                self._again(where, state, wrong, now, always=True)
+                wrong = KcliError(f"{tp}: the broker answers with offset {row.offset}")
+                self._again(tp, state, wrong, now, always=True)
             else:  # no record is that new
-                self._subscription.begin_anew(where, LATEST)
+                self._subscription.begin_anew(tp, LATEST)
 
     def _validated(self, question: _Question) -> None:
         rows: list[tuple[str, int, Any]] = []
         if question.future.error is None:
             rows = [(t.topic, p.partition, p) for t in question.future.value.topics for p in t.partitions]
         now = self._cluster.loop.now()
-        for where, state, row, error in self._answers(question, Phase.VALIDATE, rows):
-            epoch = self._leader_epoch(where)
+        for tp, state, row, error in self._answers(question, Phase.VALIDATE, rows):
+            epoch = self._leader_epoch(tp)
             if isinstance(error, UnsupportedError):  # then nobody can tell
                 state.phase, state.checked_epoch = Phase.READING, epoch
             elif error is not None:
-                self._again(where, state, error, now)
+                self._again(tp, state, error, now)
             elif row.end_offset >= 0 and row.end_offset < state.fetch_from:
-                self._over(where)
-                self._fail(where, TruncatedError(where, row.end_offset, state.fetch_from))
+                self._over(tp)
+                self._fail(tp, TruncatedError(tp, row.end_offset, state.fetch_from))
             else:  # −1 is no news of a loss: the broker knows nothing of that epoch
-                self._over(where)
+                self._over(tp)
                 state.phase, state.checked_epoch = Phase.READING, epoch
 
     def _answers(
@@ -304,47 +304,47 @@ class Positions:
             TopicPartition(topic, p): row for topic, p, row in reversed(list(rows))
         }
         failure = question.future.error
-        for where in question.versions:
-            state = self._asked(where, question, phase)
+        for tp in question.versions:
+            state = self._asked(tp, question, phase)
             if state is None:
                 continue
-            row = found.get(where)
+            row = found.get(tp)
             if failure is not None:
                 if not isinstance(failure, KcliError):
                     raise failure
-                yield where, state, None, failure
+                yield tp, state, None, failure
             elif row is None:
-                yield where, state, None, ConnectError(f"the answer left {where} out")
+                yield tp, state, None, ConnectError(f"the answer left {tp} out")
             else:
                 code = row.error_code
                 yield (
-                    where,
+                    tp,
                     state,
                     row,
-                    BrokerError(code, f"{phase.value}: {where}") if code != NONE else None,
+                    BrokerError(code, f"{phase.value}: {tp}") if code != NONE else None,
                 )
 
     # --- what comes of it --------------------------------------------------------------------------------
 
     def _due(self, waiting: Waiting, now: float) -> Waiting:
         due = []
-        for where, state in waiting:
+        for tp, state in waiting:
             if state.not_before <= now:
-                due.append((where, state))
+                due.append((tp, state))
             else:
                 self.wake_at = min(self.wake_at, state.not_before)
         return due
 
-    def _asked(self, where: TopicPartition, question: _Question, phase: Phase) -> PartitionState | None:
+    def _asked(self, tp: TopicPartition, question: _Question, phase: Phase) -> PartitionState | None:
         """Its state, unless it is not what the question was about any more."""
-        state = self._subscription.get(where)
-        if state is None or state.version != question.versions[where] or state.phase is not phase:
+        state = self._subscription.get(tp)
+        if state is None or state.version != question.versions[tp] or state.phase is not phase:
             return None
         return state
 
     def _again(
         self,
-        where: TopicPartition,
+        tp: TopicPartition,
         state: PartitionState,
         error: KcliError,
         now: float,
@@ -352,16 +352,16 @@ class Positions:
         always: bool = False,
     ) -> None:
         """Asks again after a pause, if that can help; to the deadline of an operation."""
-        trying = self._trying.setdefault(where, _Trying(now))
+        trying = self._trying.setdefault(tp, _Trying(now))
         verdict = judge(error)
         if not (verdict.retriable or always):
-            self._over(where)
-            self._fail(where, error)
+            self._over(tp)
+            self._fail(tp, error)
         elif now - trying.since >= self._options.default_api_timeout_ms / 1000:
-            self._over(where)
-            self._fail(where, given_up(f"{state.phase.value}: {where}", error, now - trying.since))
+            self._over(tp)
+            self._fail(tp, given_up(f"{state.phase.value}: {tp}", error, now - trying.since))
         else:
-            self._troubles.met(where, error, now)
+            self._troubles.met(tp, error, now)
             state.not_before = now + self._pause(trying.failures, now)
             trying.failures += 1
             if verdict.refresh == "metadata" or always:
@@ -376,14 +376,14 @@ class Positions:
             pauses[failures] = Backoff.of_requests(self._options, failures).peek()
         return pauses[failures]
 
-    def _over(self, where: TopicPartition) -> None:
-        self._trying.pop(where, None)
-        self._troubles.over(where)
+    def _over(self, tp: TopicPartition) -> None:
+        self._trying.pop(tp, None)
+        self._troubles.over(tp)
 
-    def _fail(self, where: TopicPartition, error: KcliError) -> None:
-        state = self._subscription.get(where)
+    def _fail(self, tp: TopicPartition, error: KcliError) -> None:
+        state = self._subscription.get(tp)
         if state is not None:
-            self._subscription.step_back(where)
+            self._subscription.step_back(tp)
             state.phase = Phase.FAILED
         self.errors.append(error)
 
@@ -392,12 +392,12 @@ def _then(take: Callable[[_Question], None], question: _Question, _answer: Futur
     take(question)
 
 
-def offset_given(where: TopicPartition, place: object) -> OffsetAndMetadata:
+def offset_given(tp: TopicPartition, place: object) -> OffsetAndMetadata:
     """What an application wants to be committed; ConfigError for what is no offset: brokers would take it."""
     wish = OffsetAndMetadata(place) if type(place) is int else place
     offset = wish.offset if isinstance(wish, OffsetAndMetadata) else None
     if not isinstance(wish, OffsetAndMetadata) or type(offset) is not int or not 0 <= offset <= _LAST_OFFSET:
-        raise ConfigError(f"{where}: {place!r} is no offset", why="it must be a whole number from 0 on")
+        raise ConfigError(f"{tp}: {place!r} is no offset", why="it must be a whole number from 0 on")
     return wish
 
 

@@ -9,13 +9,15 @@ from kcli.core.future import Future
 from kcli.core.types import TopicPartition
 
 RebalanceListener = Callable[[list[TopicPartition]], None]
-Places = frozenset[TopicPartition]
+TopicPartitions = frozenset[TopicPartition]
 
 
 class Rebalancing:
     """See ``group.member.Listener``."""
 
-    def __init__(self, subscription: Subscription, commit: Callable[[Places], Future[None] | None]) -> None:
+    def __init__(
+        self, subscription: Subscription, commit: Callable[[TopicPartitions], Future[None] | None]
+    ) -> None:
         self._subscription = subscription
         self._commit = commit
         self._on_assigned: RebalanceListener | None = None
@@ -31,31 +33,31 @@ class Rebalancing:
         """The application's callbacks from now on."""
         self._on_assigned, self._on_revoked, self._on_lost = on_assigned, on_revoked, on_lost or on_revoked
 
-    def assigned(self, places: Places) -> None:
+    def assigned(self, partitions: TopicPartitions) -> None:
         """They are read from their committed offsets on, unless the callback seeks."""
-        for where in sorted(places):
-            self._subscription.add(where, Span())
+        for tp in sorted(partitions):
+            self._subscription.add(tp, Span())
         if self._on_assigned is not None:
-            self._on_assigned(sorted(places))
+            self._on_assigned(sorted(partitions))
 
-    def revoked(self, places: Places) -> None:
+    def revoked(self, partitions: TopicPartitions) -> None:
         """The callback may commit; then they are read no more."""
         try:
-            if self._on_revoked is not None and places:
-                self._on_revoked(sorted(places))
+            if self._on_revoked is not None and partitions:
+                self._on_revoked(sorted(partitions))
         finally:
-            self._forget(places)
+            self._forget(partitions)
 
-    def lost(self, places: Places) -> None:
+    def lost(self, partitions: TopicPartitions) -> None:
         """Others may read them already: nothing can be committed."""
-        self._forget(places)
-        if self._on_lost is not None and places:
-            self._on_lost(sorted(places))
+        self._forget(partitions)
+        if self._on_lost is not None and partitions:
+            self._on_lost(sorted(partitions))
 
-    def committing(self, places: Places) -> Future[None] | None:
+    def committing(self, partitions: TopicPartitions) -> Future[None] | None:
         """The automatic commit of what was consumed of them."""
-        return self._commit(places)
+        return self._commit(partitions)
 
-    def _forget(self, places: Places) -> None:
-        for where in places:
-            self._subscription.remove(where)
+    def _forget(self, partitions: TopicPartitions) -> None:
+        for tp in partitions:
+            self._subscription.remove(tp)

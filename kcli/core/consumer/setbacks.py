@@ -32,14 +32,14 @@ class TopicRecreatedError(DataLossError):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """An error for the application, unless it has gone elsewhere with all of ``places`` since (by their versions)."""
+    """An error for the application, unless it has gone elsewhere with all of ``partitions`` since (by their versions)."""
 
     error: KcliError
     places: dict[TopicPartition, int]
 
     def stands(self, subscription: Subscription) -> bool:
         """Whether the application must hear of it. Without places it is about a broker, or all of them."""
-        states = [(subscription.get(where), version) for where, version in self.places.items()]
+        states = [(subscription.get(tp), version) for tp, version in self.places.items()]
         return not states or any(
             state is not None and state.version == version and state.phase is Phase.FAILED
             for state, version in states
@@ -75,9 +75,9 @@ class Setbacks:
         """When the next partition is due."""
         return self._due[0][0] if self._due else _NEVER
 
-    def look_again(self, where: TopicPartition, at: float) -> None:
+    def look_again(self, tp: TopicPartition, at: float) -> None:
         """The partition is due then."""
-        heappush(self._due, (at, where))
+        heappush(self._due, (at, tp))
 
     def wake(self, now: float) -> None:
         """What is due is looked at again."""
@@ -86,41 +86,41 @@ class Setbacks:
 
     # --- tried again -------------------------------------------------------------------------------
 
-    def over(self, where: TopicPartition) -> None:
+    def over(self, tp: TopicPartition) -> None:
         """It is well again, or nobody asks for it any more."""
-        self._since.pop(where, None)
-        self._troubles.over(where)
+        self._since.pop(tp, None)
+        self._troubles.over(tp)
 
     def met(self, state: PartitionState, error: KcliError, now: float) -> None:
         """Its broker has a problem: that is waited for with the broker."""
-        self._troubles.met(state.where, error, now)
+        self._troubles.met(state.tp, error, now)
 
     def again(self, state: PartitionState, error: KcliError, now: float, *, patience: float = _NEVER) -> None:
         """The broker did not give it: it is asked again after a pause, for so many seconds."""
         state.not_before = now + self._pause
-        self.look_again(state.where, state.not_before)
-        self._changed[state.where] = None
+        self.look_again(state.tp, state.not_before)
+        self._changed[state.tp] = None
         self._look_up(state, error, now, patience)
 
     def without_leader(self, state: PartitionState, topic: TopicView | None, now: float) -> None:
         """There is nobody to ask; every metadata answer is news."""
-        where = state.where
+        tp = state.tp
         if topic is None or not topic.partitions:
             if topic is not None and topic.error and not judge_code(topic.error).retriable:
                 self.fail_topic(topic.name, topic_error(topic))
             else:
-                self._look_up(state, KcliError(f"nothing is known of topic {where.topic} yet"), now)
-        elif topic.partition(where.partition) is None:
+                self._look_up(state, KcliError(f"nothing is known of topic {tp.topic} yet"), now)
+        elif topic.partition(tp.partition) is None:
             missing = NotFoundError(
-                f"topic {topic.name} has no partition {where.partition}, only {len(topic.partitions)}"
+                f"topic {topic.name} has no partition {tp.partition}, only {len(topic.partitions)}"
             )
             self._look_up(state, missing, now, TOPIC_PATIENCE)
         else:
-            self._look_up(state, KcliError(f"{where} has no leader"), now)
+            self._look_up(state, KcliError(f"{tp} has no leader"), now)
 
     def unknown_id(self, state: PartitionState, error: KcliError, now: float) -> None:
         """A broker does not know the topic's id: it is another topic by now, or brokers do not agree yet."""
-        topic = self._cluster.view.topics.get(state.where.topic)
+        topic = self._cluster.view.topics.get(state.tp.topic)
         if topic is not None and topic.id != NO_UUID and state.topic_id not in (None, topic.id):
             self._created_anew(topic.name)
         else:
@@ -134,10 +134,10 @@ class Setbacks:
         if topic.id == NO_UUID or state.topic_id in (None, topic.id):
             if topic.id != NO_UUID:
                 state.topic_id = topic.id
-                self._doubts.pop(state.where, None)
+                self._doubts.pop(state.tp, None)
             return False
         version = self._cluster.view.version
-        if version > self._doubts.setdefault(state.where, version):
+        if version > self._doubts.setdefault(state.tp, version):
             self._created_anew(topic.name)
         elif state.phase is not Phase.FAILED:
             self._cluster.topics.add(topic.name)
@@ -160,17 +160,17 @@ class Setbacks:
 
     def _look_up(self, state: PartitionState, error: KcliError, now: float, patience: float = _NEVER) -> None:
         """The leader is not where it was thought to be, or there is none at present."""
-        where = state.where
-        lasts = now - self._since.setdefault(where, now)
-        gone = self._cluster.gone(where.topic)
+        tp = state.tp
+        lasts = now - self._since.setdefault(tp, now)
+        gone = self._cluster.gone(tp.topic)
         if gone is not None:
-            self.fail_topic(where.topic, gone)
+            self.fail_topic(tp.topic, gone)
         elif lasts >= patience:
             known = isinstance(error, NotFoundError)
-            self.fail(state, error if known else given_up(f"fetch of {where}", error, lasts))
+            self.fail(state, error if known else given_up(f"fetch of {tp}", error, lasts))
         else:
-            self._troubles.met(where, error, now)
-            self._cluster.topics.add(where.topic)
+            self._troubles.met(tp, error, now)
+            self._cluster.topics.add(tp.topic)
             self._cluster.request_refresh()
 
     def _created_anew(self, topic: str) -> None:
@@ -182,10 +182,10 @@ class Setbacks:
             do="start again to read the new topic, or seek",
         )
         for state in self._subscription.of_topic(topic):
-            self._subscription.forget_position(state.where)
+            self._subscription.forget_position(state.tp)
         self.fail_topic(topic, error)
 
     def _tell(self, error: KcliError, states: Iterable[PartitionState]) -> None:
         for state in states:
-            self.over(state.where)
-        self._report(Report(error, {state.where: state.version for state in states}))
+            self.over(state.tp)
+        self._report(Report(error, {state.tp: state.version for state in states}))

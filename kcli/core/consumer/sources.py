@@ -60,13 +60,13 @@ class Source:
 
 def source_of(state: PartitionState, view: ClusterView, now: float) -> int | None:
     """The id of the broker to read from; None while there is no leader. Forgets a replica whose time is over."""
-    leader = view.leader(state.where)
+    leader = view.leader(state.tp)
     if leader is None:
         return None
     replica = state.read_replica
     if replica < 0:
         return leader.id
-    partition = view.topics[state.where.topic].partition(state.where.partition)
+    partition = view.topics[state.tp.topic].partition(state.tp.partition)
     assert partition is not None
     known = replica in view.nodes and replica in partition.replicas and replica not in partition.offline
     if known and now < state.replica_until:

@@ -62,14 +62,14 @@ class PartitionState:
         "reset_to",
         "stop",
         "topic_id",
+        "tp",
         "version",
-        "where",
     )
 
     def __init__(
-        self, where: TopicPartition, span: Span, version: int, changed: "Callable[[PartitionState], None]"
+        self, tp: TopicPartition, span: Span, version: int, changed: "Callable[[PartitionState], None]"
     ) -> None:
-        self.where = where
+        self.tp = tp
         self.position = self.fetch_from = UNKNOWN if span.start is None else span.start
         self.stop = span.stop
         self.version = version
@@ -156,65 +156,65 @@ class Subscription:
         A partition that stays, and whose span names no start, goes on where it is, as in Java. One whose reading has
         failed is tried again there.
         """
-        for where in [where for where in self._states if where not in spans]:
-            self.remove(where)
-        for where, span in spans.items():
-            state = self._states.get(where)
+        for tp in [tp for tp in self._states if tp not in spans]:
+            self.remove(tp)
+        for tp, span in spans.items():
+            state = self._states.get(tp)
             if state is None or span.start is not None:
-                self.add(where, span)
+                self.add(tp, span)
             else:
                 self._keep(state, span)
 
-    def add(self, where: TopicPartition, span: Span) -> None:
+    def add(self, tp: TopicPartition, span: Span) -> None:
         """Reads this partition too."""
-        self.remove(where)
-        self._states[where] = PartitionState(where, span, self._next_version(), self._changed)
-        self._changed(self._states[where])
+        self.remove(tp)
+        self._states[tp] = PartitionState(tp, span, self._next_version(), self._changed)
+        self._changed(self._states[tp])
 
-    def remove(self, where: TopicPartition) -> None:
+    def remove(self, tp: TopicPartition) -> None:
         """Reads it no more: what was fetched of it is dropped."""
-        state = self._states.pop(where, None)
+        state = self._states.pop(tp, None)
         if state is not None:
             for others in self._in_phase.values():
-                others.pop(where, None)
-            self._note(where)
+                others.pop(tp, None)
+            self._note(tp)
 
-    def seek(self, where: TopicPartition, offset: int, *, epoch: int = -1) -> None:
+    def seek(self, tp: TopicPartition, offset: int, *, epoch: int = -1) -> None:
         """Goes on from ``offset``; what is in flight or buffered for the old position is dropped.
 
         ``epoch`` is that of the record before, if it is known: then the log is checked before it is read.
         """
-        state = self._states[where]
+        state = self._states[tp]
         state.position = state.fetch_from = offset
         state.epoch = state.fetch_epoch = epoch
         state.checked_epoch = -1
         state.phase, state.reset_to, state.not_before = Phase.READING, None, 0.0
         state.version = self._next_version()
 
-    def begin_anew(self, where: TopicPartition, reset_to: int) -> None:
+    def begin_anew(self, tp: TopicPartition, reset_to: int) -> None:
         """Goes on where ListOffsets finds ``reset_to``: a time in ms, LATEST or EARLIEST."""
-        state = self._states[where]
+        state = self._states[tp]
         state.position = state.fetch_from = UNKNOWN
         state.phase, state.reset_to, state.not_before = Phase.RESET, reset_to, 0.0
         state.version = self._next_version()
 
-    def step_back(self, where: TopicPartition) -> None:
+    def step_back(self, tp: TopicPartition) -> None:
         """What was fetched but not handed out is fetched again later; and what was wrong behind it is found again."""
-        state = self._states[where]
+        state = self._states[tp]
         if state.phase is Phase.FAILED and state.position != UNKNOWN:
             state.phase = Phase.READING
         state.fetch_from, state.fetch_epoch = state.position, state.epoch
         state.version = self._next_version()
-        self._note(where)
+        self._note(tp)
 
-    def forget_position(self, where: TopicPartition) -> None:
+    def forget_position(self, tp: TopicPartition) -> None:
         """There is no place to go on from, nor to commit: what it was, was in a topic that is no more."""
-        state = self._states[where]
+        state = self._states[tp]
         state.position = state.fetch_from = UNKNOWN
         state.epoch = state.fetch_epoch = state.checked_epoch = -1
         state.topic_id = None
         state.version = self._next_version()
-        self._note(where)
+        self._note(tp)
 
     def fail_topic(self, topic: str) -> list[PartitionState]:
         """Reads nothing of the topic any more; those partitions of it that were read until now."""
@@ -225,11 +225,11 @@ class Subscription:
 
     def of_topic(self, topic: str) -> list[PartitionState]:
         """The assigned partitions of a topic."""
-        return [state for where, state in self._states.items() if where.topic == topic]
+        return [state for tp, state in self._states.items() if tp.topic == topic]
 
-    def get(self, where: TopicPartition) -> PartitionState | None:
+    def get(self, tp: TopicPartition) -> PartitionState | None:
         """The state of an assigned partition."""
-        return self._states.get(where)
+        return self._states.get(tp)
 
     def items(self) -> Iterable[tuple[TopicPartition, PartitionState]]:
         """All assigned partitions with their states."""
@@ -242,13 +242,13 @@ class Subscription:
     @property
     def topic_ids(self) -> dict[str, bytes]:
         """The ids of the topics that are read, as far as they are known."""
-        return {where.topic: state.topic_id for where, state in self._states.items() if state.topic_id}
+        return {tp.topic: state.topic_id for tp, state in self._states.items() if state.topic_id}
 
     @property
     def done(self) -> bool:
         """Whether every partition has reached its stop; not before there is one."""
         last = self._unfinished  # most often it still is
-        if last is None or last.done or self._states.get(last.where) is not last:
+        if last is None or last.done or self._states.get(last.tp) is not last:
             self._unfinished = self._next_unfinished()
         return self._unfinished is None
 
@@ -258,32 +258,32 @@ class Subscription:
         """Goes on behind the last one: those before it are most often done. None after a look at all of them."""
         for _ in range(2):
             for state in self._ahead:
-                if not state.done and self._states.get(state.where) is state:
+                if not state.done and self._states.get(state.tp) is state:
                     return state
             self._ahead = iter(list(self._states.values()))
         return None
 
     def _keep(self, state: PartitionState, span: Span) -> None:
-        where, failed = state.where, state.phase is Phase.FAILED
+        tp, failed = state.tp, state.phase is Phase.FAILED
         if failed and state.position == UNKNOWN:
-            self.add(where, span)
+            self.add(tp, span)
             return
         if failed:
-            self.seek(where, state.position, epoch=state.epoch)
+            self.seek(tp, state.position, epoch=state.epoch)
         if span.stop != state.stop:  # what has come is cut at the old one
             state.stop = span.stop
-            self.step_back(where)
+            self.step_back(tp)
 
     def _changed(self, state: PartitionState) -> None:
-        where = state.where
-        if self._states.get(where) is not state:
+        tp = state.tp
+        if self._states.get(tp) is not state:
             return  # it was taken away
-        if where not in self._in_phase[state.phase]:
+        if tp not in self._in_phase[state.phase]:
             for others in self._in_phase.values():
-                others.pop(where, None)
-            self._in_phase[state.phase][where] = state
-        self._note(where)
+                others.pop(tp, None)
+            self._in_phase[state.phase][tp] = state
+        self._note(tp)
 
-    def _note(self, where: TopicPartition) -> None:
+    def _note(self, tp: TopicPartition) -> None:
         for changes in self._watched:
-            changes[where] = None
+            changes[tp] = None

@@ -60,7 +60,7 @@ class Wait:
     and is to be told when it is over. ``failures`` of the leader to answer, so far.
     """
 
-    where: TopicPartition
+    tp: TopicPartition
     offset: int
     stable: int
     since_ms: int
@@ -92,22 +92,22 @@ class Waiting:
     def __iter__(self) -> Iterator[Wait]:
         return iter(self._waits.values())
 
-    def get(self, where: TopicPartition) -> Wait | None:
+    def get(self, tp: TopicPartition) -> Wait | None:
         """The partition's wait, if it waits."""
-        return self._waits.get(where)
+        return self._waits.get(tp)
 
-    def stands(self, where: TopicPartition, offset: int, stable: int, now: float, since_ms: int) -> None:
+    def stands(self, tp: TopicPartition, offset: int, stable: int, now: float, since_ms: int) -> None:
         """Nothing behind ``offset`` may be read before the transaction at ``stable`` ends."""
-        self._waits[where] = Wait(where, offset, stable, since_ms, now + TELL_AFTER)
+        self._waits[tp] = Wait(tp, offset, stable, since_ms, now + TELL_AFTER)
         self.wake_at = min(self.wake_at, now + TELL_AFTER)
 
-    def over(self, where: TopicPartition) -> bool:
+    def over(self, tp: TopicPartition) -> bool:
         """It does not wait any more. True if it was the last one behind a producer that was told of."""
-        wait = self._waits.pop(where, None)
+        wait = self._waits.pop(tp, None)
         if wait is None or not wait.told:
             return False
         for other in self._waits.values():
-            if other.where.topic == where.topic and other.writer.producer_id == wait.writer.producer_id:
+            if other.tp.topic == tp.topic and other.writer.producer_id == wait.writer.producer_id:
                 other.told = True
                 return False
         return True
@@ -130,7 +130,7 @@ class Waiting:
     def found(self, wait: Wait, writer: Writer, now: float) -> bool:
         """Whose transaction it is. True if the application is to be told."""
         self._told = {key: at for key, at in self._told.items() if now - at < TELL_AGAIN}
-        key = (wait.where.topic, writer.producer_id)
+        key = (wait.tp.topic, writer.producer_id)
         is_news = key not in self._told
         wait.writer, wait.told = writer, wait.told or is_news
         wait.due = self._told.setdefault(key, now) + TELL_AGAIN

@@ -30,7 +30,7 @@ from kcli.core.group.classic_guard import ClassicGuard
 from kcli.core.group.consumer_protocol import decode_assignment
 from kcli.core.group.coordinator_link import CoordinatorLink, Seen
 from kcli.core.group.guard import Guard
-from kcli.core.group.member import Listener, Member, Places, Procedure
+from kcli.core.group.member import Listener, Member, Procedure, TopicPartitions
 from kcli.core.group.member_requests import join_request, sync_request
 from kcli.core.group.membership import NO_GENERATION, MemberEvent, Membership, MemberState
 from kcli.core.group.reasons import refused
@@ -77,8 +77,8 @@ class ClassicMember(Member):
         self._backoff = Backoff.of_requests(options)
         self._joined_for: frozenset[str] = frozenset()
         self._led: Mapping[str, int] | None = None
-        self._last: tuple[Places, int] = (frozenset(), NO_GENERATION)
-        self._assigned: Places | None = None  # in this generation, and not yet taken
+        self._last: tuple[TopicPartitions, int] = (frozenset(), NO_GENERATION)
+        self._assigned: TopicPartitions | None = None  # in this generation, and not yet taken
 
     def guard(self) -> Guard:
         """With its own assignors and subscription: it is a member like the others."""
@@ -113,44 +113,42 @@ class ClassicMember(Member):
         if not self._is_member():
             self._lose()
         elif self._cooperative:
-            yield from self._give_up(
-                frozenset(place for place in self.owned if place.topic not in self.topics)
-            )
+            yield from self._give_up(frozenset(tp for tp in self.owned if tp.topic not in self.topics))
         else:
             yield from self._give_up(self.owned)
         with self._membership.lock:
             if not self._membership.happened(MemberEvent.JOIN):
                 return
         self._joined_for, self._led, self._assigned = self.topics, None, None
-        places: Places | None = None
+        partitions: TopicPartitions | None = None
         try:
-            while places is None:
+            while partitions is None:
                 node, joined = yield from self._join()
-                places = yield from self._sync(node, joined)
+                partitions = yield from self._sync(node, joined)
         except _OvertakenError:
             return
-        self._joined(node, places)
+        self._joined(node, partitions)
 
-    def _joined(self, node: Node, places: Places) -> None:
+    def _joined(self, node: Node, partitions: TopicPartitions) -> None:
         member = self._membership
         with member.lock:
             if not member.happened(MemberEvent.JOINED, f"generation {member.generation}"):
                 return
             member.seen = Seen(self._cluster.view, node)
-            self._assigned = places
-            if self.owned - places:  # cooperative: it finds its new owner in a second round (KIP-429)
+            self._assigned = partitions
+            if self.owned - partitions:  # cooperative: it finds its new owner in a second round (KIP-429)
                 member.happened(MemberEvent.REBALANCE, "partitions are given up")
         self._wake_heartbeat()
 
-    def _adopt(self, places: Places) -> Procedure:
+    def _adopt(self, partitions: TopicPartitions) -> Procedure:
         """Begun anew after a callback that raised: what is assigned must be read by somebody."""
-        yield from self._give_up(self.owned - places)
+        yield from self._give_up(self.owned - partitions)
         if not self._is_member():
             return
         self._assigned = None
         generation, (last, before) = self._membership.generation, self._last
-        self._last = (places, generation)
-        self._take(places, last if generation == before + 1 else frozenset())
+        self._last = (partitions, generation)
+        self._take(partitions, last if generation == before + 1 else frozenset())
 
     def _lose(self) -> None:
         self._last = (frozenset(), NO_GENERATION)
@@ -201,7 +199,7 @@ class ClassicMember(Member):
         if error is None:
             self._backoff.reset()
             given = decode_assignment(answer.assignment, joined.member_id).partitions
-            return frozenset(place for place in given if place.partition >= 0)
+            return frozenset(tp for tp in given if tp.partition >= 0)
         code = error.code if isinstance(error, BrokerError) else NONE
         if code in (UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, MEMBER_ID_REQUIRED):
             self._lose()

@@ -88,7 +88,7 @@ class Committer:
         """Whether it is about to be told what it owns."""
         return False
 
-    def tenure(self, where: TopicPartition) -> int | None:  # noqa: ARG002 - nobody shares them out
+    def tenure(self, tp: TopicPartition) -> int | None:  # noqa: ARG002 - nobody shares them out
         """The same number for as long as nobody else can have owned the partition; None if it is not owned.
 
         No member's number is negative: what was submitted as one is not committed as the other.
@@ -180,10 +180,10 @@ class Commits:
             raise ClosedError("the consumer is closed")
         now = self._cluster.loop.now()
         refused: dict[TopicPartition, KcliError]
-        refused = {where: why for where, place in offsets.items() if (why := unwritable(where, place))}
+        refused = {tp: why for tp, place in offsets.items() if (why := unwritable(tp, place))}
         commit = _Commit(
-            {where: place for where, place in offsets.items() if where not in refused},
-            {where: self.committer.tenure(where) for where in offsets},
+            {tp: place for tp, place in offsets.items() if tp not in refused},
+            {tp: self.committer.tenure(tp) for tp in offsets},
             self.committer.metadata(),
             deadline,
             through_rebalance,
@@ -291,7 +291,7 @@ class Commits:
         for commit in self._queue:
             if commit.made_as != present:
                 self._carry_over(commit, present)
-            differs = any(offsets.get(where, place) != place for where, place in commit.offsets.items())
+            differs = any(offsets.get(tp, place) != place for tp, place in commit.offsets.items())
             if differs or (commits and commit.through_rebalance != commits[0].through_rebalance):
                 break
             commits.append(commit)
@@ -306,11 +306,11 @@ class Commits:
 
     def _carry_over(self, commit: _Commit, present: GroupMetadata) -> None:
         """What is owned in the new generation too is committed there; the rest belongs to others now, or did."""
-        for where in list(commit.offsets):
-            tenure = self.committer.tenure(where)
-            if tenure is None or tenure != commit.tenures[where]:
-                commit.errors[where] = MembershipError(f"{where} was taken away before it was committed")
-                del commit.offsets[where]
+        for tp in list(commit.offsets):
+            tenure = self.committer.tenure(tp)
+            if tenure is None or tenure != commit.tenures[tp]:
+                commit.errors[tp] = MembershipError(f"{tp} was taken away before it was committed")
+                del commit.offsets[tp]
         commit.made_as = present
 
     def _answered(self, asked: _Asked, now: float) -> None:
@@ -319,8 +319,8 @@ class Commits:
             self._unanswered(asked, error, now)
             return
         codes: dict[TopicPartition, int] = {}
-        for where, told in read_commit(asked.answer.value, asked.topic_ids):
-            codes.setdefault(where, told)
+        for tp, told in read_commit(asked.answer.value, asked.topic_ids):
+            codes.setdefault(tp, told)
         again = self._about_membership(asked, set(codes.values()))
         is_open = [commit for commit in asked.commits if commit in self._queue]
         for commit in is_open:
@@ -338,15 +338,15 @@ class Commits:
         self, commit: _Commit, codes: Mapping[TopicPartition, int], again: Mapping[int | None, bool]
     ) -> None:
         """What was committed, and what cannot be, is not asked for again."""
-        for where in list(commit.offsets):
-            code = codes.get(where)
+        for tp in list(commit.offsets):
+            code = codes.get(tp)
             if code != NONE:
-                failure = _failure(where, code)
+                failure = _failure(tp, code)
                 if again.get(code, judge(failure).retriable):
                     commit.last_error = failure
                     continue
-                commit.errors[where] = failure
-            del commit.offsets[where]
+                commit.errors[tp] = failure
+            del commit.offsets[tp]
 
     def _pause(self, error: KcliError, now: float) -> None:
         if not self._link.refuted(error, now) and judge(error).refresh == "metadata":
@@ -439,7 +439,7 @@ def _not_sent(error: BaseException) -> KcliError:
     return KcliError("the commit could not be sent", why=f"{type(error).__name__}: {error}")
 
 
-def _failure(where: TopicPartition, code: int | None) -> KcliError:
+def _failure(tp: TopicPartition, code: int | None) -> KcliError:
     if code is None:
-        return OutcomeUnknownError(f"the answer left {where} out")
-    return BrokerError(code, f"commit of {where}")
+        return OutcomeUnknownError(f"the answer left {tp} out")
+    return BrokerError(code, f"commit of {tp}")

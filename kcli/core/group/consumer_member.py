@@ -13,7 +13,7 @@ from kcli.core.group.consumer_guard import ConsumerGuard
 from kcli.core.group.consumer_pulse import ConsumerPulse, Partitions
 from kcli.core.group.coordinator_link import CoordinatorLink, Seen
 from kcli.core.group.guard import Guard
-from kcli.core.group.member import Listener, Member, Places, Procedure
+from kcli.core.group.member import Listener, Member, Procedure, TopicPartitions
 from kcli.core.group.membership import MemberEvent, Membership, MemberState
 from kcli.core.types import TopicPartition
 
@@ -64,12 +64,12 @@ class ConsumerMember(Member):
             self._wake_heartbeat()
         if target is None or target == self._acknowledged:
             return None
-        places = self._named(target)
-        if places is None:
+        partitions = self._named(target)
+        if partitions is None:
             self._cluster.request_refresh()
             self.wake_at = now + self._cluster.options.retry_backoff_ms / 1000
             return None
-        return self._reconcile(target, places)
+        return self._reconcile(target, partitions)
 
     def _enter(self) -> Procedure:
         self._lose()
@@ -84,9 +84,9 @@ class ConsumerMember(Member):
             self._membership.happened(MemberEvent.JOIN)
         self._wake_heartbeat()
 
-    def _reconcile(self, target: Partitions, places: Places) -> Procedure:
+    def _reconcile(self, target: Partitions, partitions: TopicPartitions) -> Procedure:
         """Gives up first, and takes what is free: the coordinator hands out nothing that others still own."""
-        yield from self._give_up(self.owned - places)
+        yield from self._give_up(self.owned - partitions)
         if not self._is_member():
             return
         self._acknowledged = target
@@ -94,9 +94,9 @@ class ConsumerMember(Member):
             self._pulse.owned = target
             self._pulse.changed()
         self._wake_heartbeat()
-        self._take(places)
+        self._take(partitions)
 
-    def _named(self, target: Partitions) -> Places | None:
+    def _named(self, target: Partitions) -> TopicPartitions | None:
         """The partitions by name; None while metadata does not know all their topics."""
         view = self._cluster.view
         names = {topic_id: view.topic_name(topic_id) for topic_id in target}

@@ -36,7 +36,7 @@ from kcli.core.group.consumer_pulse import ConsumerPulse
 from kcli.core.group.coordinator_link import CoordinatorLink
 from kcli.core.group.guard import Guard, SentOutError, rewind
 from kcli.core.group.heartbeat import HeartbeatThread, Pulse
-from kcli.core.group.member import Listener, Member, Places
+from kcli.core.group.member import Listener, Member, TopicPartitions
 from kcli.core.group.membership import MemberEvent, Membership, MemberState
 from kcli.core.group.offset_requests import fetch_error, fetch_request, read_fetch
 from kcli.core.group.reasons import refused
@@ -100,12 +100,12 @@ class Group:
         return self._member.rebalances if self._member is not None else 0
 
     @property
-    def owned(self) -> Places:
+    def owned(self) -> TopicPartitions:
         """What was assigned and not revoked since."""
         return self._member.owned if self._member is not None else frozenset()
 
     @property
-    def giving_up(self) -> Places:
+    def giving_up(self) -> TopicPartitions:
         """What is about to be revoked: nothing of it may be handed out."""
         return self._member.giving_up if self._member is not None else frozenset()
 
@@ -240,16 +240,16 @@ class Group:
         """When to ask for the coordinator again."""
         return self._link.wake_at
 
-    def fetch_offsets(self, places: Places, node_id: int) -> Future[Any]:
+    def fetch_offsets(self, partitions: TopicPartitions, node_id: int) -> Future[Any]:
         """Asks for committed offsets; the answer is for ``read_offsets``.
 
         Asked as nobody in particular: an epoch that is about to change would be refused, and what is committed is the
         same for all.
         """
-        return self._cluster.send(fetch_request(self._options.group_id, places), node_id)
+        return self._cluster.send(fetch_request(self._options.group_id, partitions), node_id)
 
     def read_offsets(
-        self, asked: Places, future: Future[Any], now: float
+        self, asked: TopicPartitions, future: Future[Any], now: float
     ) -> dict[TopicPartition, OffsetAndMetadata | KcliError | None]:
         """What is committed for each partition, None for nothing; an error of one may be worth another try."""
         what = f"offsets of group {self._options.group_id}"
@@ -263,11 +263,11 @@ class Group:
             return dict.fromkeys(asked, error)
         self._link.confirmed()
         found: dict[TopicPartition, OffsetAndMetadata | KcliError | None] = {}
-        for where, code, offset in read_fetch(future.value):
-            if where in asked and where not in found:
-                found[where] = BrokerError(code, f"committed offset of {where}") if code else offset
-        for where in asked - found.keys():  # never taken for "nothing is committed" (reliability case G8)
-            found[where] = ConnectError(f"{what}: the answer left {where} out")
+        for tp, code, offset in read_fetch(future.value):
+            if tp in asked and tp not in found:
+                found[tp] = BrokerError(code, f"committed offset of {tp}") if code else offset
+        for tp in asked - found.keys():  # never taken for "nothing is committed" (reliability case G8)
+            found[tp] = ConnectError(f"{what}: the answer left {tp} out")
         return found
 
     # --- inside ------------------------------------------------------------------------------------------
@@ -392,9 +392,9 @@ class MemberCommitter(Committer):
         """Then it does not know yet what it owns."""
         return self._membership.state is MemberState.JOINING
 
-    def tenure(self, where: TopicPartition) -> int | None:
+    def tenure(self, tp: TopicPartition) -> int | None:
         """See ``Member.tenure``."""
-        return self._member.tenure(where)
+        return self._member.tenure(tp)
 
     def refused(self, error: BrokerError, made_as: GroupMetadata) -> bool:
         """What the coordinator says about the membership is news for the heartbeats too."""

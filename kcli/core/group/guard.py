@@ -112,7 +112,7 @@ class Guard(ABC):
 
         def check(answer: Any) -> dict[TopicPartition, BrokerError | None]:
             told = dict(read_commit(answer, {}))
-            codes = {where: told.get(where, UNKNOWN_MEMBER_ID) for where in offsets}
+            codes = {tp: told.get(tp, UNKNOWN_MEMBER_ID) for tp in offsets}
             errors = {w: BrokerError(code, f"commit of {w}") if code else None for w, code in codes.items()}
             for error in errors.values():
                 if error is not None and _about_all(error):
@@ -149,22 +149,22 @@ class Guard(ABC):
         return commit_request(made_as, offsets, {}, by_epoch=self.by_epoch)
 
     def verify(
-        self, places: Collection[TopicPartition], deadline: float
+        self, partitions: Collection[TopicPartition], deadline: float
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """What is committed now of these partitions."""
 
         def check(answer: Any) -> dict[TopicPartition, OffsetAndMetadata | None]:
             if code := fetch_error(answer):
                 raise BrokerError(code, "reading the offsets back")
-            found = dict.fromkeys(places, None)
-            for where, code, offset in read_fetch(answer):
+            found = dict.fromkeys(partitions, None)
+            for tp, code, offset in read_fetch(answer):
                 if code != NONE:
-                    raise BrokerError(code, f"reading {where} back")
-                found[where] = offset
+                    raise BrokerError(code, f"reading {tp} back")
+                found[tp] = offset
             return found
 
         return self._call(
-            lambda: fetch_request(self._membership.group_id, places),
+            lambda: fetch_request(self._membership.group_id, partitions),
             check,
             deadline,
             "reading the offsets back",
@@ -307,11 +307,7 @@ def differing(
     found: Mapping[TopicPartition, OffsetAndMetadata | None], offsets: Offsets
 ) -> dict[TopicPartition, OffsetAndMetadata | None]:
     """The partitions whose committed offset is not the wanted one."""
-    return {
-        where: place
-        for where, place in found.items()
-        if place is None or place.offset != offsets[where].offset
-    }
+    return {tp: place for tp, place in found.items() if place is None or place.offset != offsets[tp].offset}
 
 
 def rewind(guard: Guard, offsets: Offsets, deadline: float) -> dict[TopicPartition, OffsetAndMetadata | None]:
@@ -326,6 +322,6 @@ def rewind(guard: Guard, offsets: Offsets, deadline: float) -> dict[TopicPartiti
     found = guard.verify(offsets, deadline)
     wrong = differing(found, offsets)
     if wrong:
-        told = ", ".join(f"{where}: {place.offset if place else 'none'}" for where, place in wrong.items())
+        told = ", ".join(f"{tp}: {place.offset if place else 'none'}" for tp, place in wrong.items())
         raise KcliError("the offsets were changed while they were rewound", why=told, do="try again")
     return found

@@ -82,10 +82,10 @@ class Hold:
         self._guard.seize(deadline)
 
     def committed(
-        self, places: Collection[TopicPartition], timeout: float
+        self, partitions: Collection[TopicPartition], timeout: float
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """What is committed: it stays so until somebody commits through this."""
-        return self._guard.verify(places, self._cluster.deadline(timeout))
+        return self._guard.verify(partitions, self._cluster.deadline(timeout))
 
     def commit(self, offsets: Offsets, timeout: float) -> dict[TopicPartition, BrokerError | None]:
         """What became of each partition. Raises what is about all: SentOutError when the group has another guard."""

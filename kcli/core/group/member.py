@@ -22,28 +22,28 @@ from kcli.core.group.guard import Guard
 from kcli.core.group.membership import MemberEvent, Membership, MemberState
 from kcli.core.types import TopicPartition
 
-Places = frozenset[TopicPartition]
+TopicPartitions = frozenset[TopicPartition]
 
 Procedure = Generator["Future[Any] | float", None, None]
 """Yields the future, or the time, that it waits for."""
 
-_NOTHING: Places = frozenset()
+_NOTHING: TopicPartitions = frozenset()
 _NEVER = float("inf")
 
 
 class Listener(Protocol):
     """The consumer, as it hears of its partitions. May run callbacks of the user, and raise what they raise."""
 
-    def assigned(self, places: Places) -> None:
+    def assigned(self, partitions: TopicPartitions) -> None:
         """These are owned from now on."""
 
-    def revoked(self, places: Places) -> None:
+    def revoked(self, partitions: TopicPartitions) -> None:
         """These are given up: still owned during the call, so that they may be committed."""
 
-    def lost(self, places: Places) -> None:
+    def lost(self, partitions: TopicPartitions) -> None:
         """These were taken away: others may own them already."""
 
-    def committing(self, places: Places) -> Future[None] | None:
+    def committing(self, partitions: TopicPartitions) -> Future[None] | None:
         """Begins the automatic commit of what was consumed of these; None when there is nothing to commit. Ends soon."""
 
 
@@ -81,12 +81,12 @@ class Member(ABC):
         """Whether a change of what it owns is under way."""
         return self._procedure is not None
 
-    def tenure(self, where: TopicPartition) -> int | None:
+    def tenure(self, tp: TopicPartition) -> int | None:
         """A number that stays the same for as long as nobody else can have owned the partition; None: not owned.
 
         What was read in one tenure may not be committed in another: others may have gone on from there meanwhile.
         """
-        return self._tenures.get(where) if where in self.owned else None
+        return self._tenures.get(tp) if tp in self.owned else None
 
     def advance(self, now: float) -> None:
         """Goes on as far as it can without waiting. Raises why it cannot be a member, and what callbacks raise."""
@@ -129,9 +129,9 @@ class Member(ABC):
     def let_go(self) -> None:
         """Gives up all that it owns without committing: the offsets are about to be set."""
         self.stop()
-        places, self.owned = self.owned, _NOTHING
-        if places:
-            self._listener.revoked(places)
+        partitions, self.owned = self.owned, _NOTHING
+        if partitions:
+            self._listener.revoked(partitions)
 
     def stop(self) -> None:
         """Drops a change that is under way: the member starts over, or is closed."""
@@ -153,38 +153,38 @@ class Member(ABC):
         if complaint is not None:
             raise complaint
 
-    def _give_up(self, places: Places) -> Procedure:
+    def _give_up(self, partitions: TopicPartitions) -> Procedure:
         """Commits, tells and lets go; what others took meanwhile is lost instead."""
-        if not places:
+        if not partitions:
             return
-        self.giving_up = places
-        commit = self._listener.committing(places)
+        self.giving_up = partitions
+        commit = self._listener.committing(partitions)
         if commit is not None:
             yield commit
         if not self._is_member():
             self._lose()
             return
         try:
-            self._listener.revoked(places)
+            self._listener.revoked(partitions)
         finally:
-            self.owned -= places
+            self.owned -= partitions
             self.giving_up = _NOTHING
 
-    def _take(self, places: Places, kept: Places = _NOTHING) -> None:
+    def _take(self, partitions: TopicPartitions, kept: TopicPartitions = _NOTHING) -> None:
         """``kept``: what was given up, but to nobody."""
-        added, same = places - self.owned, (self.owned | kept) & self._tenures.keys()
-        self.owned = places
+        added, same = partitions - self.owned, (self.owned | kept) & self._tenures.keys()
+        self.owned = partitions
         self._tenures = {
-            where: self._tenures[where] if where in same else next(self._next_tenure) for where in places
+            tp: self._tenures[tp] if tp in same else next(self._next_tenure) for tp in partitions
         }
         self.rebalances += 1
         self._listener.assigned(added)
 
     def _lose(self) -> None:
-        places, self.owned, self.giving_up = self.owned, _NOTHING, _NOTHING
+        partitions, self.owned, self.giving_up = self.owned, _NOTHING, _NOTHING
         self._tenures.clear()
-        if places:
-            self._listener.lost(places)
+        if partitions:
+            self._listener.lost(partitions)
 
     def _is_member(self) -> bool:
         return self._membership.is_member

@@ -51,15 +51,15 @@ def commit_request(
                 topic_id=topic_ids.get(topic, NO_UUID),
                 partitions=[
                     OffsetCommitRequestPartition(
-                        partition_index=where.partition,
-                        committed_offset=offsets[where].offset,
-                        committed_leader_epoch=offsets[where].leader_epoch,
-                        committed_metadata=offsets[where].metadata,
+                        partition_index=tp.partition,
+                        committed_offset=offsets[tp].offset,
+                        committed_leader_epoch=offsets[tp].leader_epoch,
+                        committed_metadata=offsets[tp].metadata,
                     )
-                    for where in places
+                    for tp in partitions
                 ],
             )
-            for topic, places in groupby(sorted(offsets), _TOPIC)
+            for topic, partitions in groupby(sorted(offsets), _TOPIC)
         ],
     )
     if any(topic.topic_id == NO_UUID for topic in request.topics):
@@ -69,20 +69,20 @@ def commit_request(
     return request
 
 
-def unwritable(where: TopicPartition, place: OffsetAndMetadata) -> ConfigError | None:
+def unwritable(tp: TopicPartition, place: OffsetAndMetadata) -> ConfigError | None:
     """Why Kafka's protocol has no way to say this: known before it stands in a request, where others stand too."""
-    for what, text in (("the topic's name", where.topic), ("the metadata", place.metadata or "")):
+    for what, text in (("the topic's name", tp.topic), ("the metadata", place.metadata or "")):
         try:
             size = len(text.encode())
         except (AttributeError, UnicodeEncodeError) as error:
-            return ConfigError(f"{where}: {what} cannot be sent", why=str(error))
+            return ConfigError(f"{tp}: {what} cannot be sent", why=str(error))
         if size > _LONGEST_STRING:
             why = f"it has {size} bytes, {_LONGEST_STRING} is the limit"
-            return ConfigError(f"{where}: {what} cannot be sent", why=why)
+            return ConfigError(f"{tp}: {what} cannot be sent", why=why)
     try:
-        _NUMBERS.pack(where.partition, place.offset, place.leader_epoch)
+        _NUMBERS.pack(tp.partition, place.offset, place.leader_epoch)
     except struct.error as error:
-        return ConfigError(f"{where}: {place} cannot be sent", why=str(error))
+        return ConfigError(f"{tp}: {place} cannot be sent", why=str(error))
     return None
 
 
@@ -97,10 +97,10 @@ def read_commit(
             yield TopicPartition(name, partition.partition_index), partition.error_code
 
 
-def fetch_request(group_id: str, places: Iterable[TopicPartition]) -> OffsetFetchRequest:
-    """Asks for the committed offsets of ``places``; those that a transaction is about to change are not told yet."""
+def fetch_request(group_id: str, partitions: Iterable[TopicPartition]) -> OffsetFetchRequest:
+    """Asks for the committed offsets of ``partitions``; those that a transaction is about to change are not told yet."""
     rows = [
-        (topic, [where.partition for where in wheres]) for topic, wheres in groupby(sorted(places), _TOPIC)
+        (topic, [tp.partition for tp in of_topic]) for topic, of_topic in groupby(sorted(partitions), _TOPIC)
     ]
     request = OffsetFetchRequest(
         group_id=group_id,
@@ -129,6 +129,6 @@ def read_fetch(
     topics = answer.groups[0].topics if answer.groups else answer.topics
     for topic in topics:
         for row in topic.partitions:
-            where = TopicPartition(topic.name, row.partition_index)
+            tp = TopicPartition(topic.name, row.partition_index)
             found = OffsetAndMetadata(row.committed_offset, row.metadata or "", row.committed_leader_epoch)
-            yield where, row.error_code, found if row.committed_offset >= 0 else None
+            yield tp, row.error_code, found if row.committed_offset >= 0 else None

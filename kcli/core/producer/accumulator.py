@@ -146,39 +146,39 @@ class Accumulator:
         """
         self._interrupted = True
 
-    def append(self, where: TopicPartition, fill: Fill) -> int:
+    def append(self, tp: TopicPartition, fill: Fill) -> int:
         """Lets ``fill`` put records into the partition's open batch, or a new one; returns how many it took."""
         with self._lock:
             if self._shut:
                 raise ClosedError("the producer is closed")
             before = self._used
-            queue = self._queues.setdefault(where, PartitionQueue())
+            queue = self._queues.setdefault(tp, PartitionQueue())
             taken = self._fill(queue.open, fill) if queue.open is not None else 0
             begun = taken == 0
             if begun:
                 self._close_open(queue)
                 now = self._now()
-                builder, deadline = self._new_builder(self._room(where.topic)), now + self._delivery_timeout
-                batch = ProducerBatch(where, builder, now, deadline, queue.placed)
+                builder, deadline = self._new_builder(self._room(tp.topic)), now + self._delivery_timeout
+                batch = ProducerBatch(tp, builder, now, deadline, queue.placed)
                 taken = self._fill(batch, fill)
                 queue.open = batch
                 queue.batches.append(batch)
                 self._unsettled.add(batch)
             queue.placed += taken
-            self._news = self._news or (begun and where not in self._held) or self._fills_up(before)
+            self._news = self._news or (begun and tp not in self._held) or self._fills_up(before)
             return taken
 
     def append_sealed(
-        self, where: TopicPartition, builder: BatchBuilder, place: Callable[[ProducerBatch], None]
+        self, tp: TopicPartition, builder: BatchBuilder, place: Callable[[ProducerBatch], None]
     ) -> None:
         """Queues a batch that is complete as it is, behind what the partition has; ``place`` is shown it before."""
         with self._lock:
             if self._shut:
                 raise ClosedError("the producer is closed")
-            queue = self._queues.setdefault(where, PartitionQueue())
+            queue = self._queues.setdefault(tp, PartitionQueue())
             self._close_open(queue)
             now = self._now()
-            batch = ProducerBatch(where, builder, now, now + self._delivery_timeout, queue.placed)
+            batch = ProducerBatch(tp, builder, now, now + self._delivery_timeout, queue.placed)
             queue.placed += batch.count
             batch.size = builder.size
             batch.cell.apply(BatchEvent.CLOSE)
@@ -253,47 +253,47 @@ class Accumulator:
         ready, wake = [], NEVER
         with self._lock:
             self._held.clear()
-            for where, queue in self._queues.items():
+            for tp, queue in self._queues.items():
                 if not queue.batches:
                     continue
                 due = self._due(queue, now)
                 if due <= now:
-                    ready.append(where)
+                    ready.append(tp)
                 else:
                     wake = min(wake, due)
         return ready, wake
 
-    def hold(self, places: Iterable[TopicPartition]) -> None:
+    def hold(self, partitions: Iterable[TopicPartition]) -> None:
         """Their leader takes no more before it has answered, and then they are looked at: more for them is no news."""
         with self._lock:
-            self._held.update(places)
+            self._held.update(partitions)
 
-    def due(self, where: TopicPartition, now: float) -> float:
+    def due(self, tp: TopicPartition, now: float) -> float:
         """When the partition's first batch may be sent; NEVER when it has none."""
         with self._lock:
-            queue = self._queues[where]
+            queue = self._queues[tp]
             return self._due(queue, now) if queue.batches else NEVER
 
-    def take(self, where: TopicPartition, now: float) -> ProducerBatch | None:
+    def take(self, tp: TopicPartition, now: float) -> ProducerBatch | None:
         """The first batch of the partition, closed; None while it must still wait."""
         with self._lock:
-            queue = self._queues[where]
+            queue = self._queues[tp]
             if not queue.batches or queue.batches[0].not_before > now:
                 return None
             if queue.batches[0] is queue.open:
                 self._close_open(queue)
             return queue.batches.popleft()
 
-    def peek(self, where: TopicPartition) -> ProducerBatch | None:
+    def peek(self, tp: TopicPartition) -> ProducerBatch | None:
         """The first batch of the partition, left in place."""
         with self._lock:
-            queue = self._queues.get(where)
+            queue = self._queues.get(tp)
             return queue.batches[0] if queue and queue.batches else None
 
     def put_back(self, batch: ProducerBatch) -> None:
         """Queues a batch that must be sent again: in front, in the order of the sequence numbers."""
         with self._lock:
-            batches = self._queues.setdefault(batch.where, PartitionQueue()).batches
+            batches = self._queues.setdefault(batch.tp, PartitionQueue()).batches
             place = 0
             while place < len(batches) and _goes_before(batches[place], batch):
                 place += 1
@@ -313,7 +313,7 @@ class Accumulator:
             for part in parts:
                 part.size = part.builder.size
                 self._used += part.size
-            queue = self._queues.setdefault(batch.where, PartitionQueue())
+            queue = self._queues.setdefault(batch.tp, PartitionQueue())
             queue.batches.extendleft(reversed(parts))
 
     def settled(self, batch: ProducerBatch) -> None:
@@ -352,7 +352,7 @@ class Accumulator:
     def take_topic(self, topic: str) -> tuple[list[ProducerBatch], list[Parked]]:
         """Takes out everything that waits for one topic."""
         with self._lock:
-            queues = [q for where, q in self._queues.items() if where.topic == topic]
+            queues = [q for tp, q in self._queues.items() if tp.topic == topic]
             batches = [batch for queue in queues for batch in queue.batches]
             for queue in queues:
                 self._close_open(queue)
@@ -403,7 +403,7 @@ class Accumulator:
         """Whether the memory is used up since there were ``before`` bytes, which makes batches due that are not full."""
         if not before < self._memory <= self._used:
             return False
-        return any(queue.batches and where not in self._held for where, queue in self._queues.items())
+        return any(queue.batches and tp not in self._held for tp, queue in self._queues.items())
 
     def _due(self, queue: PartitionQueue, now: float) -> float:
         first = queue.batches[0]

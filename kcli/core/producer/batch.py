@@ -106,14 +106,14 @@ class ProducerBatch:
         "sent_to",
         "sequence",
         "size",
+        "tp",
         "transactional",
-        "where",
     )
 
     def __init__(
-        self, where: TopicPartition, builder: BatchBuilder, created: float, deadline: float, first: int = 0
+        self, tp: TopicPartition, builder: BatchBuilder, created: float, deadline: float, first: int = 0
     ) -> None:
-        self.where = where
+        self.tp = tp
         self.builder = builder
         self.created = created
         self.deadline = deadline
@@ -192,7 +192,7 @@ class RecordFuture:
     ``lock`` is held while a callback is added, and by the sender when it collects those that are due.
     """
 
-    __slots__ = ("_callbacks", "_delivery", "_error", "_index", "_lock", "_timestamp", "_wait", "_where")
+    __slots__ = ("_callbacks", "_delivery", "_error", "_index", "_lock", "_timestamp", "_tp", "_wait")
 
     def __init__(
         self,
@@ -203,7 +203,7 @@ class RecordFuture:
         self._wait = wait
         self._lock = lock
         self._delivery: Delivery | None = None
-        self._where: TopicPartition | None = None
+        self._tp: TopicPartition | None = None
         self._index = 0
         self._timestamp = -1
         self._error: KcliError | None = None
@@ -211,9 +211,9 @@ class RecordFuture:
             [on_completion] if on_completion is not None else None
         )
 
-    def bind(self, where: TopicPartition, delivery: Delivery, index: int, timestamp: int) -> None:
+    def bind(self, tp: TopicPartition, delivery: Delivery, index: int, timestamp: int) -> None:
         """The record has found its batch."""
-        self._where, self._index, self._timestamp = where, index, timestamp
+        self._tp, self._index, self._timestamp = tp, index, timestamp
         self._delivery = delivery  # first: who adds a callback at this moment looks for it last
         if self._callbacks is not None:
             with self._lock:
@@ -278,8 +278,8 @@ class RecordFuture:
             raise self.error.with_traceback(None)  # shared by its batch: tracebacks would pile up
         found = self._found()
         assert found is not None
-        assert self._where is not None
+        assert self._tp is not None
         delivery, index = found
         offset = delivery.base_offset + index if delivery.base_offset >= 0 else -1
         stamp = delivery.log_append_time
-        return RecordMetadata(*self._where, offset, stamp if stamp >= 0 else self._timestamp)
+        return RecordMetadata(*self._tp, offset, stamp if stamp >= 0 else self._timestamp)

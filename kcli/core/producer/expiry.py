@@ -11,7 +11,7 @@ def timed_out(batch: ProducerBatch, cluster: Cluster, delivery_timeout_ms: int) 
     """The error of a batch past its delivery timeout; of unknown outcome when it may be stored all the same."""
     error = batch.last_error or _obstacle(batch, cluster)
     why = str(error) if batch.last_error else f"it could not be sent: {error}"
-    what = f"{batch.where}: not confirmed within {delivery_timeout_ms / 1000:g} s (delivery.timeout.ms)"
+    what = f"{batch.tp}: not confirmed within {delivery_timeout_ms / 1000:g} s (delivery.timeout.ms)"
     if batch.outcome_unknown:
         return OutcomeUnknownError(
             what, why=why + "; the broker may have stored it nevertheless", do=error.do
@@ -31,7 +31,7 @@ def parked_too_long(topic: str, cluster: Cluster, delivery_timeout_ms: int) -> K
 
 
 def _obstacle(batch: ProducerBatch, cluster: Cluster) -> KcliError:
-    leader = cluster.view.leader(batch.where)
+    leader = cluster.view.leader(batch.tp)
     if leader is None:
         return KcliError("the partition has no leader that is known")
     return cluster.brokers.failure(leader, PRODUCE) or KcliError(f"{leader} did not take it")

@@ -34,40 +34,40 @@ class Idempotence:
     def number(self, batch: ProducerBatch) -> None:
         """Gives a batch the next sequence numbers of its partition; a batch that has some keeps them."""
         if not batch.numbered:
-            first = self._next.get(batch.where, 0)
+            first = self._next.get(batch.tp, 0)
             batch.number(self.producer_id, self.epoch, first)
             batch.transactional = self._transactional
-            self._next[batch.where] = (first + batch.count) % SEQUENCES
+            self._next[batch.tp] = (first + batch.count) % SEQUENCES
 
     def confirmed(self, batch: ProducerBatch) -> None:
         """The partition's leader has taken a batch: it knows the producer id now."""
         if batch.producer_id == self.producer_id:
-            self._known_at.add(batch.where)
+            self._known_at.add(batch.tp)
 
-    def pipelines(self, where: TopicPartition) -> bool:
+    def pipelines(self, tp: TopicPartition) -> bool:
         """Whether a second batch may follow before the first is confirmed.
 
         A leader that has not seen the producer id takes *any* number as its first, so it would take the second
         batch although the first one failed.
         """
-        return where in self._known_at
+        return tp in self._known_at
 
     def may_send(self, batch: ProducerBatch) -> bool:
         """Numbered batches go out even before a bump, so that it becomes known what the broker has."""
-        if batch.where in self._broken:
+        if batch.tp in self._broken:
             # Whether the broker has it is told by the answer to its old number: a duplicate, or out of order.
             return batch.numbered and batch.outcome_unknown
         return self.ready or batch.numbered
 
-    def request_bump(self, where: TopicPartition, reason: str) -> None:
-        """The numbers of ``where`` have a gap at the broker: nothing behind it can be accepted any more."""
-        self._broken.add(where)
+    def request_bump(self, tp: TopicPartition, reason: str) -> None:
+        """The numbers of ``tp`` have a gap at the broker: nothing behind it can be accepted any more."""
+        self._broken.add(tp)
         self.bump_requested = True
         self.bump_reason = self.bump_reason or reason
 
     def may_bump(self, in_flight: int, queued: list[ProducerBatch]) -> bool:
         """Whether everything sent under this epoch is settled, but for what stands behind a gap."""
-        open_numbers = any(b.numbered and (b.outcome_unknown or b.where not in self._broken) for b in queued)
+        open_numbers = any(b.numbered and (b.outcome_unknown or b.tp not in self._broken) for b in queued)
         return self.bump_requested and in_flight == 0 and not open_numbers
 
     def asks_for(self) -> tuple[int, int]:

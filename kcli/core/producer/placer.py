@@ -60,7 +60,7 @@ class Placer:
             index = batch.count
             if not batch.builder.append(record.key, record.value, record.headers, timestamp):
                 return 0
-            future.bind(batch.where, batch.delivery, index, timestamp)
+            future.bind(batch.tp, batch.delivery, index, timestamp)
             return 1
 
         partition = record.partition
@@ -138,8 +138,8 @@ class Placer:
             groups[partition] = list(range(len(values)))
         for number, rows in groups.items():
             own_keys, own_values = [keys[i] for i in rows], [values[i] for i in rows]
-            where = TopicPartition(topic, number)
-            self._group(where, own_keys, own_values, headers, timestamp, rows, refuse)
+            tp = TopicPartition(topic, number)
+            self._group(tp, own_keys, own_values, headers, timestamp, rows, refuse)
 
     def rows(
         self,
@@ -193,7 +193,7 @@ class Placer:
             self._rows(TopicPartition(topic, number), own, token, numbers, refuse)
 
     def _rows(
-        self, where: TopicPartition, rows: Sequence[Row], token: Any, numbers: Rows, refuse: Refuse
+        self, tp: TopicPartition, rows: Sequence[Row], token: Any, numbers: Rows, refuse: Refuse
     ) -> None:
         start = 0
 
@@ -206,23 +206,23 @@ class Placer:
 
         try:
             while start < len(rows):
-                start += self.append(where, fill)
+                start += self.append(tp, fill)
         except KcliError as error:
             size = bytes_of(row[0] for row in rows[start:]) + bytes_of(row[1] for row in rows[start:])
             refuse(numbers[start:], size, error)
 
-    def batch(self, where: TopicPartition, builder: BatchBuilder, future: RecordFuture) -> None:
+    def batch(self, tp: TopicPartition, builder: BatchBuilder, future: RecordFuture) -> None:
         """A batch that is complete as it is; ``future`` is of its first record."""
-        self.check(where)
+        self.check(tp)
 
         def place(batch: ProducerBatch) -> None:
-            future.bind(where, batch.delivery, 0, builder.base_timestamp)
+            future.bind(tp, batch.delivery, 0, builder.base_timestamp)
 
-        self._accumulator.append_sealed(where, builder, place)
+        self._accumulator.append_sealed(tp, builder, place)
 
     def _group(
         self,
-        where: TopicPartition,
+        tp: TopicPartition,
         keys: Nullable,
         values: Nullable,
         headers: bytes,
@@ -237,20 +237,20 @@ class Placer:
 
         try:
             while start < len(values):
-                start += self.append(where, fill)
+                start += self.append(tp, fill)
         except KcliError as error:
             refuse(listed_rows(rows[start:]), bytes_of(keys[start:]) + bytes_of(values[start:]), error)
 
-    def append(self, where: TopicPartition, fill: Fill) -> int:
+    def append(self, tp: TopicPartition, fill: Fill) -> int:
         """Lets ``fill`` put records into the partition's open batch; how many it took."""
-        self.check(where)
-        return self._accumulator.append(where, fill)
+        self.check(tp)
+        return self._accumulator.append(tp, fill)
 
-    def check(self, where: TopicPartition) -> None:
+    def check(self, tp: TopicPartition) -> None:
         """Raises UnknownPartitionError when the topic does not have the partition."""
-        topic = self._view().topics.get(where.topic)
-        if topic is not None and topic.partition(where.partition) is None:
-            raise no_partition(where, len(topic.partitions))
+        topic = self._view().topics.get(tp.topic)
+        if topic is not None and topic.partition(tp.partition) is None:
+            raise no_partition(tp, len(topic.partitions))
 
     def partition_count(self, topic: str) -> int:
         """How many partitions the topic has."""

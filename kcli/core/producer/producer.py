@@ -303,7 +303,7 @@ class Producer:
         )
         return count
 
-    def send_batch(self, where: TopicPartition, batch: BatchView) -> RecordFuture:
+    def send_batch(self, tp: TopicPartition, batch: BatchView) -> RecordFuture:
         """Queues a whole batch that was read elsewhere, for one partition; the future is of its first record.
 
         Its records go out byte for byte as they are where brokers accept that (see ``records/passing.py``), else
@@ -313,9 +313,9 @@ class Producer:
         future = RecordFuture(self._wait, self._lock)
 
         def place() -> None:
-            self._placer.batch(where, builder, future)
+            self._placer.batch(tp, builder, future)
 
-        self._submit(where.topic, builder.count, builder.size, place, future.fail)
+        self._submit(tp.topic, builder.count, builder.size, place, future.fail)
         return future
 
     def send_lines(
@@ -663,7 +663,7 @@ class Producer:
         delivery = batch.delivery
         self._account(
             Report(
-                batch.where,
+                batch.tp,
                 batch.count,
                 batch.size - HEADER_SIZE,
                 delivery.base_offset,

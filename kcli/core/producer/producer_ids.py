@@ -72,13 +72,13 @@ class ProducerIds:
     def failed(self, batch: ProducerBatch, error: KcliError) -> None:
         """A batch was given up: if it had a number, there may be a gap behind it."""
         if batch.numbered:
-            self._numbers.request_bump(batch.where, str(error))
+            self._numbers.request_bump(batch.tp, str(error))
 
     def gap(self, batch: ProducerBatch, error: BrokerError) -> bool:
         """The broker misses what stands before the batch. True: it goes again, under a new epoch."""
-        self._numbers.request_bump(batch.where, str(error))
+        self._numbers.request_bump(batch.tp, str(error))
         # It is not stored, and nothing behind it can be: the broker takes numbers without gaps only.
-        for one in (batch, *(b for b in self._accumulator.queued() if b.where == batch.where)):
+        for one in (batch, *(b for b in self._accumulator.queued() if b.tp == batch.tp)):
             one.outcome_unknown = False
         return True
 

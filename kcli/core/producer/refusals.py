@@ -39,20 +39,20 @@ class Refusals:
 
     def error(self, batch: ProducerBatch, code: int, message: str | None) -> BrokerError:
         """With what the broker said, or what is known of the cause."""
-        where = batch.where
+        tp = batch.tp
         if code in TOO_FEW_REPLICAS:
-            self.knows(where.topic)
-            message = message or f"{error_code(code).text} ({self._in_sync(where)})"
+            self.knows(tp.topic)
+            message = message or f"{error_code(code).text} ({self._in_sync(tp)})"
         elif code == MESSAGE_TOO_LARGE and batch.count == 1:
-            limit = self._limits.get(where.topic, {}).get(_LARGEST)
+            limit = self._limits.get(tp.topic, {}).get(_LARGEST)
             size = f"a batch of {batch.builder.wire_size:,} bytes"
             return BrokerError(
                 code,
-                f"record {batch.first + 1:,} for {where} is too large",
+                f"record {batch.first + 1:,} for {tp} is too large",
                 message=f"it makes {size}, the topic takes {_LARGEST}={limit}" if limit else message or "",
                 do=f"send less in one record, or raise {_LARGEST} of the topic",
             )
-        return BrokerError(code, f"produce to {where}", message=message or "")
+        return BrokerError(code, f"produce to {tp}", message=message or "")
 
     def knows(self, topic: str) -> bool:
         """Whether the topic's limits are known, or will never be; asks for them if not."""
@@ -78,10 +78,10 @@ class Refusals:
         if not judge(error).retriable:
             self._limits[topic] = {}
 
-    def _in_sync(self, where: TopicPartition) -> str:
-        topic = self._cluster.view.topics.get(where.topic)
-        partition = topic.partition(where.partition) if topic else None
-        least = self._limits.get(where.topic, {}).get(_IN_SYNC)
+    def _in_sync(self, tp: TopicPartition) -> str:
+        topic = self._cluster.view.topics.get(tp.topic)
+        partition = topic.partition(tp.partition) if topic else None
+        least = self._limits.get(tp.topic, {}).get(_IN_SYNC)
         figures = f"{_IN_SYNC}={least}, " if least else ""
         if partition is None:
             return figures.rstrip(", ") or "how many is not known"

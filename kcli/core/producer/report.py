@@ -16,7 +16,7 @@ class Report:
     ``origins`` are those that the calls were given, for as many of the records as had one.
     """
 
-    where: TopicPartition
+    tp: TopicPartition
     count: int
     size: int
     base_offset: int

@@ -25,12 +25,12 @@ _LAST_VERSION_BY_NAME = 12
 def produce_request(batches: Batches, view: ClusterView, acks: int, timeout_ms: int) -> ProduceRequest:
     """One request with one batch per partition."""
     topics: dict[str, TopicProduceData] = {}
-    for where, batch in batches.items():
-        if where.topic not in topics:
-            topic_id = view.topics[where.topic].id
-            topics[where.topic] = TopicProduceData(name=where.topic, topic_id=topic_id, partition_data=[])
-        data = PartitionProduceData(index=where.partition, records=batch.wire())
-        topics[where.topic].partition_data.append(data)
+    for tp, batch in batches.items():
+        if tp.topic not in topics:
+            topic_id = view.topics[tp.topic].id
+            topics[tp.topic] = TopicProduceData(name=tp.topic, topic_id=topic_id, partition_data=[])
+        data = PartitionProduceData(index=tp.partition, records=batch.wire())
+        topics[tp.topic].partition_data.append(data)
     request = ProduceRequest(acks=acks, timeout_ms=timeout_ms, topic_data=list(topics.values()))
     if any(topic.topic_id == NO_UUID for topic in topics.values()):
         request.cap_version(_LAST_VERSION_BY_NAME)

@@ -195,13 +195,13 @@ class Sender:
         ready, wake = self._accumulator.ready(now)
         self._wake_at = min(self._wake_at, wake)
         by_leader: dict[Node, list[TopicPartition]] = {}
-        for where in ready:
-            leader = self._cluster.view.leader(where)
+        for tp in ready:
+            leader = self._cluster.view.leader(tp)
             if leader is None:
-                self._troubles.met(where, KcliError(f"{where} has no leader"), now)
-                self._want(where.topic)
+                self._troubles.met(tp, KcliError(f"{tp} has no leader"), now)
+                self._want(tp.topic)
             else:
-                by_leader.setdefault(leader, []).append(where)
+                by_leader.setdefault(leader, []).append(tp)
         for leader, partitions in by_leader.items():
             self._send_to(leader, partitions, now)
 
@@ -228,46 +228,46 @@ class Sender:
         """One batch of each partition, as many as fit a request; and the partitions that may have more."""
         batches: dict[TopicPartition, ProducerBatch] = {}
         size, more = 0, []
-        for index, where in enumerate(partitions):
+        for index, tp in enumerate(partitions):
             if size >= _REQUEST_BYTES:
                 more.extend(partitions[index:])
                 break
-            first = self._accumulator.peek(where)
-            if first is None or not self._may_send(first, where, leader):
+            first = self._accumulator.peek(tp)
+            if first is None or not self._may_send(first, tp, leader):
                 continue
-            batch = self._accumulator.take(where, now)
+            batch = self._accumulator.take(tp, now)
             if batch is None:
                 continue
             if self._identity is not None:
                 self._identity.sends(batch)
-            batches[where] = batch
+            batches[tp] = batch
             size += batch.size
-            due = self._accumulator.due(where, now)
+            due = self._accumulator.due(tp, now)
             if due <= now:
-                more.append(where)
+                more.append(tp)
             else:
                 self._wake_at = min(self._wake_at, due)
         return batches, more
 
-    def _may_send(self, first: ProducerBatch, where: TopicPartition, leader: Node) -> bool:
+    def _may_send(self, first: ProducerBatch, tp: TopicPartition, leader: Node) -> bool:
         """Order within the partition: a retry goes alone; without numbers, only one batch at a time."""
-        flying = self._in_flight.get(where)
+        flying = self._in_flight.get(tp)
         if self._identity is None or self._numbers is None:
             return not flying
         if flying and flying[0].sent_to != leader.id:
             return False  # brokers remember five batches: what may be stored must not be overtaken by more
-        if flying and not self._numbers.pipelines(where):
+        if flying and not self._numbers.pipelines(tp):
             return False
         if flying and (first.attempts or any(batch.attempts > 1 for batch in flying)):
             return False
         return self._identity.admits(first)
 
     def _send(self, leader: Node, batches: dict[TopicPartition, ProducerBatch]) -> None:
-        for where, batch in batches.items():  # first: what is in flight is settled, whatever happens
+        for tp, batch in batches.items():  # first: what is in flight is settled, whatever happens
             batch.cell.apply(BatchEvent.SEND)
             batch.attempts += 1
             batch.sent_to = leader.id
-            self._in_flight.setdefault(where, []).append(batch)
+            self._in_flight.setdefault(tp, []).append(batch)
         request = produce_request(batches, self._cluster.view, self._acks, self._options.request_timeout_ms)
         if self.transactions is not None:
             self.transactions.mark(request)
@@ -287,11 +287,11 @@ class Sender:
             return
         self._requests_to[delivery.node.id] -= 1
         now = self._cluster.loop.now()
-        for where, batch in delivery.batches.items():
-            flying = self._in_flight[where]
+        for tp, batch in delivery.batches.items():
+            flying = self._in_flight[tp]
             flying.remove(batch)
             if not flying:
-                del self._in_flight[where]
+                del self._in_flight[tp]
         error = future.error
         if error is not None:
             self._all_failed(delivery, error, now)
@@ -319,13 +319,13 @@ class Sender:
 
     def _settle(self, delivery: _Delivery, answer: ProduceResponse, now: float) -> None:
         unanswered = dict(delivery.batches)
-        for where, part in answers(delivery.request, answer):
-            batch = unanswered.pop(where, None)
+        for tp, part in answers(delivery.request, answer):
+            batch = unanswered.pop(tp, None)
             if batch is not None:
                 self._settle_one(batch, part, now)
         for batch in unanswered.values():  # never success by default
             batch.outcome_unknown = True
-            error = OutcomeUnknownError(f"{delivery.node} left {batch.where} out of its answer to Produce")
+            error = OutcomeUnknownError(f"{delivery.node} left {batch.tp} out of its answer to Produce")
             if batch.state is BatchState.FAILED:
                 self._answered_late(batch, error)
             else:
@@ -335,7 +335,7 @@ class Sender:
         code = part.error_code
         stored = code in (NONE, DUPLICATE_SEQUENCE_NUMBER)
         if batch.state is BatchState.FAILED:
-            self._answered_late(batch, None if stored else BrokerError(code, f"produce to {batch.where}"))
+            self._answered_late(batch, None if stored else BrokerError(code, f"produce to {batch.tp}"))
             return
         if stored:
             self._confirm(batch, part.base_offset, part.log_append_time_ms)
@@ -344,10 +344,10 @@ class Sender:
         verdict = judge_code(code)
         batch.outcome_unknown = batch.outcome_unknown or may_be_done(error)
         if verdict.refresh == "metadata" or code in TOO_FEW_REPLICAS:  # metadata tells who is in sync
-            self._want(batch.where.topic)
+            self._want(batch.tp.topic)
         if code == MESSAGE_TOO_LARGE and batch.count > 1:
             self._split(batch)
-        elif code == MESSAGE_TOO_LARGE and not self._refusals.knows(batch.where.topic):
+        elif code == MESSAGE_TOO_LARGE and not self._refusals.knows(batch.tp.topic):
             self._retry(batch, error, now + self._pause(batch.attempts))  # to tell the limit with the error
         elif verdict.retriable or (
             self._identity is not None and code in _LOST_NUMBERS and self._comes_again(batch, error)
@@ -360,8 +360,8 @@ class Sender:
         """The broker misses a batch before this one: that one comes again, or all do under a new epoch."""
         if self._identity is None:
             return False
-        first = self._accumulator.peek(batch.where)
-        others = [*self._in_flight.get(batch.where, []), *([first] if first else [])]
+        first = self._accumulator.peek(batch.tp)
+        others = [*self._in_flight.get(batch.tp, []), *([first] if first else [])]
         earlier = any(other.numbered and other.goes_before(batch) for other in others)
         if error.code == OUT_OF_ORDER_SEQUENCE_NUMBER and earlier:
             return True
@@ -390,17 +390,17 @@ class Sender:
         batch.last_error = error
         batch.cell.apply(BatchEvent.RETRY, str(error))
         self._accumulator.put_back(batch)
-        self._troubles.met(batch.where, error, self._cluster.loop.now())
-        self._cluster.hooks.log("debug", "proto", f"{batch.where}: {error}; trying again")
+        self._troubles.met(batch.tp, error, self._cluster.loop.now())
+        self._cluster.hooks.log("debug", "proto", f"{batch.tp}: {error}; trying again")
 
     def _split(self, batch: ProducerBatch) -> None:
         """The broker finds the batch too large: it goes again in parts, which share its sequence numbers."""
         parts, first, sequence = [], batch.first, batch.sequence
         self.counters.splits += 1
         room = max(1, batch.builder.size // 2)
-        self._accumulator.shrink(batch.where.topic, room)
+        self._accumulator.shrink(batch.tp.topic, room)
         for builder in batch.builder.split(room):
-            part = ProducerBatch(batch.where, builder, batch.created, batch.deadline, first)
+            part = ProducerBatch(batch.tp, builder, batch.created, batch.deadline, first)
             part.origins = part_of(batch.origins, first - batch.first, part.count)
             first += part.count
             part.cell.apply(BatchEvent.CLOSE)
@@ -420,7 +420,7 @@ class Sender:
             self._identity.failed(batch, error)
 
     def _done(self, batch: ProducerBatch) -> None:
-        self._troubles.over(batch.where)
+        self._troubles.over(batch.tp)
         self._settled(batch)  # first: a flush that no longer finds the batch must find it counted
         self._accumulator.settled(batch)
 
@@ -450,7 +450,7 @@ class Sender:
             if error.why
             else "the broker may have stored it nevertheless, at an earlier try"
         )
-        return OutcomeUnknownError(f"{batch.where}: {error.what}", why=why, do=error.do)
+        return OutcomeUnknownError(f"{batch.tp}: {error.what}", why=why, do=error.do)
 
     def _expire(self, now: float) -> None:
         batches, parked, wake = self._accumulator.expired(now)

@@ -173,7 +173,7 @@ class TextPlacer:
 
     def _group(
         self,
-        where: TopicPartition,
+        tp: TopicPartition,
         region: Region,
         own: bytes,
         rows: Rows,
@@ -196,7 +196,7 @@ class TextPlacer:
 
         try:
             while start < len(rows):
-                start += self._placer.append(where, fill)
+                start += self._placer.append(tp, fill)
         except KcliError as error:
             keys, values = slice_columns(text, own, start, len(rows) - start)
             refuse(rows[start:], bytes_of(keys) + bytes_of(values), error)

@@ -31,7 +31,7 @@ def add_partitions(
 ) -> AddPartitionsToTxnRequest:
     """Partitions that are about to be written to (up to transaction version 1)."""
     topics = [
-        AddPartitionsToTxnTopic(name=topic, partitions=[where.partition for where in group])
+        AddPartitionsToTxnTopic(name=topic, partitions=[tp.partition for tp in group])
         for topic, group in groupby(sorted(partitions), _TOPIC)
     ]
     request = AddPartitionsToTxnRequest(
@@ -76,12 +76,12 @@ def commit_offsets(
             name=topic,
             partitions=[
                 TxnOffsetCommitRequestPartition(
-                    partition_index=where.partition,
-                    committed_offset=offsets[where].offset,
-                    committed_leader_epoch=offsets[where].leader_epoch,
-                    committed_metadata=offsets[where].metadata,
+                    partition_index=tp.partition,
+                    committed_offset=offsets[tp].offset,
+                    committed_leader_epoch=offsets[tp].leader_epoch,
+                    committed_metadata=offsets[tp].metadata,
                 )
-                for where in partitions
+                for tp in partitions
             ],
         )
         for topic, partitions in groupby(sorted(offsets), _TOPIC)
@@ -110,10 +110,10 @@ def refused(
     codes: dict[TopicPartition, int | None] = dict.fromkeys(offsets)
     for topic in answer.topics:
         for row in topic.partitions:
-            where = TopicPartition(topic.name, row.partition_index)
-            if where in codes:
-                codes[where] = row.error_code
-    return {where: code for where, code in codes.items() if code != NONE}
+            tp = TopicPartition(topic.name, row.partition_index)
+            if tp in codes:
+                codes[tp] = row.error_code
+    return {tp: code for tp, code in codes.items() if code != NONE}
 
 
 def end(

@@ -153,12 +153,12 @@ class TransactionSteps:
 
     def admits(self, batch: ProducerBatch) -> bool:
         """Whether a batch may be sent now."""
-        return self.transaction.admits(batch.where)
+        return self.transaction.admits(batch.tp)
 
     def sends(self, batch: ProducerBatch) -> None:
         """The batch goes out: it gets its number and belongs to the transaction."""
         self._numbers.number(batch)
-        self.transaction.wrote(batch.where)
+        self.transaction.wrote(batch.tp)
 
     def failed(self, batch: ProducerBatch, error: KcliError) -> None:
         """A record of the transaction is lost, so it cannot be committed."""
@@ -318,27 +318,27 @@ class TransactionSteps:
 
     def _partitions_added(self, codes: dict[TopicPartition, int]) -> None:
         transaction = self.transaction
-        done = {where for where, code in codes.items() if code == NONE} & transaction.wanted
+        done = {tp for tp, code in codes.items() if code == NONE} & transaction.wanted
         transaction.wanted -= done
         transaction.partitions |= done
-        wrong = {where: code for where, code in codes.items() if code != NONE}
+        wrong = {tp: code for tp, code in codes.items() if code != NONE}
         if done and not wrong:
             self._went_well()
             return
-        errors = [BrokerError(code, f"adding {where} to the transaction") for where, code in wrong.items()]
+        errors = [BrokerError(code, f"adding {tp} to the transaction") for tp, code in wrong.items()]
         self._step_failed(Step.ADD_PARTITIONS, _worst(errors))
 
     def _offsets_taken(self, answer: Any) -> None:
         waiting = self.transaction.offsets[0]
         wrong = requests.refused(answer, waiting.offsets)
-        waiting.offsets = {where: waiting.offsets[where] for where in wrong}
+        waiting.offsets = {tp: waiting.offsets[tp] for tp in wrong}
         if not wrong:
             self.transaction.offsets.popleft()
             self._went_well()
             return
         errors = [
-            BrokerError(UNKNOWN_SERVER_ERROR if code is None else code, f"committing the offset of {where}")
-            for where, code in wrong.items()
+            BrokerError(UNKNOWN_SERVER_ERROR if code is None else code, f"committing the offset of {tp}")
+            for tp, code in wrong.items()
         ]
         self._step_failed(Step.COMMIT_OFFSETS, _worst(errors))
 

@@ -39,7 +39,7 @@ class Transactional:
         timeout: float | None,
     ) -> None:
         """See ``Producer.send_offsets_to_transaction``."""
-        places = {TopicPartition(*where): _place(where, place) for where, place in offsets.items()}
+        places = {TopicPartition(*tp): _place(tp, place) for tp, place in offsets.items()}
         who = GroupMetadata(group) if isinstance(group, str) else group
         if not isinstance(who, GroupMetadata):
             raise ConfigError(f"{who!r} is no group", why="it must be the group's name, or a GroupMetadata")
@@ -98,12 +98,12 @@ class Transactional:
             raise ends[0]
 
 
-def _place(where: TopicPartition, place: object) -> OffsetAndMetadata:
+def _place(tp: TopicPartition, place: object) -> OffsetAndMetadata:
     """What is handed to the sender's thread must be whole: an error there would be nobody's."""
     if type(place) is int:
         return OffsetAndMetadata(place)
     if isinstance(place, OffsetAndMetadata):
         return place
     raise ConfigError(
-        f"{place!r} is not the offset of {where}", why="it must be a whole number, or an OffsetAndMetadata"
+        f"{place!r} is not the offset of {tp}", why="it must be a whole number, or an OffsetAndMetadata"
     )

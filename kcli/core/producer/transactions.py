@@ -132,18 +132,18 @@ class Transaction:
         self.groups.clear()
         self.offsets.clear()
 
-    def admits(self, where: TopicPartition) -> bool:
+    def admits(self, tp: TopicPartition) -> bool:
         """Whether records of a partition may be sent now; notes a partition that must be added first."""
         if self.phase not in (Phase.OPEN, Phase.COMMITTING) or self.end_sent:
             return False
-        if self.version_2 or where in self.partitions:
+        if self.version_2 or tp in self.partitions:
             return True
-        self.wanted.add(where)
+        self.wanted.add(tp)
         return False
 
-    def wrote(self, where: TopicPartition) -> None:
+    def wrote(self, tp: TopicPartition) -> None:
         """A batch goes out; from version 2 on this is what adds the partition."""
-        self.partitions.add(where)
+        self.partitions.add(tp)
         self.begun = True
 
     def fail(self, error: KcliError, *, must_init: bool = True) -> None:

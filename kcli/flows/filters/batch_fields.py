@@ -21,7 +21,7 @@ class BatchFields:
     """``data`` are the records' bytes, positions in ``columns`` count from its beginning."""
 
     def __init__(self, fetched: FetchedBatch) -> None:
-        self.where: TopicPartition = fetched.where
+        self.tp: TopicPartition = fetched.tp
         self.batch = fetched.batch
 
     @cached_property

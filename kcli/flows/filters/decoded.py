@@ -33,4 +33,4 @@ class DecodedField:
         return fields.key(index) if self.part == "key" else fields.value(index)
 
     def _place(self, fields: BatchFields, index: int) -> Place:
-        return Place(fields.where.topic, self.part, fields.headers(index), fields.key(index))
+        return Place(fields.tp.topic, self.part, fields.headers(index), fields.key(index))

@@ -36,7 +36,7 @@ class Grep:
     def keep(self, fields: BatchFields, mask: Mask) -> bool:
         """See Filter."""
         if self.field == "t":
-            found = self.pattern.search(fields.where.topic.encode()) is not None
+            found = self.pattern.search(fields.tp.topic.encode()) is not None
             return found is not self.negated
         hits = self._hits(fields, mask)
         return both(mask, hits.translate(_FLIPPED) if self.negated else hits)

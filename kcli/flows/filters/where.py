@@ -126,7 +126,7 @@ class Where:
     def _column(self, name: str, fields: BatchFields, mask: Mask, indices: Sequence[int]) -> Iterable[Any]:
         match name:
             case "topic" | "partition":
-                return repeat(getattr(fields.where, name))
+                return repeat(getattr(fields.tp, name))
             case "key" if self._key is None:
                 return map(_text, fields.parts(mask, None, in_key=True))
             case "offset":
@@ -146,7 +146,7 @@ class Where:
             row = [self._cell(name, fields, index) for name in self._names]
         except DecodeError as error:
             self.undecoded += 1
-            self.first = self.first or f"{fields.where}@{fields.offset(index)}: {error}"
+            self.first = self.first or f"{fields.tp}@{fields.offset(index)}: {error}"
             return False
         except (ValueError, RecursionError):
             self.not_json += 1
@@ -171,7 +171,7 @@ class Where:
             case "timestamp":
                 return fields.timestamp(index)
             case _:
-                return getattr(fields.where, name)
+                return getattr(fields.tp, name)
 
     def _value_of(self, fields: BatchFields, index: int) -> Any:
         from kcli.flows.filters.json_value import parse

@@ -48,8 +48,8 @@ def commit_times(
         if commit is not None and (told := _told(serde, record)) is not None and told[0] == commits[commit]:
             found[commit] = told[1]
 
-    def wanting(where: TopicPartition) -> bool:
-        keys = searched[where]
+    def wanting(tp: TopicPartition) -> bool:
+        keys = searched[tp]
         for key in [key for key, commit in keys.items() if commit in found]:
             del keys[key]  # what is further back is older
         return bool(keys)
@@ -65,9 +65,9 @@ def offsets_partition(group: str, partitions: int) -> TopicPartition:
 
 def commit_key(commit: GroupPartition) -> bytes:
     """The key under which a coordinator writes a commit."""
-    group, topic = commit.group.encode(), commit.where.topic.encode()
+    group, topic = commit.group.encode(), commit.tp.topic.encode()
     sizes = f">hh{len(group)}sh{len(topic)}si"
-    return pack(sizes, _OFFSET_COMMIT, len(group), group, len(topic), topic, commit.where.partition)
+    return pack(sizes, _OFFSET_COMMIT, len(group), group, len(topic), topic, commit.tp.partition)
 
 
 def _told(serde: InternalTopicSerde, record: Record) -> tuple[int, int] | None:

@@ -70,8 +70,8 @@ def assigned(group: "GroupDescription") -> dict[TopicPartition, "MemberDescripti
     """Who has each partition now; in the middle of a rebalance the first of those who say so."""
     owners: dict[TopicPartition, MemberDescription] = {}
     for member in group.members:
-        for where in member.assignment or ():
-            owners.setdefault(where, member)
+        for tp in member.assignment or ():
+            owners.setdefault(tp, member)
     return owners
 
 

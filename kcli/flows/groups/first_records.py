@@ -39,9 +39,9 @@ def first_unread_records(
     """
     found = first_records_at(admin, places)
     waiting = {
-        (where, at): (where, max(at, stable))
-        for (where, at), record in found.items()
-        if record is None and (stable := logs[where].held_at) is not None
+        (tp, at): (tp, max(at, stable))
+        for (tp, at), record in found.items()
+        if record is None and (stable := logs[tp].held_at) is not None
     }
     held = first_records_at(admin, waiting.values(), committed_only=False)
     return found | {place: held[begin] for place, begin in waiting.items()}

@@ -59,8 +59,8 @@ def group_history(
 
     To be read ``read_committed``.
     """
-    where = offsets_partition(group, partitions)
-    logs = known_bounds(consumer, [where], timeout)
+    tp = offsets_partition(group, partitions)
+    logs = known_bounds(consumer, [tp], timeout)
     name = group.encode()
     serde = InternalTopicSerde("consumer_offsets")
     found: list[tuple[int, int, Record]] = []

@@ -79,55 +79,52 @@ def positions(
         for group, told in commits.items()
         if not isinstance(told, KcliError)
     }
-    logs = log_ends(admin, {where for wanted in places.values() for where in wanted})
+    logs = log_ends(admin, {tp for wanted in places.values() for tp in wanted})
     found: dict[str, Positions | KcliError] = {}
     for group, told in commits.items():
         if isinstance(told, KcliError):
             found[group] = told
         else:
-            found[group] = {where: _position(told.get(where), logs[where]) for where in places[group]}
+            found[group] = {tp: _position(told.get(tp), logs[tp]) for tp in places[group]}
     return found
 
 
 def log_ends(
-    admin: "Admin", places: Collection[TopicPartition], *, stable: bool = False
+    admin: "Admin", partitions: Collection[TopicPartition], *, stable: bool = False
 ) -> dict[TopicPartition, LogEnds]:
     """Where each log starts and ends. A partition without a leader holds up the others for ELECTION_PATIENCE at most."""
-    found = _readable(admin, places)
-    asked = [where for where, unreadable in found.items() if unreadable is NOTHING]
+    found = _readable(admin, partitions)
+    asked = [tp for tp, unreadable in found.items() if unreadable is NOTHING]
     starts = _ask(admin, asked, EARLIEST)
-    ends = _ask(admin, [where for where, start in starts.items() if isinstance(start, OffsetInfo)], LATEST)
+    ends = _ask(admin, [tp for tp, start in starts.items() if isinstance(start, OffsetInfo)], LATEST)
     last = admin.list_offsets(dict.fromkeys(ends, LATEST), committed_only=True) if stable and ends else {}
-    for where, start in starts.items():
-        end = ends.get(where)
+    for tp, start in starts.items():
+        end = ends.get(tp)
         if isinstance(start, KcliError):
-            found[where] = LogEnds(note=_why(start), error=start)
+            found[tp] = LogEnds(note=_why(start), error=start)
         elif isinstance(end, OffsetInfo):
-            told = last.get(where)
+            told = last.get(tp)
             reached = min(told.offset, end.offset) if isinstance(told, OffsetInfo) else None
-            found[where] = LogEnds(start.offset, end.offset, reached)
+            found[tp] = LogEnds(start.offset, end.offset, reached)
         else:
-            found[where] = LogEnds(start.offset, note=None if end is None else _why(end), error=end)
+            found[tp] = LogEnds(start.offset, note=None if end is None else _why(end), error=end)
     return found
 
 
 def offsets_at(
-    admin: "Admin", places: Collection[TopicPartition], time: int
+    admin: "Admin", partitions: Collection[TopicPartition], time: int
 ) -> dict[TopicPartition, OffsetInfo | KcliError]:
     """The offset by time (ms, or a place) in each partition; nobody waits long for a leader, as in ``log_ends``."""
-    looked = _readable(admin, places)
-    answers = _ask(admin, [where for where, unreadable in looked.items() if unreadable is NOTHING], time)
-    return {
-        where: answers.get(where) or unreadable.error or no_leader(where)
-        for where, unreadable in looked.items()
-    }
+    looked = _readable(admin, partitions)
+    answers = _ask(admin, [tp for tp, unreadable in looked.items() if unreadable is NOTHING], time)
+    return {tp: answers.get(tp) or unreadable.error or no_leader(tp) for tp, unreadable in looked.items()}
 
 
-def _readable(admin: "Admin", places: Collection[TopicPartition]) -> dict[TopicPartition, LogEnds]:
+def _readable(admin: "Admin", partitions: Collection[TopicPartition]) -> dict[TopicPartition, LogEnds]:
     """NOTHING for each partition that can be asked about, else why not; in order."""
-    topics = admin.describe_topics(sorted({where.topic for where in places})) if places else {}
+    topics = admin.describe_topics(sorted({tp.topic for tp in partitions})) if partitions else {}
     known = _partitions(topics.values())
-    return {where: _unreadable(where, topics[where.topic], known.get(where)) for where in sorted(places)}
+    return {tp: _unreadable(tp, topics[tp.topic], known.get(tp)) for tp in sorted(partitions)}
 
 
 def may_be_elected(part: "PartitionView") -> bool:
@@ -136,9 +133,9 @@ def may_be_elected(part: "PartitionView") -> bool:
 
 
 def _ask(
-    admin: "Admin", places: Collection[TopicPartition], place: int
+    admin: "Admin", partitions: Collection[TopicPartition], place: int
 ) -> dict[TopicPartition, OffsetInfo | KcliError]:
-    wanted = dict.fromkeys(places, place)
+    wanted = dict.fromkeys(partitions, place)
     return admin.list_offsets(wanted, leader_patience=ELECTION_PATIENCE) if wanted else {}
 
 
@@ -151,18 +148,16 @@ def _partitions(topics: Iterable["TopicInfo | KcliError"]) -> dict[TopicPartitio
     }
 
 
-def _unreadable(
-    where: TopicPartition, topic: "TopicInfo | KcliError", part: "PartitionView | None"
-) -> LogEnds:
+def _unreadable(tp: TopicPartition, topic: "TopicInfo | KcliError", part: "PartitionView | None") -> LogEnds:
     """Why a partition cannot be asked about; NOTHING for one that can."""
     if isinstance(topic, KcliError):
         return LogEnds(note=_why(topic), error=topic)
     if part is None:
         if topic.error is not None:
             return LogEnds(note=_why(topic.error), error=topic.error)
-        return LogEnds(note=NO_PARTITION, error=no_partition(where, len(topic.partitions)))
+        return LogEnds(note=NO_PARTITION, error=no_partition(tp, len(topic.partitions)))
     if part.leader < 0 and not may_be_elected(part):
-        return LogEnds(note=NO_LEADER, error=no_leader(where, part.offline))
+        return LogEnds(note=NO_LEADER, error=no_leader(tp, part.offline))
     return NOTHING
 
 

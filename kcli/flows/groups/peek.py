@@ -27,11 +27,9 @@ def peek(
     What the budget did not allow to be read is missing, and so are partitions whose log nobody can tell of.
     """
     logs = known_bounds(consumer, commits, timeout)
-    places = {where: offset for where, offset in commits.items() if where in logs.starts}
-    ahead = {
-        where: range(max(offset, logs.starts[where]), logs.ends[where]) for where, offset in places.items()
-    }
-    found = {where: Around() for where in places}
+    places = {tp: offset for tp, offset in commits.items() if tp in logs.starts}
+    ahead = {tp: range(max(offset, logs.starts[tp]), logs.ends[tp]) for tp, offset in places.items()}
+    found = {tp: Around() for tp in places}
     wanted = count - count // 2
 
     def take_next(record: Record) -> bool:
@@ -39,10 +37,10 @@ def peek(
         records.append(record)
         return len(records) >= wanted
 
-    read_spans(consumer, {where: span for where, span in ahead.items() if span}, take_next, budget)
-    below = {where: min(offset, logs.ends[where]) for where, offset in places.items()}
-    for where, records in _read_before(consumer, below, logs.starts, count // 2, budget).items():
-        found[where].read = records
+    read_spans(consumer, {tp: span for tp, span in ahead.items() if span}, take_next, budget)
+    below = {tp: min(offset, logs.ends[tp]) for tp, offset in places.items()}
+    for tp, records in _read_before(consumer, below, logs.starts, count // 2, budget).items():
+        found[tp].read = records
     return found
 
 
@@ -54,16 +52,16 @@ def _read_before(
     budget: Budget,
 ) -> dict[TopicPartition, list[Record]]:
     """The last ``count`` records below each offset. A step back that found too few is followed by a longer one."""
-    steps: dict[TopicPartition, list[deque[Record]]] = {where: [] for where in below}
+    steps: dict[TopicPartition, list[deque[Record]]] = {tp: [] for tp in below}
 
-    def begin(where: TopicPartition) -> bool:
-        missing = count - sum(map(len, steps[where]))
+    def begin(tp: TopicPartition) -> bool:
+        missing = count - sum(map(len, steps[tp]))
         if missing > 0:
-            steps[where].append(deque(maxlen=missing))
+            steps[tp].append(deque(maxlen=missing))
         return missing > 0
 
     def take(record: Record) -> None:
         steps[TopicPartition(record.topic, record.partition)][-1].append(record)
 
     backwards(consumer, below, starts, max(1, count), take, begin, budget)
-    return {where: [record for step in reversed(rows) for record in step] for where, rows in steps.items()}
+    return {tp: [record for step in reversed(rows) for record in step] for tp, rows in steps.items()}

@@ -14,36 +14,36 @@ Take = Callable[[Record], bool]
 """Gets a record; whether its partition needs to be read no further."""
 
 
-def known_bounds(consumer: Consumer, places: Iterable[TopicPartition], timeout: float) -> Bounds:
+def known_bounds(consumer: Consumer, partitions: Iterable[TopicPartition], timeout: float) -> Bounds:
     """Start and end of each partition of which both can be told; the others are left out."""
-    wanted = list(places)
+    wanted = list(partitions)
     starts = consumer.list_offsets(dict.fromkeys(wanted, EARLIEST), timeout)
     ends = consumer.list_offsets(dict.fromkeys(wanted, LATEST), timeout)
-    first = {where: told.offset for where, told in starts.items() if isinstance(told, OffsetInfo)}
-    last = {where: told.offset for where, told in ends.items() if isinstance(told, OffsetInfo)}
-    known = [where for where in wanted if where in first and where in last]
-    return Bounds({where: first[where] for where in known}, {where: last[where] for where in known})
+    first = {tp: told.offset for tp, told in starts.items() if isinstance(told, OffsetInfo)}
+    last = {tp: told.offset for tp, told in ends.items() if isinstance(told, OffsetInfo)}
+    known = [tp for tp in wanted if tp in first and tp in last]
+    return Bounds({tp: first[tp] for tp in known}, {tp: last[tp] for tp in known})
 
 
 def read_spans(consumer: Consumer, spans: Mapping[TopicPartition, range], take: Take, budget: Budget) -> None:
     """Gives the records of each span to ``take``, in order by partition. Returns early when the budget is spent."""
-    consumer.assign({where: Span(span.start, span.stop) for where, span in spans.items()})
+    consumer.assign({tp: Span(span.start, span.stop) for tp, span in spans.items()})
     left = set(spans)
     while left and not budget.spent:
         for fetched in consumer.poll(min(0.5, budget.seconds)):
             budget.took(fetched.batch.size)
-            if fetched.where not in left:
+            if fetched.tp not in left:
                 continue
             try:
-                for record in fetched.batch.records(*fetched.where):
+                for record in fetched.batch.records(*fetched.tp):
                     if fetched.first <= record.offset < fetched.stop and take(record):
-                        left.discard(fetched.where)
-                        consumer.pause(fetched.where)
+                        left.discard(fetched.tp)
+                        consumer.pause(fetched.tp)
                         break
             except CorruptRecordsError as error:
-                raise error.in_partition(fetched.where) from error
+                raise error.in_partition(fetched.tp) from error
             fetched.batch.forget_payload()
-        left = {where for where in left if not consumer.state(where).done}
+        left = {tp for tp in left if not consumer.state(tp).done}
 
 
 def backwards(
@@ -68,12 +68,12 @@ def backwards(
     lows = dict(below)
     while not budget.spent:
         spans = {
-            where: range(max(starts[where], low - step), low)
-            for where, low in lows.items()
-            if low > starts[where] and wanting(where)
+            tp: range(max(starts[tp], low - step), low)
+            for tp, low in lows.items()
+            if low > starts[tp] and wanting(tp)
         }
         if not spans:
             return
         read_spans(consumer, spans, take_all, budget)
-        lows = {where: span.start for where, span in spans.items()}
+        lows = {tp: span.start for tp, span in spans.items()}
         step *= 4

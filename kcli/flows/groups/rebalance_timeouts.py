@@ -22,8 +22,8 @@ def rebalance_timeouts(
 
     ``partitions`` is how many ``__consumer_offsets`` has.
     """
-    where = offsets_partition(group, partitions)
-    logs = known_bounds(consumer, [where], timeout)
+    tp = offsets_partition(group, partitions)
+    logs = known_bounds(consumer, [tp], timeout)
     serde = InternalTopicSerde("consumer_offsets")
     key, newest = _key(group), list[dict[str, int]]()
 

@@ -19,15 +19,15 @@ def held_back(admin: Admin, sample: LagSample) -> dict[TopicPartition, str]:
 
     Brokers before 2.8 do not tell whose transaction it is, those before 3.0 not by what name.
     """
-    behind = {where: at for where, log in sample.bounds.items() if (at := log.held_at) is not None}
+    behind = {tp: at for tp, log in sample.bounds.items() if (at := log.held_at) is not None}
     if not behind:
         return {}
     producers = admin.describe_producers(list(behind))
-    holders = {where: _holder(producers.get(where)) for where in behind}
+    holders = {tp: _holder(producers.get(tp)) for tp in behind}
     names = _names(admin, {one.producer_id for one in holders.values() if one is not None})
     return {
-        where: f"last stable offset {stable:,}" + _whose(holders[where], names, sample.at_ms)
-        for where, stable in behind.items()
+        tp: f"last stable offset {stable:,}" + _whose(holders[tp], names, sample.at_ms)
+        for tp, stable in behind.items()
     }
 
 

@@ -14,7 +14,7 @@ from kcli.flows.groups.description import assigned
 from kcli.flows.lag.partition_lag import READ, UNKNOWN, PartitionLag
 
 if TYPE_CHECKING:
-    from kcli.core.admin.commit_columns import Places
+    from kcli.core.admin.commit_columns import TopicPartitions
     from kcli.core.admin.group_description import MemberDescription
     from kcli.core.types import TopicPartition
     from kcli.flows.groups.offsets import LogEnds
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Logs(NamedTuple):
     """Partitions that groups have in common, with the names and the bounds of their logs, by column."""
 
-    places: Places
+    partitions: TopicPartitions
     topics: list[str]
     numbers: list[int]
     starts: list[int]
@@ -65,7 +65,15 @@ class LagColumns(Sequence[PartitionLag]):
 
     def __iter__(self) -> Iterator[PartitionLag]:
         logs, group, owner_of = self.logs, self.group, self.owners.get
-        columns = (logs.places, self.committed, logs.ends, logs.starts, self.lags, self.seconds, self.methods)
+        columns = (
+            logs.partitions,
+            self.committed,
+            logs.ends,
+            logs.starts,
+            self.lags,
+            self.seconds,
+            self.methods,
+        )
         for where, at, end, start, lag, seconds, method in zip(*columns, strict=True):
             yield PartitionLag(
                 group,
@@ -103,7 +111,7 @@ class ColumnsOf:
         told = one.committed
         if not isinstance(told, CommitColumns):
             return None
-        logs = self._logs(told.places)
+        logs = self._logs(told.partitions)
         if logs is None:
             return None
         lags = list(map(sub, logs.ends, told.offsets))
@@ -112,13 +120,13 @@ class ColumnsOf:
         owners = {} if one.description is None else assigned(one.description)
         return LagColumns(one.group, logs, told.offsets, lags, owners)
 
-    def _logs(self, places: Places) -> Logs | None:
+    def _logs(self, partitions: TopicPartitions) -> Logs | None:
         """None where the bounds of a log are not known."""
-        if id(places) not in self._known:  # groups that have the same places have one tuple of them
-            bounds = [self._bounds[where] for where in places]
+        if id(partitions) not in self._known:  # groups that have the same places have one tuple of them
+            bounds = [self._bounds[tp] for tp in partitions]
             starts = [one.start for one in bounds if one.start is not None]
             ends = [one.end for one in bounds if one.end is not None]
-            known = len(starts) == len(ends) == len(places)
-            topics, numbers = [where.topic for where in places], [where.partition for where in places]
-            self._known[id(places)] = Logs(places, topics, numbers, starts, ends) if known else None
-        return self._known[id(places)]
+            known = len(starts) == len(ends) == len(partitions)
+            topics, numbers = [tp.topic for tp in partitions], [tp.partition for tp in partitions]
+            self._known[id(partitions)] = Logs(partitions, topics, numbers, starts, ends) if known else None
+        return self._known[id(partitions)]

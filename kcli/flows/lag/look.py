@@ -39,7 +39,7 @@ def _with_times(admin: Admin, sample: LagSample, time: str) -> dict[str, Sequenc
     from kcli.flows.lag.moments import estimate_moments, read_moments
 
     moments = read_moments(admin, sample) if time == EXACT else estimate_moments(admin, sample)
-    topics = dict.fromkeys(where.topic for where, _ in moments)
+    topics = dict.fromkeys(tp.topic for tp, _ in moments)
     return lags_of(sample, moments, retention(admin, topics), held_back(admin, sample))
 
 

@@ -23,10 +23,10 @@ def places_of(sample: LagSample) -> dict[Place, None]:
     """Where groups have records to read, each place once."""
     found: dict[Place, None] = {}
     for one in sample.groups:
-        for where, commit in one.committed.items():
-            first = unread_from(commit, sample.bounds[where])
+        for tp, commit in one.committed.items():
+            first = unread_from(commit, sample.bounds[tp])
             if first is not None:
-                found[where, first] = None
+                found[tp, first] = None
     return found
 
 
@@ -50,29 +50,28 @@ def estimate_moments(admin: Admin, sample: LagSample) -> dict[Place, Moment]:
     timestamps do not increase it can be wrong.
     """
     wanted: dict[TopicPartition, list[int]] = {}
-    for where, at in places_of(sample):
-        wanted.setdefault(where, []).append(at)
+    for tp, at in places_of(sample):
+        wanted.setdefault(tp, []).append(at)
     searches: dict[TopicPartition, list[TimeSearch]] = {}
-    for where, oldest in _look_up(admin, dict.fromkeys(wanted, 0)).items():
-        bounds = sample.bounds[where]
+    for tp, oldest in _look_up(admin, dict.fromkeys(wanted, 0)).items():
+        bounds = sample.bounds[tp]
         assert bounds.end is not None  # there is something to read
-        searches[where] = [
-            TimeSearch(at, (oldest.offset, oldest.timestamp), (bounds.end, sample.at_ms))
-            for at in wanted[where]
+        searches[tp] = [
+            TimeSearch(at, (oldest.offset, oldest.timestamp), (bounds.end, sample.at_ms)) for at in wanted[tp]
         ]
     for _ in range(_ROUNDS):
         asked = {
-            where: max((one for one in some if not one.done), key=lambda one: one.width).middle
-            for where, some in searches.items()
+            tp: max((one for one in some if not one.done), key=lambda one: one.width).middle
+            for tp, some in searches.items()
             if not all(one.done for one in some)
         }
         if not asked:
             break
-        for where, told in _look_up(admin, asked).items():
-            for one in searches[where]:
-                one.learn(asked[where], told)
-    found = {(where, at): Moment(None, UNKNOWN) for where, offsets in wanted.items() for at in offsets}
-    return found | {(where, one.at): one.moment for where, some in searches.items() for one in some}
+        for tp, told in _look_up(admin, asked).items():
+            for one in searches[tp]:
+                one.learn(asked[tp], told)
+    found = {(tp, at): Moment(None, UNKNOWN) for tp, offsets in wanted.items() for at in offsets}
+    return found | {(tp, one.at): one.moment for tp, some in searches.items() for one in some}
 
 
 class TimeSearch:
@@ -121,7 +120,7 @@ class TimeSearch:
 def _look_up(admin: Admin, wanted: Mapping[TopicPartition, int]) -> dict[TopicPartition, OffsetInfo]:
     answers = admin.list_offsets(wanted) if wanted else {}
     return {
-        where: told
-        for where, told in answers.items()
-        if isinstance(told, OffsetInfo) and (told.offset >= 0 or wanted[where] > 0)
+        tp: told
+        for tp, told in answers.items()
+        if isinstance(told, OffsetInfo) and (told.offset >= 0 or wanted[tp] > 0)
     }

@@ -37,7 +37,7 @@ class PartitionLag(NamedTuple):
     """
 
     group: str
-    where: TopicPartition
+    tp: TopicPartition
     committed: int | None
     end: int | None
     log_start: int | None
@@ -77,11 +77,9 @@ def group_lags(
 ) -> Iterator[PartitionLag]:
     """The rows of one group."""
     members = {} if one.description is None else assigned(one.description)
-    for where, commit in one.committed.items():
-        bounds = sample.bounds[where]
-        yield _row(
-            sample.at_ms, one.group, where, commit, bounds, members.get(where), moments, retention, notes
-        )
+    for tp, commit in one.committed.items():
+        bounds = sample.bounds[tp]
+        yield _row(sample.at_ms, one.group, tp, commit, bounds, members.get(tp), moments, retention, notes)
 
 
 def unread_from(commit: OffsetAndMetadata | KcliError | None, bounds: LogEnds) -> int | None:
@@ -95,7 +93,7 @@ def unread_from(commit: OffsetAndMetadata | KcliError | None, bounds: LogEnds) -
 def _row(
     now: int,
     group: str,
-    where: TopicPartition,
+    tp: TopicPartition,
     commit: OffsetAndMetadata | KcliError | None,
     bounds: LogEnds,
     member: MemberDescription | None,
@@ -107,22 +105,22 @@ def _row(
     start, end = bounds.start, bounds.end
     if start is None or end is None:
         note = bounds.note or ""
-        return PartitionLag(group, where, offset, end, start, None, None, UNKNOWN, None, None, member, note)
+        return PartitionLag(group, tp, offset, end, start, None, None, UNKNOWN, None, None, member, note)
     if offset is None:
         note = str(commit) if isinstance(commit, KcliError) else "nothing is committed"
-        return PartitionLag(group, where, None, end, start, None, None, UNKNOWN, None, None, member, note)
+        return PartitionLag(group, tp, None, end, start, None, None, UNKNOWN, None, None, member, note)
     said = []
     if offset > end:
         said.append(f"committed {offset - end:,} past the end: the log was cut or the topic made anew")
     lost = max(0, start - offset)
     if lost:
         said.append(f"{lost:,} offsets below the log's start are lost")
-    if where in notes:
-        said.append(notes[where])
+    if tp in notes:
+        said.append(notes[tp])
     first = unread_from(commit, bounds)
-    seconds, method, margin = _age(now, where, first, moments, retention)
+    seconds, method, margin = _age(now, tp, first, moments, retention)
     lag = max(0, end - offset)
-    kept = retention.get(where.topic)
+    kept = retention.get(tp.topic)
     at_risk = (
         lost > 0
         or offset > end
@@ -130,24 +128,24 @@ def _row(
     )
     margin = 0.0 if lost else margin
     note = "; ".join(said)
-    moment = None if first is None else moments.get((where, first))
+    moment = None if first is None else moments.get((tp, first))
     drained = first is None or (moment is not None and moment.time_ms is None and moment.method == READ)
     return PartitionLag(
-        group, where, offset, end, start, lag, seconds, method, margin, lost, member, note, at_risk, drained
+        group, tp, offset, end, start, lag, seconds, method, margin, lost, member, note, at_risk, drained
     )
 
 
 def _age(
-    now: int, where: TopicPartition, first: int | None, moments: Moments, retention: Retention
+    now: int, tp: TopicPartition, first: int | None, moments: Moments, retention: Retention
 ) -> tuple[float | None, str, float | None]:
     """Lag in seconds, how it is known, and the retention margin."""
     if first is None:
         return 0.0, READ, None
-    moment = moments.get((where, first))
+    moment = moments.get((tp, first))
     if moment is None or moment.method == UNKNOWN:
         return None, UNKNOWN, None
     if moment.time_ms is None:  # markers and aborted records only
         return 0.0, moment.method, None
-    kept = retention.get(where.topic)
+    kept = retention.get(tp.topic)
     margin = None if kept is None else max(0.0, (moment.time_ms + kept - now) / 1000)
     return max(0.0, (now - moment.time_ms) / 1000), moment.method, margin

@@ -35,8 +35,8 @@ def _document(cluster: str, sample: LagSample) -> dict[str, Any]:
                 "group": one.group,
                 "state": one.state or None,
                 "partitions": [
-                    [where.topic, where.partition, _committed(commit), *_bounds(sample.bounds[where])]
-                    for where, commit in one.committed.items()
+                    [tp.topic, tp.partition, _committed(commit), *_bounds(sample.bounds[tp])]
+                    for tp, commit in one.committed.items()
                 ],
             }
             for one in sample.groups

@@ -20,7 +20,7 @@ from kcli.flows.groups.place_keepers import keeps_a_place, what_it_is
 
 if TYPE_CHECKING:
     from kcli.core.admin.admin import Admin
-    from kcli.core.admin.commit_columns import Places
+    from kcli.core.admin.commit_columns import TopicPartitions
     from kcli.core.admin.committed import Committed
     from kcli.core.admin.group_description import GroupDescription
 
@@ -90,16 +90,16 @@ def sample_of(
         places = _of_topics(offsets, description, topics)
         if places or not topics:
             groups.append(GroupSample(name, state, places, description))
-    return LagSample(at_ms, groups, log_ends(admin, _places(groups), stable=True), failed, partial)
+    return LagSample(at_ms, groups, log_ends(admin, _partitions_of(groups), stable=True), failed, partial)
 
 
-def _places(groups: Iterable[GroupSample]) -> set[TopicPartition]:
+def _partitions_of(groups: Iterable[GroupSample]) -> set[TopicPartition]:
     """All partitions that groups have. Many have the same ones: those share a tuple, which is looked at once."""
     found = set[TopicPartition]()
-    shared: dict[int, Places] = {}
+    shared: dict[int, TopicPartitions] = {}
     for one in groups:
         if isinstance(one.committed, CommitColumns):
-            shared[id(one.committed.places)] = one.committed.places
+            shared[id(one.committed.partitions)] = one.committed.partitions
         else:
             found.update(one.committed)
     return found.union(*shared.values())
@@ -149,10 +149,10 @@ def _of_topics(
 ) -> Committed:
     """What is committed, and what members read without having committed anything; in order."""
     read = assigned(description).keys() if description is not None else frozenset[TopicPartition]()
-    if isinstance(offsets, CommitColumns) and not topics and (not read or read <= set(offsets.places)):
+    if isinstance(offsets, CommitColumns) and not topics and (not read or read <= set(offsets.partitions)):
         return offsets
     places = dict(offsets)
-    for where in read:
-        places.setdefault(where, None)
-    chosen = places if not topics else {where: at for where, at in places.items() if where.topic in topics}
+    for tp in read:
+        places.setdefault(tp, None)
+    chosen = places if not topics else {tp: at for tp, at in places.items() if tp.topic in topics}
     return dict(sorted(chosen.items()))

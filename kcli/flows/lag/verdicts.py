@@ -50,29 +50,35 @@ class _Point:
 
     def __init__(self, at_ms: int, rows: Sequence[PartitionLag]) -> None:
         self.at_ms = at_ms
-        self.places: Sequence[TopicPartition]
+        self.partitions: Sequence[TopicPartition]
         self.offsets: Sequence[int]
         self.log_ends: Sequence[int]
         if isinstance(rows, LagColumns):
-            self.places, self.offsets, self.log_ends = rows.logs.places, rows.committed, rows.logs.ends
+            self.partitions, self.offsets, self.log_ends = (
+                rows.logs.partitions,
+                rows.committed,
+                rows.logs.ends,
+            )
             self.lag, self.complete = sum(rows.lags), True
         else:
             known = [
-                (row.where, row.committed, row.end, 0 if row.drained else row.lag or 0)
+                (row.tp, row.committed, row.end, 0 if row.drained else row.lag or 0)
                 for row in rows
                 if row.committed is not None and row.end is not None
             ]
-            self.places, self.offsets, self.log_ends, lags = zip(*known, strict=True) if known else _NOTHING
+            self.partitions, self.offsets, self.log_ends, lags = (
+                zip(*known, strict=True) if known else _NOTHING
+            )
             self.lag = sum(lags)
             self.complete = all(row.lag is not None or _unstarted(row) for row in rows)
 
     @cached_property
     def committed(self) -> dict[TopicPartition, int]:
-        return dict(zip(self.places, self.offsets, strict=True))
+        return dict(zip(self.partitions, self.offsets, strict=True))
 
     @cached_property
     def ends(self) -> dict[TopicPartition, int]:
-        return dict(zip(self.places, self.log_ends, strict=True))
+        return dict(zip(self.partitions, self.log_ends, strict=True))
 
 
 class History:
@@ -118,7 +124,7 @@ class History:
         if state in _WITHOUT_MEMBERS:
             return STOPPED if last.lag else EMPTY if last.complete else None
         if not last.lag:
-            return OK if last.places and last.complete else None
+            return OK if last.partitions and last.complete else None
         first = points[0]
         if last.at_ms - first.at_ms < _SETTLED_MS or not state:
             return None
@@ -139,8 +145,8 @@ def _has_grown(lags: list[int]) -> bool:
 
 
 def _advance(before: dict[TopicPartition, int], after: dict[TopicPartition, int]) -> int:
-    return sum(max(0, offset - before[where]) for where, offset in after.items() if where in before)
+    return sum(max(0, offset - before[tp]) for tp, offset in after.items() if tp in before)
 
 
 def _went_back(before: _Point, after: _Point) -> bool:
-    return any(offset < before.committed.get(where, offset) for where, offset in after.committed.items())
+    return any(offset < before.committed.get(tp, offset) for tp, offset in after.committed.items())

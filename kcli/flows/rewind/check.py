@@ -56,9 +56,9 @@ def checked(
 def outcomes(found: Checked, seen: GroupWatch) -> list[Outcome]:
     """What is known of each partition now."""
     return [
-        judged(item, seen.sentences[item.where], found.plan, seen.seconds)
+        judged(item, seen.sentences[item.tp], found.plan, seen.seconds)
         for item in found.plan.items
-        if item.where in seen.sentences
+        if item.tp in seen.sentences
     ]
 
 
@@ -68,8 +68,8 @@ def _with_known_ends(facts: LiveFacts) -> LiveFacts:
     return replace(
         facts,
         partitions={
-            where: one if all(party.complete for party in attendance.of(where)) else replace(one, end=None)
-            for where, one in facts.partitions.items()
+            tp: one if all(party.complete for party in attendance.of(tp)) else replace(one, end=None)
+            for tp, one in facts.partitions.items()
         },
     )
 
@@ -89,8 +89,8 @@ def _seen(entry: LiveEntry) -> Iterator[Look]:
         for row in entry.partitions
         for at, offset in row.commits
     ]
-    for at, where, offset in sorted(rows, key=lambda row: row[0]):
-        yield Look(at, {where: offset})
+    for at, tp, offset in sorted(rows, key=lambda row: row[0]):
+        yield Look(at, {tp: offset})
 
 
 def _plan(journal: Journal, facts: LiveFacts, group: GroupDescription | None) -> GroupPlan:

@@ -170,7 +170,7 @@ class _Run:
             self._written(plan)
         stored = _store(self._admin, going)
         answered = clock.monotonic()
-        wanted = {plan.group: [item.where for item in plan.todo] for plan in going}
+        wanted = {plan.group: [item.tp for item in plan.todo] for plan in going}
         back = self._admin.fetch_offsets(wanted) if wanted else {}
         outcomes = {plan.group: _outcomes(plan, stored[plan.group], back[plan.group]) for plan in going}
         if wanted_later := [plan for plan in going if any(map(_is_news, outcomes[plan.group]))]:
@@ -223,8 +223,8 @@ class _Run:
         return refused
 
     def _set(self, plan: GroupPlan, doors: Doors) -> LiveResult:
-        def ends(places: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-            return log_ends(self._admin, places)
+        def ends(partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+            return log_ends(self._admin, partitions)
 
         clocks = Clocks(clock.monotonic, clock.wall_ms)
         try:
@@ -251,7 +251,7 @@ class _Run:
             self._journals.update(
                 result.plan.id,
                 live=entry_of(result.facts, seen.sentences, seen.seconds),
-                statuses={one.item.where: one.status for one in outcomes},
+                statuses={one.item.tp: one.status for one in outcomes},
             )
 
     def _report(
@@ -270,8 +270,8 @@ class _Run:
         if not kept:
             self._journals.remove(plan.id)
         refused = [Outcome(item, REFUSED, item.committed, item.refusal) for item in plan.refused]
-        by_place = {outcome.item.where: outcome for outcome in (*outcomes, *refused)}
-        in_order = tuple(by_place[item.where] for item in plan.items)
+        by_place = {outcome.item.tp: outcome for outcome in (*outcomes, *refused)}
+        in_order = tuple(by_place[item.tp] for item in plan.items)
         sent_out = len(facts.facts.sent_out) if facts is not None and facts.facts is not None else 0
         self.reports[plan.group] = GroupReport(
             plan, in_order, kept=kept, missing=missing, sent_out=sent_out, watched=watched
@@ -283,7 +283,7 @@ class _Later:
 
     def __init__(self, admin: Admin, plans: Sequence[GroupPlan], window: float) -> None:
         self._window = window
-        self._commits = admin.fetch_offsets({plan.group: [i.where for i in plan.todo] for plan in plans})
+        self._commits = admin.fetch_offsets({plan.group: [i.tp for i in plan.todo] for plan in plans})
         moved = [plan.group for plan in plans if self._has_moved(plan)]
         self._described = admin.describe_groups(moved) if moved else {}
 
@@ -292,7 +292,7 @@ class _Later:
         item, commits = outcome.item, self._commits[plan.group]
         if not _is_news(outcome):
             return outcome
-        found = commits if isinstance(commits, KcliError) else commits[item.where]
+        found = commits if isinstance(commits, KcliError) else commits[item.tp]
         if isinstance(found, KcliError):
             return replace(outcome, status=UNKNOWN, error=_unproven(plan, item, str(found)))
         if not _same(found, item.new) and not self._went_on(plan.group, item, found):
@@ -307,7 +307,7 @@ class _Later:
     def _has_moved(self, plan: GroupPlan) -> bool:
         commits = self._commits[plan.group]
         return not isinstance(commits, KcliError) and any(
-            not isinstance(found := commits[item.where], KcliError) and not _same(found, item.new)
+            not isinstance(found := commits[item.tp], KcliError) and not _same(found, item.new)
             for item in plan.todo
         )
 
@@ -326,7 +326,7 @@ def _is_news(outcome: Outcome) -> bool:
 
 def _unproven(plan: GroupPlan, item: RewindItem, why: str) -> KcliError:
     return UnprovenError(
-        f"{item.where} was set and read back, but a rewind from another machine may have ended unseen meanwhile",
+        f"{item.tp} was set and read back, but a rewind from another machine may have ended unseen meanwhile",
         why=why,
         do=f"if nobody else rewinds group {plan.group}, all is well; else compare the journals of both",
     )
@@ -335,7 +335,7 @@ def _unproven(plan: GroupPlan, item: RewindItem, why: str) -> KcliError:
 def _changed(admin: Admin, plans: Sequence[GroupPlan]) -> dict[str, KcliError]:
     """Groups that are no longer what the plan says, and why: members came, or somebody has committed."""
     described = admin.describe_groups([plan.group for plan in plans]) if plans else {}
-    commits = admin.fetch_offsets({p.group: [i.where for i in p.todo] for p in plans}) if plans else {}
+    commits = admin.fetch_offsets({p.group: [i.tp for i in p.todo] for p in plans}) if plans else {}
     found: dict[str, KcliError] = {}
     for plan in plans:
         now, committed = described[plan.group], commits[plan.group]
@@ -350,13 +350,13 @@ def _changed(admin: Admin, plans: Sequence[GroupPlan]) -> dict[str, KcliError]:
 
 def _moved(plan: GroupPlan, committed: Committed) -> KcliError | None:
     for item in plan.todo:
-        now = committed[item.where]
+        now = committed[item.tp]
         if isinstance(now, KcliError):
             return now
         if now != item.committed:
             return NotPossibleError(
                 f"the offsets of group {plan.group} have changed since the plan was made",
-                why=f"{item.where} was at {_shown(item.committed)}, now it is at {_shown(now)}",
+                why=f"{item.tp} was at {_shown(item.committed)}, now it is at {_shown(now)}",
                 do="nothing was done; look at the plan again",
             )
     return None
@@ -373,14 +373,14 @@ def _store(admin: Admin, plans: Sequence[GroupPlan]) -> dict[str, Stored]:
     commits: dict[str | GroupMetadata, dict[TopicPartition, OffsetAndMetadata]] = {
         plan.group: news
         for plan in plans
-        if (news := {item.where: item.new for item in plan.todo if item.new is not None})
+        if (news := {item.tp: item.new for item in plan.todo if item.new is not None})
     }
     deletes = {
         plan.group: gone
         for plan in plans
-        if (gone := [item.where for item in plan.todo if item.action == "delete"])
+        if (gone := [item.tp for item in plan.todo if item.action == "delete"])
     }
-    stored: dict[str, Stored] = {plan.group: {item.where: None for item in plan.todo} for plan in plans}
+    stored: dict[str, Stored] = {plan.group: {item.tp: None for item in plan.todo} for plan in plans}
     for group, told in (admin.commit_offsets(commits) if commits else {}).items():
         stored[group] |= told
     for group, told in (admin.delete_offsets(deletes) if deletes else {}).items():
@@ -390,7 +390,7 @@ def _store(admin: Admin, plans: Sequence[GroupPlan]) -> dict[str, Stored]:
 
 def _outcomes(plan: GroupPlan, stored: Stored, back: Committed | KcliError) -> list[Outcome]:
     return [
-        _outcome(item, stored[item.where], back if isinstance(back, KcliError) else back[item.where])
+        _outcome(item, stored[item.tp], back if isinstance(back, KcliError) else back[item.tp])
         for item in plan.todo
     ]
 
@@ -403,11 +403,11 @@ def live_outcomes(result: LiveResult, seen: GroupWatch) -> list[Outcome]:
 def _live_outcome(item: RewindItem, result: LiveResult, seen: GroupWatch) -> Outcome:
     if result.failure is not None:
         return Outcome(item, UNKNOWN, None, _unseen(result.failure))
-    if refused := result.stored.get(item.where):
-        return Outcome(item, FAILED, result.found.get(item.where), refused)
-    sentence = seen.sentences.get(item.where)
+    if refused := result.stored.get(item.tp):
+        return Outcome(item, FAILED, result.found.get(item.tp), refused)
+    sentence = seen.sentences.get(item.tp)
     if sentence is None:
-        return Outcome(item, OVERWRITTEN, result.found.get(item.where))
+        return Outcome(item, OVERWRITTEN, result.found.get(item.tp))
     return judged(item, sentence, result.plan, seen.seconds)
 
 
@@ -419,7 +419,7 @@ def judged(item: RewindItem, sentence: Sentence, plan: GroupPlan, seconds: float
     if sentence.verdict in (HELD, OVERWRITTEN):
         return Outcome(item, sentence.verdict, found, None, sentence.owner, commits)
     error = NotProvenError(
-        f"{item.where} was set, but whether it is read from there on is not known",
+        f"{item.tp} was set, but whether it is read from there on is not known",
         why=_why(sentence, seconds),
         do=f"look again with: {check_command(plan.group, plan.id)}",
     )
@@ -476,7 +476,7 @@ def _outcome(
         return Outcome(item, OVERWRITTEN, found)
     if unsure:  # a broker that has stood still may do it later
         return Outcome(item, UNKNOWN, found, _unseen(error))
-    return Outcome(item, FAILED, found, _explained(error, item.where))
+    return Outcome(item, FAILED, found, _explained(error, item.tp))
 
 
 def _unseen(error: KcliError) -> KcliError:
@@ -484,10 +484,10 @@ def _unseen(error: KcliError) -> KcliError:
     return error
 
 
-def _explained(error: KcliError, where: TopicPartition) -> KcliError:
+def _explained(error: KcliError, tp: TopicPartition) -> KcliError:
     if isinstance(error, BrokerError) and error.code in LIVE:
         return NotPossibleError(
-            f"the group became live while it was being rewound ({where})",
+            f"the group became live while it was being rewound ({tp})",
             why=error.why,
             do="run it again: --live rewinds a running group, --wait waits until its members have left",
         )

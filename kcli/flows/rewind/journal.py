@@ -236,8 +236,8 @@ def _rows(plan: GroupPlan) -> Iterator[Row]:
     for item in plan.todo:
         old = item.committed
         yield Row(
-            item.where.topic,
-            item.where.partition,
+            item.tp.topic,
+            item.tp.partition,
             None if old is None else old.offset,
             "" if old is None else old.metadata,
             -1 if old is None else old.leader_epoch,

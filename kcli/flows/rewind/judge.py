@@ -110,9 +110,7 @@ class Judge:
     ) -> None:
         self.attendance = attendance
         self._eager = assignor in EAGER
-        self._trails = {
-            where: _Trail(one, usual_patience(self._pace(where))) for where, one in partitions.items()
-        }
+        self._trails = {tp: _Trail(one, usual_patience(self._pace(tp))) for tp, one in partitions.items()}
         self._members: tuple[MemberDescription, ...] = ()
         self._known: set[str] = set()  # ids of members that were seen settled
         self._settled: tuple[object, ...] | None = None  # who was in a classic group when it was stable last
@@ -129,8 +127,8 @@ class Judge:
         self._take(look, blind=blind)
         if look.group is not None:
             self._look_at_group(look.group, look)
-        for where, end in look.ends.items():
-            if (trail := self._trails.get(where)) is not None:
+        for tp, end in look.ends.items():
+            if (trail := self._trails.get(tp)) is not None:
                 trail.end = end
 
     def replay(self, look: Look) -> None:
@@ -148,10 +146,10 @@ class Judge:
             return
         self._take(look, blind=False, logged=True)
 
-    def sentence(self, where: TopicPartition, now: float) -> Sentence:
+    def sentence(self, tp: TopicPartition, now: float) -> Sentence:
         """HELD, OVERWRITTEN, UNKNOWN (nothing that may come can tell), or OPEN with what is waited for."""
-        trail, owner = self._trails[where], self._readers.get(where)
-        due, commits = self._due(where), tuple(trail.commits)
+        trail, owner = self._trails[tp], self._readers.get(tp)
+        due, commits = self._due(tp), tuple(trail.commits)
         if trail.overwritten:
             return Sentence(OVERWRITTEN, commits, owner=owner)
         if trail.spoilt:
@@ -159,10 +157,10 @@ class Judge:
         if trail.unconfirmed and trail.first_kind == _EITHER and now > due:
             return Sentence(OPEN, commits, Awaited(None, (), owner, logged=True), owner)
         if now <= due:
-            return Sentence(OPEN, commits, Awaited(due, self._away(where), owner), owner, trail.why)
-        if trail.last == _LOW and now > trail.commits[-1][0] + self._patience(where):
+            return Sentence(OPEN, commits, Awaited(due, self._away(tp), owner), owner, trail.why)
+        if trail.last == _LOW and now > trail.commits[-1][0] + self._patience(tp):
             return Sentence(OVERWRITTEN, commits, owner=owner)
-        if trail.proven or self._quiet(where, trail, now, due):
+        if trail.proven or self._quiet(tp, trail, now, due):
             return Sentence(HELD, commits, owner=owner)
         return Sentence(OPEN, commits, Awaited(None, (), owner), owner, trail.why)
 
@@ -173,15 +171,15 @@ class Judge:
 
     def confirm(self, commits: Mapping[TopicPartition, Sequence[int | None]] | None) -> None:
         """``commits``: all since some time before the group was held, in order; None where they cannot be read."""
-        for where, trail in self._trails.items():
+        for tp, trail in self._trails.items():
             if trail.unconfirmed:
-                trail.confirm(None if commits is None else commits.get(where, ()))
+                trail.confirm(None if commits is None else commits.get(tp, ()))
 
     def _take(self, look: Look, *, blind: bool, logged: bool = False) -> None:
-        for where, offset in look.commits.items():
-            if (trail := self._trails.get(where)) is not None:
-                carried = max((party.carries_for for party in self.attendance.of(where)), default=0.0)
-                trail.take(look.at, offset, self._in_hand_until(where), carried, blind=blind, logged=logged)
+        for tp, offset in look.commits.items():
+            if (trail := self._trails.get(tp)) is not None:
+                carried = max((party.carries_for for party in self.attendance.of(tp)), default=0.0)
+                trail.take(look.at, offset, self._in_hand_until(tp), carried, blind=blind, logged=logged)
 
     # --- the group ----------------------------------------------------------------------------------------
 
@@ -191,26 +189,26 @@ class Judge:
         for party in self.attendance.looked([listed(one) for one in group.members], look.at):
             if id(party) in before:
                 continue  # who was back before has read nothing old since
-            for where in party.partitions or self._trails:
-                if where in self._trails and where in look.ends:  # nobody has read beyond before they came
-                    trail = self._trails[where]
-                    trail.horizon = max(trail.horizon or 0, look.ends[where])
+            for tp in party.partitions or self._trails:
+                if tp in self._trails and tp in look.ends:  # nobody has read beyond before they came
+                    trail = self._trails[tp]
+                    trail.horizon = max(trail.horizon or 0, look.ends[tp])
 
     def _look_at_group(self, group: GroupDescription, look: Look) -> None:
         self._members = group.members
         classic, stable = group.type == "classic", group.state == STABLE and bool(group.members)
         self._at_rest = stable or not group.members
         readers = {
-            where: member
+            tp: member
             for member in group.members
-            for where in member.assignment or ()
-            if where in self._trails and (stable or not classic)
+            for tp in member.assignment or ()
+            if tp in self._trails and (stable or not classic)
         }
         moved = self._moved_classic(group, stable=stable) if classic else self._moved(readers)
-        for where in moved:
-            self._trails[where].changed_hands()
-        for where in readers.keys() - self._readers.keys():
-            self._trails[where].has_reader(look.at)
+        for tp in moved:
+            self._trails[tp].changed_hands()
+        for tp in readers.keys() - self._readers.keys():
+            self._trails[tp].has_reader(look.at)
         self._readers = readers
 
     def _moved_classic(self, group: GroupDescription, *, stable: bool) -> Collection[TopicPartition]:
@@ -226,9 +224,9 @@ class Judge:
         if not self._eager:
             for member in group.members:
                 if member.member_id not in self._known and self.attendance.back_at_once(listed(member)):
-                    for where in set(member.owned).intersection(member.assignment or ()):
-                        if where in self._trails:
-                            self._trails[where].kept = True
+                    for tp in set(member.owned).intersection(member.assignment or ()):
+                        if tp in self._trails:
+                            self._trails[tp].kept = True
         self._known.update(member.member_id for member in group.members)
         settled = tuple(sorted((one.member_id, one.assignment or ()) for one in group.members))
         before, self._settled = self._settled, settled
@@ -236,29 +234,29 @@ class Judge:
 
     def _moved(self, readers: Mapping[TopicPartition, MemberDescription]) -> Collection[TopicPartition]:
         return [
-            where
-            for where in self._trails
-            if (where in readers) != (where in self._readers)
-            or (where in readers and readers[where].member_id != self._readers[where].member_id)
+            tp
+            for tp in self._trails
+            if (tp in readers) != (tp in self._readers)
+            or (tp in readers and readers[tp].member_id != self._readers[tp].member_id)
         ]
 
     # --- who may still commit an old batch ----------------------------------------------------------------
 
-    def _due(self, where: TopicPartition) -> float:
+    def _due(self, tp: TopicPartition) -> float:
         """When nothing old is expected for it any more."""
-        parties = self.attendance.of(where)
-        if self._idle(where):
+        parties = self.attendance.of(tp)
+        if self._idle(tp):
             return max((party.last_arrival or 0.0 for party in parties), default=0.0) + IDLE_SECONDS
         return max((party.due(at_work=self._at_work(party)) for party in parties), default=0.0)
 
-    def _in_hand_until(self, where: TopicPartition) -> float:
+    def _in_hand_until(self, tp: TopicPartition) -> float:
         """Until when those who are back may commit what they have in hand."""
-        if self._idle(where):
+        if self._idle(tp):
             return float("-inf")
-        return max((party.in_hand_until for party in self.attendance.of(where)), default=float("-inf"))
+        return max((party.in_hand_until for party in self.attendance.of(tp)), default=float("-inf"))
 
-    def _idle(self, where: TopicPartition) -> bool:
-        return self._trails[where].rewound.idle and all(party.certain for party in self.attendance.of(where))
+    def _idle(self, tp: TopicPartition) -> bool:
+        return self._trails[tp].rewound.idle and all(party.certain for party in self.attendance.of(tp))
 
     def _at_work(self, party: Party) -> bool:
         """Whether every member of that name was seen to go on since, where there was something to be read."""
@@ -268,27 +266,25 @@ class Judge:
         return all(self._works(member) for member in own)
 
     def _works(self, member: MemberDescription) -> bool:
-        trails = [
-            trail for where in member.assignment or () if (trail := self._trails.get(where)) is not None
-        ]
+        trails = [trail for tp in member.assignment or () if (trail := self._trails.get(tp)) is not None]
         return not trails or any(trail.goes_on for trail in trails) or all(trail.drained for trail in trails)
 
-    def _away(self, where: TopicPartition) -> tuple[Listed, ...]:
-        return tuple(one.member for party in self.attendance.of(where) for one in party.members[party.back :])
+    def _away(self, tp: TopicPartition) -> tuple[Listed, ...]:
+        return tuple(one.member for party in self.attendance.of(tp) for one in party.members[party.back :])
 
-    def _quiet(self, where: TopicPartition, trail: "_Trail", now: float, due: float) -> bool:
+    def _quiet(self, tp: TopicPartition, trail: "_Trail", now: float, due: float) -> bool:
         """Whether all is read, what is committed last was not corrected, and would have been by now."""
         if trail.last in (_NONE, _AT_NEW):  # or nobody has it, and whoever gets it begins there
-            return (trail.drained and not trail.kept) or (self._at_rest and where not in self._readers)
+            return (trail.drained and not trail.kept) or (self._at_rest and tp not in self._readers)
         if trail.kept or not trail.drained:
             return False
-        return trail.last == _EITHER and now > max(due, trail.commits[-1][0] + self._patience(where))
+        return trail.last == _EITHER and now > max(due, trail.commits[-1][0] + self._patience(tp))
 
-    def _patience(self, where: TopicPartition) -> float:
-        return patience(self._pace(where))
+    def _patience(self, tp: TopicPartition) -> float:
+        return patience(self._pace(tp))
 
-    def _pace(self, where: TopicPartition) -> float:
-        return max((party.pace for party in self.attendance.of(where)), default=0.0)
+    def _pace(self, tp: TopicPartition) -> float:
+        return max((party.pace for party in self.attendance.of(tp)), default=0.0)
 
 
 class _Trail:

@@ -52,7 +52,7 @@ class Holding(Protocol):
     def seize(self, timeout: float) -> None: ...
 
     def committed(
-        self, places: Collection[TopicPartition], timeout: float
+        self, partitions: Collection[TopicPartition], timeout: float
     ) -> Mapping[TopicPartition, Commit]: ...
 
     def commit(self, offsets: Offsets, timeout: float) -> Mapping[TopicPartition, KcliError | None]: ...
@@ -135,7 +135,7 @@ def read_topics(group: GroupDescription) -> frozenset[str]:
     names: set[str] = set()
     for member in group.members:
         names.update(member.subscription)
-        names.update(where.topic for where in (*(member.assignment or ()), *(member.target or ())))
+        names.update(tp.topic for tp in (*(member.assignment or ()), *(member.target or ())))
     return frozenset(names)
 
 
@@ -180,7 +180,7 @@ def set_offsets(
     KcliError when nothing was committed.
     """
     holding = shut.holding
-    offsets = {item.where: item.new for item in plan.todo if item.new is not None}
+    offsets = {item.tp: item.new for item in plan.todo if item.new is not None}
     result = LiveResult(plan)
     ends: Mapping[TopicPartition, int] = {}
     try:
@@ -188,7 +188,7 @@ def set_offsets(
         result = LiveResult(plan)
         journal(plan)
         stored = dict(holding.commit(offsets, CALL_SECONDS))
-        good = {where: new for where, new in offsets.items() if stored[where] is None}
+        good = {tp: new for tp, new in offsets.items() if stored[tp] is None}
         if good:
             ends = _wait(holding, good, lambda found: _patience(shut.before, plan, found), log_ends)
             stored |= holding.commit(good, CALL_SECONDS)
@@ -210,8 +210,7 @@ def set_offsets(
 def _as_held(plan: GroupPlan, committed: Mapping[TopicPartition, Commit]) -> GroupPlan:
     """What is undone is what was committed when the door was shut: members go on while a plan is looked at."""
     items = [
-        replace(item, committed=committed[item.where]) if item.where in committed else item
-        for item in plan.items
+        replace(item, committed=committed[item.tp]) if item.tp in committed else item for item in plan.items
     ]
     return replace(plan, items=tuple(items))
 
@@ -255,7 +254,7 @@ def patience_at_the_door(paces: Iterable[float], *, bound: float = LONGEST_BATCH
 
 def _patience(before: Before, plan: GroupPlan, ends: Mapping[TopicPartition, int]) -> Patience:
     """Where nothing was unread, only for them to notice that they own nothing."""
-    if all(ends.get(item.where) == _at(item.committed) for item in plan.todo):
+    if all(ends.get(item.tp) == _at(item.committed) for item in plan.todo):
         return Patience(IDLE_SECONDS)
     return patience_at_the_door(pace.seconds for pace in before.paces.values() if pace.known)
 
@@ -275,22 +274,22 @@ def _facts(
     set_ones = [
         item
         for item in plan.todo
-        if result.stored.get(item.where) is None
+        if result.stored.get(item.tp) is None
         and item.new is not None
-        and _at(result.found.get(item.where)) == item.new.offset
+        and _at(result.found.get(item.tp)) == item.new.offset
     ]
     sent_out = _sent_out(before, door)
     arrivals = tuple(one.since(let_in_at) for one in (*door.inside.values(), *door.gone.values()))
     facts = LiveFacts(
         let_in_ms, sent_out, door.sent_out_at - let_in_at, arrivals, {}, plan.type, plan.assignor
     )
-    partitions = {item.where: _rewound(item, ends) for item in set_ones}
+    partitions = {item.tp: _rewound(item, ends) for item in set_ones}
     return replace(facts, partitions=partitions)
 
 
 def _rewound(item: RewindItem, ends: Mapping[TopicPartition, int]) -> Rewound:
     assert item.new is not None
-    return Rewound(item.new.offset, _at(item.committed), ends.get(item.where))
+    return Rewound(item.new.offset, _at(item.committed), ends.get(item.tp))
 
 
 def _sent_out(before: Before, door: DoorLog) -> tuple[SentOut, ...]:
@@ -300,7 +299,7 @@ def _sent_out(before: Before, door: DoorLog) -> tuple[SentOut, ...]:
     found = []
     for member in door.sent_out:
         own = frozenset(had[member.member_id] or ()) if certain else frozenset[TopicPartition]()
-        seen = [before.paces[where] for where in own or before.paces if where in before.paces]
+        seen = [before.paces[tp] for tp in own or before.paces if tp in before.paces]
         pace = max((one.seconds for one in seen), default=0.0)
         if sum(one.gaps for one in seen) < 2 or not any(one.known for one in seen):
             pace = max(pace, UNKNOWN_PACE)

@@ -24,8 +24,8 @@ def entry_of(
         [_member(one) for one in facts.sent_out],
         [_arrival(one) for one in facts.arrivals],
         [
-            _row(where, rewound, None if sentences is None else sentences.get(where))
-            for where, rewound in facts.partitions.items()
+            _row(tp, rewound, None if sentences is None else sentences.get(tp))
+            for tp, rewound in facts.partitions.items()
         ],
         looked_until,
     )
@@ -70,8 +70,8 @@ def facts_of(entry: LiveEntry) -> LiveFacts:
 def _member(one: SentOut) -> LiveMember:
     member = one.member
     partitions: dict[str, list[int]] = {}
-    for where in sorted(one.partitions):
-        partitions.setdefault(where.topic, []).append(where.partition)
+    for tp in sorted(one.partitions):
+        partitions.setdefault(tp.topic, []).append(tp.partition)
     return LiveMember(
         member.member_id,
         member.instance_id,
@@ -100,8 +100,8 @@ def _rounded(at: float | None) -> float | None:
     return None if at is None else round(at, 3)
 
 
-def _row(where: TopicPartition, rewound: Rewound, sentence: Sentence | None) -> LiveRow:
+def _row(tp: TopicPartition, rewound: Rewound, sentence: Sentence | None) -> LiveRow:
     commits = [(round(at, 3), offset) for at, offset in sentence.commits] if sentence is not None else []
     if len(commits) > _KEPT_COMMITS:
         commits = [*commits[: _KEPT_COMMITS // 2], *commits[-_KEPT_COMMITS // 2 :]]
-    return LiveRow(*where, rewound.new, rewound.old, rewound.end, commits)
+    return LiveRow(*tp, rewound.new, rewound.old, rewound.end, commits)

@@ -99,9 +99,9 @@ def group_plan(
     goes_on = live and bool(group.members)
     if goes_on:
         items = [_kept(item) if item.action == "delete" else item for item in items]
-    ranges = {item.where: (item.low, item.low + item.records) for item in items if item.records}
-    topics = {item.where.topic for item in items}
-    others = {where.topic for where, told in committed.items() if told is not None} - topics
+    ranges = {item.tp: (item.low, item.low + item.records) for item in items if item.records}
+    topics = {item.tp.topic for item in items}
+    others = {tp.topic for tp, told in committed.items() if told is not None} - topics
     return GroupPlan(
         group.group_id,
         new_id(now_ms),
@@ -119,11 +119,11 @@ def group_plan(
 
 def _kept(item: RewindItem) -> RewindItem:
     error = NotPossibleError(
-        f"the commit of {item.where} cannot be deleted",
+        f"the commit of {item.tp} cannot be deleted",
         why="brokers keep the commits of topics that a group reads",
         do="stop its members first, or set it to an offset",
     )
-    return refused_item(item.where, error, item.committed)
+    return refused_item(item.tp, error, item.committed)
 
 
 def _explained(error: KcliError, group: str) -> KcliError:

@@ -23,7 +23,7 @@ def read_offsets(path: str, groups: Sequence[str]) -> dict[str, Offsets]:
             )
         offsets = found.get(groups[0] if saved.group is None else saved.group)
         if offsets is not None:
-            offsets[saved.where] = OffsetAndMetadata(saved.offset)
+            offsets[saved.tp] = OffsetAndMetadata(saved.offset)
     for group, offsets in found.items():
         if not offsets:
             raise ConfigError(

@@ -56,7 +56,7 @@ def open_transactions(
     found = {}
     for group, told in admin.fetch_offsets(wanted, require_stable=True, timeout=seconds).items():
         if not isinstance(told, KcliError):
-            unstable = [where for where, one in told.items() if isinstance(one, UnstableOffsetError)]
+            unstable = [tp for tp, one in told.items() if isinstance(one, UnstableOffsetError)]
             if unstable:
                 found[group] = unstable
     return found
@@ -66,16 +66,19 @@ def refused_for_transactions(
     admin: Admin, plans: Sequence[GroupPlan], seconds: float = SHORT_SECONDS
 ) -> dict[str, KcliError]:
     """Why groups without members cannot be rewound now, by group."""
-    wanted = {plan.group: [item.where for item in plan.todo] for plan in plans if plan.todo and not plan.live}
+    wanted = {plan.group: [item.tp for item in plan.todo] for plan in plans if plan.todo and not plan.live}
     found = open_transactions(admin, wanted, seconds) if wanted else {}
-    return {group: open_error(group, places, holders_text(admin, group)) for group, places in found.items()}
+    return {
+        group: open_error(group, partitions, holders_text(admin, group))
+        for group, partitions in found.items()
+    }
 
 
-def open_error(group: str, places: Sequence[TopicPartition], holder: str) -> KcliError:
+def open_error(group: str, partitions: Sequence[TopicPartition], holder: str) -> KcliError:
     """``holder``: see ``holders_text``."""
-    more = f" and {len(places) - 1} more" if len(places) > 1 else ""
+    more = f" and {len(partitions) - 1} more" if len(partitions) > 1 else ""
     return OpenTransactionError(
-        f"a transaction with the offsets of group {group} is open ({places[0]}{more})",
+        f"a transaction with the offsets of group {group} is open ({partitions[0]}{more})",
         why=f"at its end it would replace what a rewind has set; {holder}",
         do="--wait waits for its end, --wait=5m for so long at most; or end its application",
     )
@@ -95,8 +98,8 @@ def holders_text(admin: Admin, group: str) -> str:
 def find_holders(admin: Admin, group: str) -> list[Holder]:
     """The producers with an open transaction in the partition that has the group's commits; KcliError."""
     topic = _good(admin.describe_topics([TOPIC])[TOPIC])
-    where = offsets_partition(group, len(topic.partitions))
-    producers = _good(admin.describe_producers([where])[where])
+    tp = offsets_partition(group, len(topic.partitions))
+    producers = _good(admin.describe_producers([tp])[tp])
     ids = sorted({one.producer_id for one in producers if one.open_since >= 0})
     if not ids:
         return []

@@ -58,22 +58,18 @@ def paces(
 
     ``ends`` are those of the logs, where they are known.
     """
-    found = {
-        where: sorted(gaps, key=lambda gap: -gap.length) for where, gaps in _gaps(history, now_ms).items()
-    }
-    lengths = {where: [gap.length for gap in gaps] for where, gaps in found.items()}
+    found = {tp: sorted(gaps, key=lambda gap: -gap.length) for tp, gaps in _gaps(history, now_ms).items()}
+    lengths = {tp: [gap.length for gap in gaps] for tp, gaps in found.items()}
     for rank in range(_LOOKED_AT):
         asked = {
-            where: gaps[rank]
-            for where, gaps in found.items()
-            if len(gaps) > rank and gaps[rank].length > _SHORT_MS
+            tp: gaps[rank] for tp, gaps in found.items() if len(gaps) > rank and gaps[rank].length > _SHORT_MS
         }
         if not asked:
             break
-        told = log_times({where: gap.begin for where, gap in asked.items()})
-        for where, gap in asked.items():
-            lengths[where][rank] = _busy(gap, told.get(where), ends.get(where))
-    return {where: Pace(max(length, default=0) / 1000, len(length) - 1) for where, length in lengths.items()}
+        told = log_times({tp: gap.begin for tp, gap in asked.items()})
+        for tp, gap in asked.items():
+            lengths[tp][rank] = _busy(gap, told.get(tp), ends.get(tp))
+    return {tp: Pace(max(length, default=0) / 1000, len(length) - 1) for tp, length in lengths.items()}
 
 
 def _gaps(history: GroupHistory, now_ms: int) -> dict[TopicPartition, list[Gap]]:
@@ -89,10 +85,10 @@ def _gaps(history: GroupHistory, now_ms: int) -> dict[TopicPartition, list[Gap]]
             gap = Gap(begin, commit.at, None if before is None else before[1])
             found.setdefault(commit.partition, []).append(gap)
         last[commit.partition] = (commit.at, commit.offset)
-    for where, (at, offset) in last.items():
+    for tp, (at, offset) in last.items():
         begin = _begin((at, offset), now_ms, changes)
         assert begin is not None
-        found.setdefault(where, []).append(Gap(begin, max(begin, now_ms), offset))
+        found.setdefault(tp, []).append(Gap(begin, max(begin, now_ms), offset))
     return found
 
 

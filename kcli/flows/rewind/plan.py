@@ -28,7 +28,7 @@ class RewindItem:
     ``span_ms``: the time between the first and the last of them, None where it is not known.
     """
 
-    where: TopicPartition
+    tp: TopicPartition
     committed: OffsetAndMetadata | None
     new: OffsetAndMetadata | None
     note: str = ""
@@ -116,14 +116,14 @@ class NotPossibleError(KcliError):
     exit_code = 7
 
 
-def plan_item(where: TopicPartition, target: Target, seen: Seen) -> RewindItem:
+def plan_item(tp: TopicPartition, target: Target, seen: Seen) -> RewindItem:
     """What is going to happen to one partition."""
     try:
-        found = find(target, where, seen)
+        found = find(target, tp, seen)
     except KcliError as error:
-        return refused_item(where, error, seen.committed)
+        return refused_item(tp, error, seen.committed)
     return with_records(
-        RewindItem(where, seen.committed, found.new, found.note), seen.start.offset, seen.end.offset
+        RewindItem(tp, seen.committed, found.new, found.note), seen.start.offset, seen.end.offset
     )
 
 
@@ -137,16 +137,16 @@ def with_records(item: RewindItem, start: int, end: int) -> RewindItem:
 
 
 def refused_item(
-    where: TopicPartition, error: KcliError, committed: OffsetAndMetadata | None = None
+    tp: TopicPartition, error: KcliError, committed: OffsetAndMetadata | None = None
 ) -> RewindItem:
     """A partition that is left as it is."""
-    why = error.why or error.what.removeprefix(f"{where}: ")
-    return RewindItem(where, committed, None, f"refused: {why}", refusal=error)
+    why = error.why or error.what.removeprefix(f"{tp}: ")
+    return RewindItem(tp, committed, None, f"refused: {why}", refusal=error)
 
 
 def with_spans(items: Sequence[RewindItem], spans: Mapping[TopicPartition, int]) -> tuple[RewindItem, ...]:
     """The items with what is known of the time between their ends."""
-    return tuple(replace(item, span_ms=0 if item.records == 0 else spans.get(item.where)) for item in items)
+    return tuple(replace(item, span_ms=0 if item.records == 0 else spans.get(item.tp)) for item in items)
 
 
 def not_possible(group: GroupDescription, *, live: bool = False) -> KcliError | None:

@@ -31,7 +31,7 @@ class Scope:
         ConfigError where the group has commits on several topics and nobody said which are meant, or none is left.
         """
         if given:
-            named = _topics(where for where in given if self.wants(where))
+            named = _topics(tp for tp in given if self.wants(tp))
         elif self.topics:
             named = list(self.topics)
         else:
@@ -47,9 +47,9 @@ class Scope:
             )
         return chosen
 
-    def check_excluded(self, places: Collection[TopicPartition]) -> None:
-        """NotFoundError for a topic that is to be left out where none of ``places``, all there are, is of it."""
-        there = {*_topics(places), *self.topics}
+    def check_excluded(self, partitions: Collection[TopicPartition]) -> None:
+        """NotFoundError for a topic that is to be left out where none of ``partitions``, all there are, is of it."""
+        there = {*_topics(partitions), *self.topics}
         for name in sorted(self.excluded - there):
             near = near_names(name, there)
             raise NotFoundError(
@@ -60,14 +60,14 @@ class Scope:
                 else f"there is {', '.join(sorted(there)[:5]) or 'nothing'}",
             )
 
-    def wants(self, where: TopicPartition) -> bool:
+    def wants(self, tp: TopicPartition) -> bool:
         """Whether a partition is within what was named."""
-        if where.topic in self.excluded:
+        if tp.topic in self.excluded:
             return False
         if not self.topics:
             return True
-        numbers = self.topics.get(where.topic, frozenset())
-        return numbers is None or where.partition in numbers
+        numbers = self.topics.get(tp.topic, frozenset())
+        return numbers is None or tp.partition in numbers
 
     def touches(self, committed: Iterable[TopicPartition]) -> bool:
         """Whether a group that has committed these has something within what was named."""
@@ -87,11 +87,11 @@ class Scope:
         ``committed_only`` leaves out those without a commit unless they were named.
         """
         if given:
-            return sorted(where for where in given if where.topic == topic and self.wants(where))
+            return sorted(tp for tp in given if tp.topic == topic and self.wants(tp))
         numbers = self.topics.get(topic)
-        places = [TopicPartition(topic, n) for n in sorted(present if numbers is None else numbers)]
+        partitions = [TopicPartition(topic, n) for n in sorted(present if numbers is None else numbers)]
         named = topic in self.topics
-        return [where for where in places if named or not committed_only or where in committed]
+        return [tp for tp in partitions if named or not committed_only or tp in committed]
 
 
 def parse_topics(words: Iterable[str]) -> dict[str, Numbers]:
@@ -118,8 +118,8 @@ def _numbers(text: str, word: str) -> frozenset[int]:
     return frozenset(numbers)
 
 
-def _topics(places: Iterable[TopicPartition]) -> list[str]:
-    return sorted({where.topic for where in places})
+def _topics(partitions: Iterable[TopicPartition]) -> list[str]:
+    return sorted({tp.topic for tp in partitions})
 
 
 def _unclear(group: str, named: list[str]) -> ConfigError:

@@ -20,20 +20,18 @@ def time_spans(admin: Admin, ranges: Mapping[TopicPartition, tuple[int, int]]) -
         return {}
     # At the end of a transaction the last offset is its marker's, and the record stands before it.
     places = {
-        (where, max(low, at)): None
-        for where, (low, high) in ranges.items()
-        for at in (low, high - 1, high - 2)
+        (tp, max(low, at)): None for tp, (low, high) in ranges.items() for at in (low, high - 1, high - 2)
     }
     try:
         found = first_records_at(admin, places, committed_only=False, timeout=SECONDS)
     except KcliError:
         return {}
     spans = {}
-    for where, (low, high) in ranges.items():
-        first, *last = (_time(found[where, max(low, at)], high) for at in (low, high - 1, high - 2))
+    for tp, (low, high) in ranges.items():
+        first, *last = (_time(found[tp, max(low, at)], high) for at in (low, high - 1, high - 2))
         end = next((time for time in last if time is not None), None)
         if first is not None and end is not None:
-            spans[where] = max(0, end - first)
+            spans[tp] = max(0, end - first)
     return spans
 
 

@@ -58,20 +58,18 @@ def survey(
         admin, list(asked.targets), may_be_absent=absent, held=asked.held
     )
     if not failures:  # what could not be read may have it
-        asked.scope.check_excluded(
-            [where for name in commits for where in _known(asked, name, commits[name])]
-        )
+        asked.scope.check_excluded([tp for name in commits for tp in _known(asked, name, commits[name])])
     topics = {name: _topic_names(asked, name, commits[name]) for name in commits}
     described, missing = described_topics(admin, {name for names in topics.values() for name in names})
     present = {name: [part.partition for part in told.partitions] for name, told in described.items()}
     places = {name: _places(asked, name, commits[name], topics[name], present) for name in commits}
-    logs = _Logs(admin, asked, {(g, w) for g, wheres in places.items() for w in wheres}, present)
+    logs = _Logs(admin, asked, {(g, w) for g, partitions in places.items() for w in partitions}, present)
     plans = []
-    for name, wheres in places.items():
-        found = [
-            _item(asked.targets[name], where, commits[name].get(where), logs, missing) for where in wheres
+    for name, partitions in places.items():
+        found = [_item(asked.targets[name], tp, commits[name].get(tp), logs, missing) for tp in partitions]
+        failures += [
+            missing[topic] for topic in topics[name] if topic in missing and not _has(partitions, topic)
         ]
-        failures += [missing[topic] for topic in topics[name] if topic in missing and not _has(wheres, topic)]
         plan = group_plan(groups[name], commits[name], found, asked.to, now_ms, spans, live=asked.live)
         plans.append(
             replace(
@@ -97,27 +95,25 @@ def _marked(plan: GroupPlan) -> tuple[RewindItem, ...]:
 
 def _known(asked: Asked, group: str, committed: Committed) -> list[TopicPartition]:
     """What the group has committed, or offsets are given for."""
-    return [*(where for where, told in committed.items() if told is not None), *asked.targets[group].offsets]
+    return [*(tp for tp, told in committed.items() if told is not None), *asked.targets[group].offsets]
 
 
 def _topic_names(asked: Asked, group: str, committed: Committed) -> list[str]:
     given = asked.targets[group].offsets
-    return asked.scope.names(
-        group, [where for where, told in committed.items() if told is not None], list(given)
-    )
+    return asked.scope.names(group, [tp for tp, told in committed.items() if told is not None], list(given))
 
 
 def _places(
     asked: Asked, group: str, committed: Committed, topics: Sequence[str], present: Mapping[str, list[int]]
 ) -> list[TopicPartition]:
     target = asked.targets[group]
-    known = [where for where, told in committed.items() if told is not None]
+    known = [tp for tp, told in committed.items() if told is not None]
     return [
-        where
+        tp
         for topic in topics
-        for where in asked.scope.places(
+        for tp in asked.scope.places(
             topic,
-            present.get(topic) or [where.partition for where in known if where.topic == topic],
+            present.get(topic) or [tp.partition for tp in known if tp.topic == topic],
             known,
             given=list(target.offsets),
             committed_only=target.is_relative,
@@ -125,8 +121,8 @@ def _places(
     ]
 
 
-def _has(wheres: Sequence[TopicPartition], topic: str) -> bool:
-    return any(where.topic == topic for where in wheres)
+def _has(partitions: Sequence[TopicPartition], topic: str) -> bool:
+    return any(tp.topic == topic for tp in partitions)
 
 
 class _Logs:
@@ -140,13 +136,13 @@ class _Logs:
         present: Mapping[str, list[int]],
     ) -> None:
         self.present = present
-        there = {where for _, where in pairs if where.partition in present.get(where.topic, ())}
+        there = {tp for _, tp in pairs if tp.partition in present.get(tp.topic, ())}
         self.starts = self._list(admin, dict.fromkeys(there, EARLIEST))
         self.ends = self._list(admin, dict.fromkeys(there, LATEST))
         times = {  # one time for all groups, where it is a time
-            where: target.value
-            for group, where in pairs
-            if (target := asked.targets[group]).kind == "time" and where in there
+            tp: target.value
+            for group, tp in pairs
+            if (target := asked.targets[group]).kind == "time" and tp in there
         }
         self.at_times = self._list(admin, times)
 
@@ -155,22 +151,22 @@ class _Logs:
     ) -> Mapping[TopicPartition, OffsetInfo | KcliError]:
         return admin.list_offsets(wanted, leader_patience=ELECTION_PATIENCE) if wanted else {}
 
-    def seen(self, where: TopicPartition, committed: OffsetAndMetadata | None) -> Seen:
+    def seen(self, tp: TopicPartition, committed: OffsetAndMetadata | None) -> Seen:
         """Raises the error of what could not be read."""
-        if where.topic in self.present and where.partition not in self.present[where.topic]:
-            raise no_partition(where, len(self.present[where.topic]))
-        at_time = self.at_times.get(where)
+        if tp.topic in self.present and tp.partition not in self.present[tp.topic]:
+            raise no_partition(tp, len(self.present[tp.topic]))
+        at_time = self.at_times.get(tp)
         return Seen(
             committed,
-            good(self.starts[where]),
-            good(self.ends[where]),
+            good(self.starts[tp]),
+            good(self.ends[tp]),
             None if at_time is None else good(at_time),
         )
 
 
 def _item(
     target: Target,
-    where: TopicPartition,
+    tp: TopicPartition,
     committed: OffsetAndMetadata | KcliError | None,
     logs: _Logs,
     missing: Mapping[str, KcliError],
@@ -178,15 +174,15 @@ def _item(
     try:
         if isinstance(committed, KcliError):
             raise committed
-        if where.topic in missing:
-            return refused_item(where, missing[where.topic], committed)
-        return plan_item(where, target, logs.seen(where, committed))
+        if tp.topic in missing:
+            return refused_item(tp, missing[tp.topic], committed)
+        return plan_item(tp, target, logs.seen(tp, committed))
     except KcliError as error:
-        return refused_item(where, error, committed if isinstance(committed, OffsetAndMetadata) else None)
+        return refused_item(tp, error, committed if isinstance(committed, OffsetAndMetadata) else None)
 
 
 def _exists(group: str, committed: Committed) -> KcliError | None:
-    told = [where for where, commit in committed.items() if commit is not None]
+    told = [tp for tp, commit in committed.items() if commit is not None]
     if not told:
         return None
     return NotPossibleError(

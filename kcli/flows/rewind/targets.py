@@ -71,12 +71,12 @@ def target_of(spec: OffsetSpec) -> Target:
     return Target(kinds.get(spec.kind, spec.kind), spec.value)
 
 
-def find(target: Target, where: TopicPartition, seen: Seen) -> Found:
+def find(target: Target, tp: TopicPartition, seen: Seen) -> Found:
     """The new commit of one partition; TargetError when there is none. The old commit's metadata is kept."""
     if target.exact:
-        return _exactly(target, where, seen)
+        return _exactly(target, tp, seen)
     metadata = own_metadata(seen.committed) if seen.committed is not None else ""
-    offset, epoch, note = _place(target, where, seen)
+    offset, epoch, note = _place(target, tp, seen)
     clamped = min(max(offset, seen.start.offset), max(seen.end.offset, _known(seen.at_time)))
     if clamped != offset:
         edge = seen.start if offset < clamped else seen.end
@@ -89,7 +89,7 @@ def find(target: Target, where: TopicPartition, seen: Seen) -> Found:
     return Found(OffsetAndMetadata(offset, metadata, epoch), note)
 
 
-def _place(target: Target, where: TopicPartition, seen: Seen) -> tuple[int, int, str]:
+def _place(target: Target, tp: TopicPartition, seen: Seen) -> tuple[int, int, str]:
     """(offset, leader epoch, note), not yet held against the bounds of the log."""
     if target.kind == "earliest":
         return seen.start.offset, seen.start.leader_epoch, ""
@@ -98,22 +98,22 @@ def _place(target: Target, where: TopicPartition, seen: Seen) -> tuple[int, int,
     if target.kind == "offset":
         return target.value, -1, ""
     if target.kind == "time":
-        return _at_time(where, seen)
+        return _at_time(tp, seen)
     if target.kind == "given":
-        given = target.offsets.get(where)
+        given = target.offsets.get(tp)
         if given is None:
-            raise TargetError(f"{where}: no offset is given for it", do="leave it out with --topic")
+            raise TargetError(f"{tp}: no offset is given for it", do="leave it out with --topic")
         return given.offset, given.leader_epoch, ""
     if seen.committed is None:
         raise TargetError(
-            f"{where}: there is no committed offset to count from", do="give an offset or a time with --to"
+            f"{tp}: there is no committed offset to count from", do="give an offset or a time with --to"
         )
     return seen.committed.offset + (target.value if target.kind == "shift" else 0), -1, ""
 
 
-def _at_time(where: TopicPartition, seen: Seen) -> tuple[int, int, str]:
+def _at_time(tp: TopicPartition, seen: Seen) -> tuple[int, int, str]:
     if seen.at_time is None:
-        raise TargetError(f"{where}: the offset at that time is not known")
+        raise TargetError(f"{tp}: the offset at that time is not known")
     if seen.at_time.offset != NO_RECORD:
         return seen.at_time.offset, seen.at_time.leader_epoch, ""
     end = seen.end
@@ -121,10 +121,10 @@ def _at_time(where: TopicPartition, seen: Seen) -> tuple[int, int, str]:
     return end.offset, end.leader_epoch, f"no record since; {'stays at end' if stays else 'goes to end'}"
 
 
-def _exactly(target: Target, where: TopicPartition, seen: Seen) -> Found:
-    if where not in target.offsets:
-        raise TargetError(f"{where}: the journal does not have it")
-    before = target.offsets[where]
+def _exactly(target: Target, tp: TopicPartition, seen: Seen) -> Found:
+    if tp not in target.offsets:
+        raise TargetError(f"{tp}: the journal does not have it")
+    before = target.offsets[tp]
     if before is None:
         return Found(None, "had no commit" if seen.committed is None else "commit deleted: there was none")
     note = ""

@@ -127,20 +127,20 @@ class Watcher:
             if isinstance(told, KcliError) or isinstance(group, KcliError):
                 continue
             offsets = {
-                where: None if one is None else one.offset
-                for where, one in told.items()
+                tp: None if one is None else one.offset
+                for tp, one in told.items()
                 if not isinstance(one, KcliError)
             }
-            eye.look(at, offsets, group, lambda places: log_ends(admin, places))
+            eye.look(at, offsets, group, lambda partitions: log_ends(admin, partitions))
 
 
-def log_ends(admin: Admin, places: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+def log_ends(admin: Admin, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
     """Of those logs whose ends can be told."""
     try:
-        found = admin.list_offsets(dict.fromkeys(places, LATEST))
+        found = admin.list_offsets(dict.fromkeys(partitions, LATEST))
     except KcliError:
         return {}
-    return {where: told.offset for where, told in found.items() if not isinstance(told, KcliError)}
+    return {tp: told.offset for tp, told in found.items() if not isinstance(told, KcliError)}
 
 
 class _Eye:
@@ -169,12 +169,12 @@ class _Eye:
     def open(self, now: float) -> list[Open]:
         since = now - self.watched.let_in_at
         found = []
-        for where in self.watched.facts.partitions:
-            sentence = self.watched.judge.sentence(where, since)
+        for tp in self.watched.facts.partitions:
+            sentence = self.watched.judge.sentence(tp, since)
             if sentence.verdict == OPEN and sentence.awaited is not None:
                 until = sentence.awaited.until
                 left = None if until is None else max(0.0, until - since)
-                found.append(Open(self.watched.group, where, sentence, left))
+                found.append(Open(self.watched.group, tp, sentence, left))
         return found
 
     def awaits_log(self, now: float) -> bool:
@@ -185,9 +185,7 @@ class _Eye:
     def result(self, now: float) -> GroupWatch:
         since = now - self.watched.let_in_at
         judge = self.watched.judge
-        return GroupWatch(
-            {where: judge.sentence(where, since) for where in self.watched.facts.partitions}, since
-        )
+        return GroupWatch({tp: judge.sentence(tp, since) for tp in self.watched.facts.partitions}, since)
 
 
 def missing(before: Sequence[MemberDescription], watched: Watched) -> tuple[MemberDescription, ...]:

@@ -66,11 +66,9 @@ def export_offsets(
     ids = _topic_ids(admin, chosen, errors) if with_topic_ids else {}
     return Export(
         tuple(
-            replace(
-                _saved(name, where, told), cluster=cluster or None, topic_id=ids.get(where.topic), at_ms=at_ms
-            )
+            replace(_saved(name, tp, told), cluster=cluster or None, topic_id=ids.get(tp.topic), at_ms=at_ms)
             for name, rows in chosen.items()
-            for where, told in sorted(rows.items())
+            for tp, told in sorted(rows.items())
             if isinstance(told, OffsetAndMetadata)
         ),
         len(read),
@@ -85,7 +83,7 @@ def with_times(
     """The offsets with the time of the first record that was not read, where that is known."""
 
     def timed(saved: SavedOffset) -> SavedOffset:
-        told = found[saved.where, saved.offset]
+        told = found[saved.tp, saved.offset]
         if isinstance(told, KcliError):
             return saved
         return replace(saved, timestamp=told.timestamp, drained=told.drained)
@@ -110,23 +108,23 @@ def _absent(names: Sequence[str], listing: GroupListing) -> dict[str, KcliError]
 def _wanted(
     told: Committed, wanted: Callable[[TopicPartition], bool]
 ) -> dict[TopicPartition, OffsetAndMetadata | KcliError]:
-    return {where: offset for where, offset in told.items() if offset is not None and wanted(where)}
+    return {tp: offset for tp, offset in told.items() if offset is not None and wanted(tp)}
 
 
 def _topic_ids(
     admin: Admin, chosen: Mapping[str, Mapping[TopicPartition, object]], errors: list[KcliError]
 ) -> dict[str, str | None]:
     """By name. An id that cannot be told is an error, but for brokers that have none."""
-    topics = sorted({where.topic for rows in chosen.values() for where in rows})
+    topics = sorted({tp.topic for rows in chosen.values() for tp in rows})
     described = admin.describe_topics(topics) if topics else {}
     errors += [told for told in described.values() if isinstance(told, KcliError)]
     return {name: told.topic_id or None for name, told in described.items() if isinstance(told, TopicInfo)}
 
 
-def _saved(group: str, where: TopicPartition, commit: OffsetAndMetadata) -> SavedOffset:
+def _saved(group: str, tp: TopicPartition, commit: OffsetAndMetadata) -> SavedOffset:
     return SavedOffset(
-        where.topic,
-        where.partition,
+        tp.topic,
+        tp.partition,
         commit.offset,
         group=group,
         leader_epoch=commit.leader_epoch if commit.leader_epoch >= 0 else None,

@@ -37,16 +37,16 @@ Found = dict[Place, Unread | KcliError]
 def first_unread(admin: Admin, places: Collection[Place]) -> Found:
     """For each place the first record from there on, or why it cannot be told."""
     found: Found = {}
-    logs = log_ends(admin, {where for where, _offset in places}, stable=True)
+    logs = log_ends(admin, {tp for tp, _offset in places}, stable=True)
     begins: dict[Place, Place] = {}
-    for where, offset in places:
-        log = logs[where]
+    for tp, offset in places:
+        log = logs[tp]
         if log.start is None or log.end is None:
-            found[where, offset] = KcliError(f"the records of {where} cannot be read", why=log.note or "")
+            found[tp, offset] = KcliError(f"the records of {tp} cannot be read", why=log.note or "")
         elif max(offset, log.start) >= log.end:
-            found[where, offset] = DRAINED
+            found[tp, offset] = DRAINED
         else:
-            begins[where, offset] = (where, max(offset, log.start))
+            begins[tp, offset] = (tp, max(offset, log.start))
     records = first_unread_records(admin, set(begins.values()), logs)
     for place, begin in begins.items():
         record = records[begin]

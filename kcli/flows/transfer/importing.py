@@ -42,7 +42,7 @@ class Aim:
     """A partition of a group here, and what the file has for it."""
 
     group: str
-    where: TopicPartition
+    tp: TopicPartition
     saved: SavedOffset
 
 
@@ -74,7 +74,7 @@ class ImportItem:
     """One partition. ``new`` None: ``refusal`` says why nothing is to be committed."""
 
     group: str
-    where: TopicPartition
+    tp: TopicPartition
     committed: OffsetAndMetadata | None
     new: OffsetAndMetadata | None
     note: str = ""
@@ -93,19 +93,19 @@ def aims(file: OffsetFile, wish: Wish) -> list[Aim]:
     ConfigError where it names no group and the user does not, where ``group`` would mix several, where two partitions
     of the file would become one, for a topic to be mapped that the file does not have, and where nothing is left.
     """
-    chosen = [saved for saved in file.offsets if wish.wanted(saved.where)]
+    chosen = [saved for saved in file.offsets if wish.wanted(saved.tp)]
     _check_topics(chosen, wish.topics)
     group_of = _groups(chosen, wish.group)
     found: dict[tuple[str, TopicPartition, int], Aim] = {}
     for saved in chosen:
-        where = TopicPartition(wish.topics.get(saved.topic, saved.topic), saved.partition)
-        aim = Aim(group_of(saved), where, saved)
+        tp = TopicPartition(wish.topics.get(saved.topic, saved.topic), saved.partition)
+        aim = Aim(group_of(saved), tp, saved)
         broker = -1 if saved.broker is None else saved.broker
-        other = found.setdefault((aim.group, where, broker), aim)
+        other = found.setdefault((aim.group, tp, broker), aim)
         if other is not aim:
             raise ConfigError(
-                f"{where} of group {aim.group} would get two offsets",
-                why=f"{other.saved.where} and {saved.where} are both to become it",
+                f"{tp} of group {aim.group} would get two offsets",
+                why=f"{other.saved.tp} and {saved.tp} are both to become it",
                 do="correct --map-topic, or choose one of them with --topic",
             )
     return [found[key] for key in sorted(found)]
@@ -113,8 +113,8 @@ def aims(file: OffsetFile, wish: Wish) -> list[Aim]:
 
 def times(chosen: Iterable[Aim]) -> set[Moment]:
     """The times that an import by time needs to have looked up."""
-    moments = ((aim.where, _moment(aim.saved)) for aim in chosen)
-    return {(where, ms) for where, ms in moments if ms is not None}
+    moments = ((aim.tp, _moment(aim.saved)) for aim in chosen)
+    return {(tp, ms) for tp, ms in moments if ms is not None}
 
 
 def plan_import(chosen: Sequence[Aim], here: Here, wish: Wish) -> list[ImportItem]:
@@ -161,22 +161,22 @@ def _groups(chosen: Sequence[SavedOffset], group: str | None) -> Callable[[Saved
 
 
 def _item(aim: Aim, here: Here, wish: Wish) -> ImportItem:
-    before = here.committed.get(aim.group, {}).get(aim.where)
+    before = here.committed.get(aim.group, {}).get(aim.tp)
     committed = before if isinstance(before, OffsetAndMetadata) else None
     try:
         offset, epoch, note = _place(aim, here, wish)
     except KcliError as error:
         why = error.why or error.what
-        return ImportItem(aim.group, aim.where, committed, None, f"refused: {why}", error)
+        return ImportItem(aim.group, aim.tp, committed, None, f"refused: {why}", error)
     metadata = aim.saved.metadata
     if metadata is None:
         metadata = own_metadata(committed) if committed is not None else ""
-    return ImportItem(aim.group, aim.where, committed, OffsetAndMetadata(offset, metadata, epoch), note)
+    return ImportItem(aim.group, aim.tp, committed, OffsetAndMetadata(offset, metadata, epoch), note)
 
 
 def _place(aim: Aim, here: Here, wish: Wish) -> tuple[int, int, str]:
     """Offset, leader epoch and note; ImportRefusedError, or why nothing is known of the partition."""
-    log = here.logs[aim.where]
+    log = here.logs[aim.tp]
     if isinstance(log, KcliError):
         raise log
     return _by_time(aim, here, log) if wish.by_time else _by_offset(aim, here, log, wish)
@@ -188,7 +188,7 @@ def _by_offset(aim: Aim, here: Here, log: Log, wish: Wish) -> tuple[int, int, st
     if reason:
         if not wish.force:
             raise ImportRefusedError(
-                f"{aim.where}: the offset of the file is not one of this topic",
+                f"{aim.tp}: the offset of the file is not one of this topic",
                 why=reason,
                 do="--by time finds the place by the time of its record (in a file of export --with-time); "
                 "--force takes the offset as it is",
@@ -196,14 +196,14 @@ def _by_offset(aim: Aim, here: Here, log: Log, wish: Wish) -> tuple[int, int, st
         notes.append(f"forced: {reason}")
     start, end = log.start, log.end
     if start.offset <= saved.offset <= end.offset:
-        known = here.topic_ids.get(aim.where.topic) or None
+        known = here.topic_ids.get(aim.tp.topic) or None
         same = known is not None and known == saved.topic_id
         epoch = saved.leader_epoch if same and saved.leader_epoch is not None else -1
         return saved.offset, epoch, "; ".join(notes)
     edge, name = (start, "log start") if saved.offset < start.offset else (end, "log end")
     if not wish.clamp:
         raise ImportRefusedError(
-            f"{aim.where}: offset {saved.offset} is out of range",
+            f"{aim.tp}: offset {saved.offset} is out of range",
             why=f"the log goes from {start.offset} to {end.offset}",
             do=f"--clamp takes the {name}",
         )
@@ -215,7 +215,7 @@ def stranger(aim: Aim, here: Here) -> str:
 
     The topic's id decides where both are known: it goes with the topic, also into a restored cluster with a new id.
     """
-    saved, topic = aim.saved, aim.where.topic
+    saved, topic = aim.saved, aim.tp.topic
     if topic != saved.topic:
         return f"it is an offset of topic {saved.topic}"
     now = here.topic_ids.get(topic)
@@ -235,11 +235,11 @@ def _by_time(aim: Aim, here: Here, log: Log) -> tuple[int, int, str]:
         if saved.drained:
             return log.end.offset, log.end.leader_epoch, "all was read; goes to end"
         raise ImportRefusedError(
-            f"{aim.where}: the file has no time for it",
+            f"{aim.tp}: the file has no time for it",
             why="it is not known when the first unread record was written",
             do="export again with --with-time, or import --by offset",
         )
-    told = here.at_time[aim.where, moment]
+    told = here.at_time[aim.tp, moment]
     if isinstance(told, KcliError):
         raise told
     note = "all was read; goes to what came since" if saved.timestamp is None else ""

@@ -30,7 +30,7 @@ class SavedOffset:
     place: str = field(default="", compare=False)
 
     @property
-    def where(self) -> TopicPartition:
+    def tp(self) -> TopicPartition:
         """Its partition."""
         return TopicPartition(self.topic, self.partition)
 

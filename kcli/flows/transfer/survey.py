@@ -40,9 +40,9 @@ def survey_import(
 def _here(
     admin: Admin, cluster: str, chosen: Sequence[Aim], wish: Wish, commits: Mapping[str, Committed]
 ) -> Here:
-    topics, missing = described_topics(admin, {aim.where.topic for aim in chosen})
-    logs = _logs(admin, {aim.where for aim in chosen}, topics, missing)
-    there = [aim for aim in chosen if isinstance(logs[aim.where], Log)]
+    topics, missing = described_topics(admin, {aim.tp.topic for aim in chosen})
+    logs = _logs(admin, {aim.tp for aim in chosen}, topics, missing)
+    there = [aim for aim in chosen if isinstance(logs[aim.tp], Log)]
     return Here(
         cluster,
         {name: info.topic_id for name, info in topics.items()},
@@ -54,29 +54,29 @@ def _here(
 
 def _logs(
     admin: Admin,
-    wheres: Collection[TopicPartition],
+    partitions: Collection[TopicPartition],
     topics: Mapping[str, TopicInfo],
     missing: Mapping[str, KcliError],
 ) -> dict[TopicPartition, Log | KcliError]:
     found: dict[TopicPartition, Log | KcliError] = {}
-    for where in wheres:
-        info = topics.get(where.topic)
+    for tp in partitions:
+        info = topics.get(tp.topic)
         if info is None:
-            found[where] = missing[where.topic]
-        elif where.partition not in {part.partition for part in info.partitions}:
-            found[where] = no_partition(where, len(info.partitions))
-    there = [where for where in wheres if where not in found]
+            found[tp] = missing[tp.topic]
+        elif tp.partition not in {part.partition for part in info.partitions}:
+            found[tp] = no_partition(tp, len(info.partitions))
+    there = [tp for tp in partitions if tp not in found]
     starts = (
         admin.list_offsets(dict.fromkeys(there, EARLIEST), leader_patience=ELECTION_PATIENCE) if there else {}
     )
     ends = (
         admin.list_offsets(dict.fromkeys(there, LATEST), leader_patience=ELECTION_PATIENCE) if there else {}
     )
-    for where in there:
+    for tp in there:
         try:
-            found[where] = Log(good(starts[where]), good(ends[where]))
+            found[tp] = Log(good(starts[tp]), good(ends[tp]))
         except KcliError as error:
-            found[where] = error
+            found[tp] = error
     return found
 
 
@@ -86,25 +86,25 @@ def at_times(admin: Admin, moments: Collection[Moment]) -> dict[Moment, OffsetIn
     A request has one time for a partition: several groups that stand at several times take as many questions.
     """
     left: dict[TopicPartition, list[int]] = {}
-    for where, ms in moments:
-        left.setdefault(where, []).append(ms)
+    for tp, ms in moments:
+        left.setdefault(tp, []).append(ms)
     found: dict[Moment, OffsetInfo | KcliError] = {}
     while left:
-        asked = {where: waiting.pop() for where, waiting in left.items()}
-        for where, told in admin.list_offsets(asked, leader_patience=ELECTION_PATIENCE).items():
-            found[where, asked[where]] = told
-        left = {where: waiting for where, waiting in left.items() if waiting}
+        asked = {tp: waiting.pop() for tp, waiting in left.items()}
+        for tp, told in admin.list_offsets(asked, leader_patience=ELECTION_PATIENCE).items():
+            found[tp, asked[tp]] = told
+        left = {tp: waiting for tp, waiting in left.items() if waiting}
     return found
 
 
 def _item(aim: Aim, item: ImportItem, here: Here) -> RewindItem:
-    log = here.logs[aim.where]
-    before = here.committed[aim.group].get(aim.where)
+    log = here.logs[aim.tp]
+    before = here.committed[aim.group].get(aim.tp)
     if isinstance(before, KcliError):
-        return refused_item(aim.where, before)
+        return refused_item(aim.tp, before)
     if item.refusal is not None:
-        return refused_item(aim.where, item.refusal, item.committed)
+        return refused_item(aim.tp, item.refusal, item.committed)
     assert isinstance(log, Log)  # without one there is a refusal
     return with_records(
-        RewindItem(aim.where, item.committed, item.new, item.note), log.start.offset, log.end.offset
+        RewindItem(aim.tp, item.committed, item.new, item.note), log.start.offset, log.end.offset
     )

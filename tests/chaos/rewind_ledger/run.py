@@ -172,8 +172,8 @@ class _Run:
         if isinstance(found, KcliError):
             return {}
         return {
-            where.partition: commit.offset
-            for where, commit in found.items()
+            tp.partition: commit.offset
+            for tp, commit in found.items()
             if isinstance(commit, OffsetAndMetadata)
         }
 

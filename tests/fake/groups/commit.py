@@ -47,13 +47,13 @@ class Commits:
             name, unknown = self._resolve(topic.name, bytes(topic.topic_id), version)
             for row in topic.partitions:
                 asked = ((topic.name, bytes(topic.topic_id)), row.partition_index)
-                place = TopicPartition(name or "", row.partition_index)
-                if place in self._topics:
-                    rest.append((asked, place, row))
+                tp = TopicPartition(name or "", row.partition_index)
+                if tp in self._topics:
+                    rest.append((asked, tp, row))
                 else:
                     turned_down.append((asked, unknown))
-        codes = self._store(request, version, {place: row for _, place, row in rest}) if rest else {}
-        return _answer(turned_down + [(asked, codes[place]) for asked, place, _ in rest])
+        codes = self._store(request, version, {tp: row for _, tp, row in rest}) if rest else {}
+        return _answer(turned_down + [(asked, codes[tp]) for asked, tp, _ in rest])
 
     def commit_in_transaction(
         self,
@@ -67,7 +67,7 @@ class Commits:
     ) -> dict[TopicPartition, int]:
         """Code by partition; what is accepted stays invisible until the transaction ends."""
         codes = dict.fromkeys(offsets, int(Code.UNKNOWN_TOPIC_OR_PARTITION))
-        known = {place: value for place, value in offsets.items() if place in self._topics}
+        known = {tp: value for tp, value in offsets.items() if tp in self._topics}
         if not group_id:
             return dict.fromkeys(offsets, int(Code.INVALID_GROUP_ID))
         if not known:
@@ -76,11 +76,11 @@ class Commits:
             self._check_transactional(group_id, generation, member_id, instance_id, known)
         except RefusedError as refused:
             return codes | dict.fromkeys(known, refused.code)
-        for place, (offset, leader_epoch, metadata) in known.items():
-            codes[place] = self._check_metadata(metadata)
-            if codes[place] == Code.NONE:
+        for tp, (offset, leader_epoch, metadata) in known.items():
+            codes[tp] = self._check_metadata(metadata)
+            if codes[tp] == Code.NONE:
                 value = Committed(offset, leader_epoch, metadata or "")
-                self._offsets.commit_in_transaction(producer_id, group_id, place, value)
+                self._offsets.commit_in_transaction(producer_id, group_id, tp, value)
         return codes
 
     def _resolve(self, name: str, topic_id: bytes, version: int) -> tuple[str | None, int]:
@@ -101,16 +101,18 @@ class Commits:
         except RefusedError as refused:
             return dict.fromkeys(rows, refused.code)
         codes = {}
-        for place, row in rows.items():
-            codes[place] = self._check_metadata(row.committed_metadata)
-            if codes[place] == Code.NONE:
+        for tp, row in rows.items():
+            codes[tp] = self._check_metadata(row.committed_metadata)
+            if codes[tp] == Code.NONE:
                 value = Committed(
                     row.committed_offset, row.committed_leader_epoch, row.committed_metadata or ""
                 )
-                self._offsets.commit(request.group_id, place, value)
+                self._offsets.commit(request.group_id, tp, value)
         return codes
 
-    def _check(self, request: OffsetCommitRequest, version: int, places: Iterable[TopicPartition]) -> None:
+    def _check(
+        self, request: OffsetCommitRequest, version: int, partitions: Iterable[TopicPartition]
+    ) -> None:
         """May they commit? Who commits to a group that is not there makes it, unless they claim to be a member."""
         group, generation = self._registry.find(request.group_id), request.generation_id_or_member_epoch
         if group is None:
@@ -123,10 +125,10 @@ class Commits:
             if group.state in (State.STABLE, State.PREPARING):
                 self._rebalances.touch(group, group.members[request.member_id])
         else:
-            group.check_commit(request.member_id, generation, version, self._with_ids(places))
+            group.check_commit(request.member_id, generation, version, self._with_ids(partitions))
 
-    def _with_ids(self, places: Iterable[TopicPartition]) -> list[Place]:
-        return [(self._topics.id_of(place.topic) or NO_UUID, place.partition) for place in places]
+    def _with_ids(self, partitions: Iterable[TopicPartition]) -> list[Place]:
+        return [(self._topics.id_of(tp.topic) or NO_UUID, tp.partition) for tp in partitions]
 
     def _check_transactional(
         self,
@@ -134,7 +136,7 @@ class Commits:
         generation: int,
         member_id: str,
         instance_id: str | None,
-        places: Iterable[TopicPartition],
+        partitions: Iterable[TopicPartition],
     ) -> None:
         group = self._registry.find(group_id)
         if group is None:
@@ -144,7 +146,7 @@ class Commits:
         if isinstance(group, ClassicGroup):
             group.check_commit(member_id, instance_id, generation, transactional=True)
         else:
-            ids = self._with_ids(places)
+            ids = self._with_ids(partitions)
             group.check_transactional_commit(member_id, instance_id, generation, ids)
 
     def _check_metadata(self, metadata: str | None) -> int:

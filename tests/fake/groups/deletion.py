@@ -48,27 +48,27 @@ class Deletions:
             for row in topic.partitions
         ]
         codes = {p: int(Code.UNKNOWN_TOPIC_OR_PARTITION) for p in asked if p not in self._topics}
-        known = [place for place in asked if place in self._topics]
+        known = [tp for tp in asked if tp in self._topics]
         try:
             codes |= self._delete(request.group_id, known)
         except RefusedError as refused:
             return OffsetDeleteResponse(error_code=refused.code, topics=[])
         rows = (
-            (place.topic, OffsetDeleteResponsePartition(partition_index=place.partition, error_code=code))
-            for place, code in codes.items()
+            (tp.topic, OffsetDeleteResponsePartition(partition_index=tp.partition, error_code=code))
+            for tp, code in codes.items()
         )
         topics = [OffsetDeleteResponseTopic(name=name, partitions=p) for name, p in by_topic(rows)]
         return OffsetDeleteResponse(error_code=Code.NONE, topics=topics)
 
-    def _delete(self, group_id: str, places: list[TopicPartition]) -> dict[TopicPartition, int]:
+    def _delete(self, group_id: str, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
         group = self._find(group_id)
         codes = {}
-        for place in places:
-            if self._is_subscribed(group, place.topic):
-                codes[place] = int(Code.GROUP_SUBSCRIBED_TO_TOPIC)
+        for tp in partitions:
+            if self._is_subscribed(group, tp.topic):
+                codes[tp] = int(Code.GROUP_SUBSCRIBED_TO_TOPIC)
             else:
-                codes[place] = int(Code.NONE)
-                self._offsets.delete(group_id, place)
+                codes[tp] = int(Code.NONE)
+                self._offsets.delete(group_id, tp)
         unused = not group.members and not self._offsets.of(group_id)
         if unused and self._settings.drops_groups_without_offsets:
             self._registry.drop(group_id)

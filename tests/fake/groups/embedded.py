@@ -24,11 +24,11 @@ def assigned_partitions(assignment: Bytes) -> frozenset[TopicPartition]:
         return frozenset()
     reader = _Reader(assignment)
     reader.int16()
-    places = []
+    partitions = []
     for _ in range(reader.count()):
         topic = reader.string()
-        places += [TopicPartition(topic, reader.int32()) for _ in range(reader.count())]
-    return frozenset(places)
+        partitions += [TopicPartition(topic, reader.int32()) for _ in range(reader.count())]
+    return frozenset(partitions)
 
 
 class _Reader:

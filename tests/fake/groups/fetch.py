@@ -93,11 +93,11 @@ class Fetches:
         committed = self._offsets.of(group_id)
         rows = []
         for partition in partitions:
-            place = TopicPartition(name, partition)
-            if stable and self._offsets.is_pending(group_id, place):
+            tp = TopicPartition(name, partition)
+            if stable and self._offsets.is_pending(group_id, tp):
                 rows.append(_row(partition, NOTHING, Code.UNSTABLE_OFFSET_COMMIT))
             else:
-                rows.append(_row(partition, committed.get(place, NOTHING), Code.NONE))
+                rows.append(_row(partition, committed.get(tp, NOTHING), Code.NONE))
         return rows
 
 

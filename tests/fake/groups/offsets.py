@@ -27,43 +27,43 @@ class Offsets:
 
     def of(self, group_id: str) -> dict[TopicPartition, Committed]:
         """All that is committed, without what is pending."""
-        return {place: value for place, (_, value) in self._stored.get(group_id, {}).items()}
+        return {tp: value for tp, (_, value) in self._stored.get(group_id, {}).items()}
 
-    def is_pending(self, group_id: str, place: TopicPartition) -> bool:
+    def is_pending(self, group_id: str, tp: TopicPartition) -> bool:
         """Whether an open transaction holds a position for it: it is not stable."""
-        return any((group_id, place) in positions for positions in self._open.values())
+        return any((group_id, tp) in positions for positions in self._open.values())
 
-    def commit(self, group_id: str, place: TopicPartition, value: Committed) -> None:
+    def commit(self, group_id: str, tp: TopicPartition, value: Committed) -> None:
         self._count += 1
-        self._stored.setdefault(group_id, {})[place] = self._count, value
+        self._stored.setdefault(group_id, {})[tp] = self._count, value
 
     def commit_in_transaction(
-        self, producer_id: int, group_id: str, place: TopicPartition, value: Committed
+        self, producer_id: int, group_id: str, tp: TopicPartition, value: Committed
     ) -> None:
         """Invisible until ``complete``."""
         self._count += 1
-        self._open[producer_id][group_id, place] = self._count, value
+        self._open[producer_id][group_id, tp] = self._count, value
 
     def complete(self, producer_id: int, *, committed: bool) -> None:
         """The transaction's marker is written."""
         positions = self._open.pop(producer_id, {})
         if not committed:
             return
-        for (group_id, place), (number, value) in positions.items():
+        for (group_id, tp), (number, value) in positions.items():
             stored = self._stored.setdefault(group_id, {})
-            if place not in stored or stored[place][0] < number:
-                stored[place] = number, value
+            if tp not in stored or stored[tp][0] < number:
+                stored[tp] = number, value
 
-    def delete(self, group_id: str, place: TopicPartition) -> None:
+    def delete(self, group_id: str, tp: TopicPartition) -> None:
         """Committed and pending."""
-        self._forget(lambda group, at: group == group_id and at == place)
+        self._forget(lambda group, at: group == group_id and at == tp)
 
     def delete_group(self, group_id: str) -> None:
         self._forget(lambda group, _: group == group_id)
 
     def forget_topic(self, topic: str) -> None:
         """It was deleted: its positions vanish in all groups."""
-        self._forget(lambda _, place: place.topic == topic)
+        self._forget(lambda _, tp: tp.topic == topic)
 
     def _forget(self, is_meant: Callable[[str, TopicPartition], bool]) -> None:
         for group_id, stored in list(self._stored.items()):

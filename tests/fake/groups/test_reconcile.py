@@ -98,7 +98,7 @@ def test_churn_never_gives_a_partition_to_two_and_ends_balanced(seed):
             case "wait":
                 driver.advance(0.3)
         views = driver.groups.members(G).values()
-        held = [place for view in views for place in view.partitions]
+        held = [tp for view in views for tp in view.partitions]
         assert len(held) == len(set(held))
         known = [c for c in clients if c.name in driver.groups.members(G)]
         real = [place for c in known for place in c.places]

@@ -131,7 +131,7 @@ def test_offset_delete_spares_subscribed_topics_of_a_live_group(driver: Driver):
         ("b", 9): Code.UNKNOWN_TOPIC_OR_PARTITION,
         ("missing", 1): Code.UNKNOWN_TOPIC_OR_PARTITION,
     }
-    assert [place.topic for place in driver.groups.committed(G)] == ["a"]
+    assert [tp.topic for tp in driver.groups.committed(G)] == ["a"]
 
 
 @pytest.mark.parametrize(

@@ -25,9 +25,9 @@ class Topics:
     def __init__(self, source: Callable[[], Mapping[str, Topic]]) -> None:
         self._source = source
 
-    def __contains__(self, place: TopicPartition) -> bool:
-        topic = self._source().get(place.topic)
-        return topic is not None and 0 <= place.partition < topic.partitions
+    def __contains__(self, tp: TopicPartition) -> bool:
+        topic = self._source().get(tp.topic)
+        return topic is not None and 0 <= tp.partition < topic.partitions
 
     def names(self) -> Iterable[str]:
         return self._source().keys()
@@ -46,5 +46,5 @@ class Topics:
 
     def checked(self, asked: Iterable[TopicPartition]) -> Iterator[tuple[TopicPartition, Code]]:
         """Each with what a broker says to it before it asks the coordinator."""
-        for place in asked:
-            yield place, Code.NONE if place in self else Code.UNKNOWN_TOPIC_OR_PARTITION
+        for tp in asked:
+            yield tp, Code.NONE if tp in self else Code.UNKNOWN_TOPIC_OR_PARTITION

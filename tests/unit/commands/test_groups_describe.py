@@ -25,9 +25,9 @@ T0, T1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
 PAY = TopicPartition("pay", 0)
 
 
-def member(name: str, *places: TopicPartition, **more: Any) -> MemberDescription:
+def member(name: str, *partitions: TopicPartition, **more: Any) -> MemberDescription:
     known = {"instance_id": None, "client_id": f"c-{name}", "client_host": "/10.0.0.1"}
-    return MemberDescription(name, **{**known, "assignment": places, "subscription": ("orders",), **more})
+    return MemberDescription(name, **{**known, "assignment": partitions, "subscription": ("orders",), **more})
 
 
 IDLE = GroupDescription("idle", "classic", "Empty", "consumer", "", 1)
@@ -90,7 +90,7 @@ class StandIn:
     def list_offsets(
         self, wanted: Mapping[TopicPartition, int], **_patience: float
     ) -> dict[TopicPartition, OffsetInfo]:
-        return {where: OffsetInfo(10 if place == -2 else 110, -1) for where, place in wanted.items()}
+        return {tp: OffsetInfo(10 if place == -2 else 110, -1) for tp, place in wanted.items()}
 
 
 @pytest.fixture
@@ -338,8 +338,8 @@ def test_kafka_verbose_columns(admin: StandIn) -> None:
 
 @pytest.fixture
 def reader(monkeypatch: pytest.MonkeyPatch) -> LogReader:
-    def some(where: TopicPartition) -> list[Record]:
-        return [Record(*where, n, 1_000 * n, 0, None, b"v%d\x1b" % n) for n in range(10, 110)]
+    def some(tp: TopicPartition) -> list[Record]:
+        return [Record(*tp, n, 1_000 * n, 0, None, b"v%d\x1b" % n) for n in range(10, 110)]
 
     stand_in = LogReader({T0: some(T0), PAY: [Record(*PAY, 109, 1, 0, b"\xff", b"w" * 500)]})
     monkeypatch.setattr(_reader, "reader", lambda _inv: stand_in)

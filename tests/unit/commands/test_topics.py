@@ -57,10 +57,8 @@ class StandIn:
     ) -> dict[TopicPartition, OffsetInfo | KcliError]:
         answers = {-2: OffsetInfo(10, -1, -1), -1: OffsetInfo(1_010, -1, 4)}
         return {
-            place: BrokerError(6, str(place))
-            if place == self.broken
-            else answers.get(time, OffsetInfo(-1, -1))
-            for place, time in wanted.items()
+            tp: BrokerError(6, str(tp)) if tp == self.broken else answers.get(time, OffsetInfo(-1, -1))
+            for tp, time in wanted.items()
         }
 
     def describe_topic_configs(self, names: Sequence[str]) -> dict[str, list[ConfigEntry] | KcliError]:
@@ -86,11 +84,7 @@ class StandIn:
         self, *, partitions: Sequence[TopicPartition]
     ) -> dict[int, list[LogDir] | KcliError]:
         """Broker 1 has everything but one partition, and a copy that is being made; broker 2 does not answer."""
-        kept = {
-            place: ReplicaSize(1_500 + place.partition, 0, False)
-            for place in partitions
-            if place.topic == "orders"
-        }
+        kept = {tp: ReplicaSize(1_500 + tp.partition, 0, False) for tp in partitions if tp.topic == "orders"}
         copy = {TopicPartition("orders", 0): ReplicaSize(7, 0, True)}
         return {
             1: [LogDir("/a", None, kept), LogDir("/b", None, copy)],

@@ -21,15 +21,15 @@ class Consumer:
         self.waiting: list[Any] = []
         self.refuse: KcliError | None = None
 
-    def read(self, where: TopicPartition, position: int, committed: int = -1) -> None:
-        self.states[where] = SimpleNamespace(position=position, epoch=3, committed=committed)
+    def read(self, tp: TopicPartition, position: int, committed: int = -1) -> None:
+        self.states[tp] = SimpleNamespace(position=position, epoch=3, committed=committed)
 
     @property
     def assignment(self) -> Any:
         return self.states.keys()
 
-    def state(self, where: TopicPartition) -> Any:
-        return self.states[where]
+    def state(self, tp: TopicPartition) -> Any:
+        return self.states[tp]
 
     def commit(self, offsets: Any, timeout: float) -> None:
         if self.refuse is not None:

@@ -14,11 +14,11 @@ P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
 class Consumer:
     """Partitions and how far each was read."""
 
-    def __init__(self, *places: TopicPartition) -> None:
+    def __init__(self, *partitions: TopicPartition) -> None:
         self.options = SimpleNamespace(isolation_level="read_committed")
         self.states = {
-            where: SimpleNamespace(position=0, last_stable=100, high_watermark=100, done=False)
-            for where in places
+            tp: SimpleNamespace(position=0, last_stable=100, high_watermark=100, done=False)
+            for tp in partitions
         }
         self.paused: set[TopicPartition] = set()
 
@@ -26,14 +26,14 @@ class Consumer:
     def assignment(self) -> Any:
         return self.states.keys()
 
-    def state(self, where: TopicPartition) -> Any:
-        return self.states[where]
+    def state(self, tp: TopicPartition) -> Any:
+        return self.states[tp]
 
-    def pause(self, where: TopicPartition) -> None:
-        self.paused.add(where)
+    def pause(self, tp: TopicPartition) -> None:
+        self.paused.add(tp)
 
-    def resume(self, where: TopicPartition) -> None:
-        self.paused.discard(where)
+    def resume(self, tp: TopicPartition) -> None:
+        self.paused.discard(tp)
 
 
 class Clock:
@@ -43,22 +43,20 @@ class Clock:
         return self.now
 
 
-def made(*places: TopicPartition) -> tuple[Merger, Consumer, Clock]:
-    consumer, clock = Consumer(*places), Clock()
+def made(*partitions: TopicPartition) -> tuple[Merger, Consumer, Clock]:
+    consumer, clock = Consumer(*partitions), Clock()
     return Merger(consumer, clock), consumer, clock  # type: ignore[arg-type]
 
 
-def add(
-    merger: Merger, where: TopicPartition, stamps: list[int], first: int = 0, selected: bytes = b""
-) -> None:
-    rows = [Record(*where, first + n, stamp, 0, None, b"v") for n, stamp in enumerate(stamps)]
+def add(merger: Merger, tp: TopicPartition, stamps: list[int], first: int = 0, selected: bytes = b"") -> None:
+    rows = [Record(*tp, first + n, stamp, 0, None, b"v") for n, stamp in enumerate(stamps)]
     merger.add(fetched_of(rows), selected)
 
 
 def taken(records: Any) -> list[tuple[int, int, int]]:
     """Timestamp, partition, offset."""
     return [
-        (f.batch.base_timestamp + f.batch.columns().timestamp_deltas[0], f.where.partition, f.first)
+        (f.batch.base_timestamp + f.batch.columns().timestamp_deltas[0], f.tp.partition, f.first)
         for f in records
     ]
 

@@ -19,8 +19,8 @@ from tests.batches import fetched_of
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
-def record(where: TopicPartition, offset: int, timestamp: int | None = None) -> Record:
-    return Record(*where, offset, offset if timestamp is None else timestamp, 0, None, b"%d" % offset)
+def record(tp: TopicPartition, offset: int, timestamp: int | None = None) -> Record:
+    return Record(*tp, offset, offset if timestamp is None else timestamp, 0, None, b"%d" % offset)
 
 
 class Log:
@@ -41,8 +41,8 @@ class Log:
         self.on_poll()
         self.done = True
         batches = []
-        for where, span in self.assigned[-1].items():
-            found = [r for r in self.log[where] if (span.start or 0) <= r.offset < (span.stop or 0)]
+        for tp, span in self.assigned[-1].items():
+            found = [r for r in self.log[tp] if (span.start or 0) <= r.offset < (span.stop or 0)]
             self.read += len(found)
             batches += [fetched_of(found)] if found else []
         return batches
@@ -51,10 +51,10 @@ class Log:
 def last(
     log: Log, count: int, stop: Stop | None = None, selection: Selection | None = None
 ) -> list[tuple[int, int]]:
-    starts = {where: (records[0].offset if records else 0) for where, records in log.log.items()}
-    ends = {where: (records[-1].offset + 1 if records else 0) for where, records in log.log.items()}
+    starts = {tp: (records[0].offset if records else 0) for tp, records in log.log.items()}
+    ends = {tp: (records[-1].offset + 1 if records else 0) for tp, records in log.log.items()}
     found = tail(log, Bounds(starts, ends), count, Stop() if stop is None else stop, selection)  # type: ignore[arg-type]
-    return [(f.where.partition, f.first) for f in found]
+    return [(f.tp.partition, f.first) for f in found]
 
 
 def test_the_last_records_of_one_partition() -> None:

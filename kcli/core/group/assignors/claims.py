@@ -29,11 +29,11 @@ def owners(claims: Mapping[str, Claim], partitions: Mapping[str, int]) -> dict[T
     disputed: set[TopicPartition] = set()
     for member in sorted(claims):
         generation = claims[member].generation
-        for place in existing(claims[member], partitions):
-            rival = newest.get(place)
+        for tp in existing(claims[member], partitions):
+            rival = newest.get(tp)
             if rival is None or rival[0] < generation:
-                newest[place] = generation, member
-                disputed.discard(place)
+                newest[tp] = generation, member
+                disputed.discard(tp)
             elif rival[0] == generation:
-                disputed.add(place)
-    return {place: member for place, (_, member) in newest.items() if place not in disputed}
+                disputed.add(tp)
+    return {tp: member for tp, (_, member) in newest.items() if tp not in disputed}

@@ -35,10 +35,10 @@ class CooperativeStickyAssignor:
         claims = {member: read_claim(members[member]) for member in members}
         owned = owners(claims, partitions)
         spread = balance(in_order(members), takers(members, partitions), partitions, owned)
-        claimed = {place for claim in claims.values() for place in existing(claim, partitions)}
+        claimed = {tp for claim in claims.values() for tp in existing(claim, partitions)}
         return {
-            member: [place for place in places if place not in claimed or owned.get(place) == member]
-            for member, places in spread.items()
+            member: [tp for tp in given if tp not in claimed or owned.get(tp) == member]
+            for member, given in spread.items()
         }
 
 

@@ -75,19 +75,19 @@ def _check(
     holder: dict[TopicPartition, str] = {}
     claimants = _claimants(members, sizes) if assignor.protocol == "COOPERATIVE" else {}
     topics = {member: set(one.topics) for member, one in members.items()}
-    for member, places in given.items():
+    for member, partitions in given.items():
         if member not in members:
             raise _fault(assignor, f"assigns to {member!r}", "there is no such member")
-        for place in places:
-            if not 0 <= place.partition < sizes.get(place.topic, 0):
-                raise _fault(assignor, f"assigns {place}", "there is no such partition")
-            if place.topic not in topics[member]:
-                raise _fault(assignor, f"assigns {place} to {member!r}", "it did not subscribe to the topic")
-            if place in holder:
-                raise _fault(assignor, f"assigns {place} twice", f"to {holder[place]!r} and to {member!r}")
-            if member not in claimants.get(place, {member}):
-                raise _fault(assignor, f"assigns {place} to {member!r}", "its owner has to give it up first")
-            holder[place] = member
+        for tp in partitions:
+            if not 0 <= tp.partition < sizes.get(tp.topic, 0):
+                raise _fault(assignor, f"assigns {tp}", "there is no such partition")
+            if tp.topic not in topics[member]:
+                raise _fault(assignor, f"assigns {tp} to {member!r}", "it did not subscribe to the topic")
+            if tp in holder:
+                raise _fault(assignor, f"assigns {tp} twice", f"to {holder[tp]!r} and to {member!r}")
+            if member not in claimants.get(tp, {member}):
+                raise _fault(assignor, f"assigns {tp} to {member!r}", "its owner has to give it up first")
+            holder[tp] = member
 
 
 def _claimants(
@@ -95,8 +95,8 @@ def _claimants(
 ) -> dict[TopicPartition, set[str]]:
     found: dict[TopicPartition, set[str]] = {}
     for member, one in members.items():
-        for place in existing(Claim(one.owned_partitions), sizes):
-            found.setdefault(place, set()).add(member)
+        for tp in existing(Claim(one.owned_partitions), sizes):
+            found.setdefault(tp, set()).add(member)
     return found
 
 

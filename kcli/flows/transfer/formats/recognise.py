@@ -104,5 +104,5 @@ def _check_twice(offsets: list[SavedOffset]) -> None:
         key = (saved.group, saved.topic, saved.broker, saved.partition)
         if key in seen:
             whose = f" of group {saved.group}" if saved.group is not None else ""
-            raise BrokenFileError(saved.place, f"{saved.where}{whose} stands there twice: see {seen[key]}")
+            raise BrokenFileError(saved.place, f"{saved.tp}{whose} stands there twice: see {seen[key]}")
         seen[key] = saved.place

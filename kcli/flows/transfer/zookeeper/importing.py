@@ -72,7 +72,7 @@ def survey_nodes(
         cluster,
         stored,
         unread,
-        partitions_of(zookeeper, list(dict.fromkeys(aim.where.topic for aim in chosen))),
+        partitions_of(zookeeper, list(dict.fromkeys(aim.tp.topic for aim in chosen))),
         running(zookeeper, groups),
         frozenset(existing(zookeeper, groups)),
     )

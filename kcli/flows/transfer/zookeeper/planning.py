@@ -94,7 +94,7 @@ class NodePlan:
 
 def place(aim: Aim) -> Place:
     """The node that the aim is about."""
-    return place_of(aim.saved, aim.group, aim.where.topic)
+    return place_of(aim.saved, aim.group, aim.tp.topic)
 
 
 def plan_nodes(chosen: Sequence[Aim], found: Found, *, force: bool) -> tuple[NodeGroup, ...]:

@@ -73,8 +73,8 @@ class StandIn:
     def delete_offsets(
         self, wanted: Mapping[str, Collection[TopicPartition]]
     ) -> dict[str, dict[TopicPartition, KcliError | None]]:
-        self.forgotten |= {name: list(places) for name, places in wanted.items()}
-        return {name: {where: self.refused.get(where) for where in places} for name, places in wanted.items()}
+        self.forgotten |= {name: list(partitions) for name, partitions in wanted.items()}
+        return {name: {tp: self.refused.get(tp) for tp in partitions} for name, partitions in wanted.items()}
 
     def remove_members(
         self, wanted: Mapping[str, Collection[GroupMember]], *, reason: str

@@ -24,8 +24,6 @@ DO = "leave it out with -t"
 def test_the_reason_comes_before_the_remedy(reasons: list[str], told: str) -> None:
     said: list[str] = []
     inv = cast(Any, SimpleNamespace(talk=SimpleNamespace(warn=said.append)))
-    refused = [
-        (where, KcliError("it", why=why, do=DO)) for where, why in zip((P0, P1), reasons, strict=False)
-    ]
+    refused = [(tp, KcliError("it", why=why, do=DO)) for tp, why in zip((P0, P1), reasons, strict=False)]
     tell_refused(inv, refused, possible=True)
     assert said == [told]

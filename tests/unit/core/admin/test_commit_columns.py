@@ -48,7 +48,7 @@ def test_groups_with_the_same_partitions_share_their_names() -> None:
     other = reader.read([answered("t", part(1, 9), part(0, 8))])
     assert one is not None
     assert other is not None
-    assert one.places is other.places
+    assert one.partitions is other.partitions
     assert other.offsets == (8, 9)
 
 

@@ -25,7 +25,7 @@ def ask(fetch: _Fetch, newest: int) -> list[Part[str]]:
 
 
 def rows(offsets: dict[TopicPartition, tuple[int, int]], kind: Any, topic: Any) -> list[Any]:
-    names = {where.topic for where in offsets}
+    names = {tp.topic for tp in offsets}
     return [
         topic(
             name=name,

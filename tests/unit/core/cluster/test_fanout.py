@@ -69,7 +69,7 @@ def results(
 
     wanted = {TopicPartition("t", number): -1 for number in numbers}
     got = by_leader(cluster, wanted, ask, read, clock() + seconds, "asking")
-    return {where.partition: value for where, value in got.items()}, brokers, clock
+    return {tp.partition: value for tp, value in got.items()}, brokers, clock
 
 
 def test_each_leader_is_asked_once_for_all_its_partitions(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,9 +100,9 @@ def test_a_leader_that_is_not_among_the_brokers_is_not_known() -> None:
     assert view_of(topic("t", partition(0, leader=7))).leader(TopicPartition("t", 0)) is None
 
 
-@pytest.mark.parametrize("where", [TopicPartition("t", 1), TopicPartition("u", 0), TopicPartition("t", -1)])
-def test_what_is_not_known_has_no_leader(where: TopicPartition) -> None:
-    assert view_of(topic("t", partition(0))).leader(where) is None
+@pytest.mark.parametrize("tp", [TopicPartition("t", 1), TopicPartition("u", 0), TopicPartition("t", -1)])
+def test_what_is_not_known_has_no_leader(tp: TopicPartition) -> None:
+    assert view_of(topic("t", partition(0))).leader(tp) is None
 
 
 def test_an_answer_without_brokers_keeps_the_known_ones() -> None:

@@ -26,8 +26,8 @@ def test_what_is_soon_over_is_not_told() -> None:
 def test_what_lasts_is_told_once_for_a_topic_and_so_is_its_end() -> None:
     troubles, said = rig()
     for now in range(60):
-        for where in (P0, P1, OTHER):
-            troubles.met(where, KcliError(f"{where}: no"), float(now))
+        for tp in (P0, P1, OTHER):
+            troubles.met(tp, KcliError(f"{tp}: no"), float(now))
     told = "no; tried for 10 s, and trying on"
     assert said == [("warning", f"t-0: {told}"), ("warning", f"u-0: {told}")]
     said.clear()

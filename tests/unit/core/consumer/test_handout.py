@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.unit.records.test_visible import batch, marker
 
 from kcli.core.consumer import handout as handout_module
 from kcli.core.consumer.fetched import Arrived, Cut, cut
@@ -15,6 +14,7 @@ from kcli.core.protocol.messages.fetch import AbortedTransaction, FetchResponse,
 from kcli.core.records.batch import RecordBatch
 from kcli.core.types import TopicPartition
 from tests.interrupting import Interrupter
+from tests.unit.records.test_isolation import batch, marker
 
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
 OPTIONS = ConsumerOptions(check_crcs=False)
@@ -23,21 +23,21 @@ OPTIONS = ConsumerOptions(check_crcs=False)
 class Reader:
     """A handout with its subscription; ``fetched`` plays the fetcher."""
 
-    def __init__(self, *places: TopicPartition) -> None:
+    def __init__(self, *partitions: TopicPartition) -> None:
         self.subscription = Subscription()
-        self.subscription.assign({where: Span(0) for where in places})
+        self.subscription.assign({tp: Span(0) for tp in partitions})
         self.withheld: frozenset[TopicPartition] = frozenset()
         self.handout = Handout(self.subscription, lambda: self.withheld)
         self.given_back = 0
 
-    def fetched(self, *places: TopicPartition, count: int = 10) -> int:
+    def fetched(self, *partitions: TopicPartition, count: int = 10) -> int:
         """An answer with ``count`` records of each; its size."""
         arrived = Arrived(FetchResponse(responses=[]), self._count)
-        for where in places:
-            state = self.subscription.get(where)
+        for tp in partitions:
+            state = self.subscription.get(tp)
             assert state is not None
             raw = memoryview(bytes(batch(state.fetch_from, count=count).raw))
-            row = PartitionData(partition_index=where.partition, error_code=0, high_watermark=0, records=raw)
+            row = PartitionData(partition_index=tp.partition, error_code=0, high_watermark=0, records=raw)
             found = cut(state, row, OPTIONS)
             state.fetch_from = found.position
             arrived.add(state, found)
@@ -50,10 +50,10 @@ class Reader:
     def take(self, limit: int = 1_000) -> list[tuple[TopicPartition, int, int]]:
         batches = self.handout.take(limit)
         self.handout.handed_out(batches)
-        return [(one.where, one.first, one.stop) for one in batches]
+        return [(one.tp, one.first, one.stop) for one in batches]
 
-    def place(self, where: TopicPartition) -> tuple[int, int]:
-        state = self.subscription.get(where)
+    def place(self, tp: TopicPartition) -> tuple[int, int]:
+        state = self.subscription.get(tp)
         assert state is not None
         return state.position, state.fetch_from
 
@@ -176,9 +176,9 @@ class InterruptedReader(Reader):
 
     def refill(self) -> None:
         self.handout.end_open()
-        for where, state in self.subscription.items():
+        for tp, state in self.subscription.items():
             if self.handout.empty and state.fetch_from < 10:
-                self.fetched(where, count=10 - state.fetch_from)
+                self.fetched(tp, count=10 - state.fetch_from)
 
     def batches(self, at: int, given: Given) -> bool:
         """One poll; whether it was interrupted."""
@@ -192,7 +192,7 @@ class InterruptedReader(Reader):
                 self.handout.take_back(batches)
                 return True
         assert not interrupter.hit, "it was swallowed"
-        given += [(one.where, offset) for one in batches for offset in range(one.first, one.stop)]
+        given += [(one.tp, offset) for one in batches for offset in range(one.first, one.stop)]
         return False
 
     def records(self, at: int, given: Given) -> bool:
@@ -217,10 +217,10 @@ def test_ctrl_c_between_any_two_steps_loses_nothing_and_keeps_the_order(how: str
         poll = getattr(reader, how)
         poll(-1, given)  # so that it happens in the middle
         interrupted = poll(at, given)
-        while any(reader.place(where)[0] < 10 for where in (P0, P1)):
+        while any(reader.place(tp)[0] < 10 for tp in (P0, P1)):
             poll(-1, given)
-        for place in (P0, P1):
-            offsets = [offset for where, offset in given if where == place]
+        for tp in (P0, P1):
+            offsets = [offset for of, offset in given if of == tp]
             assert list(dict.fromkeys(offsets)) == list(range(10)), f"at step {at}"
             assert len(offsets) <= 11, f"at step {at}: only the record at hand may come once more"
         at += 1
@@ -232,9 +232,9 @@ def test_an_interrupted_poll_moves_no_position() -> None:
     reader.fetched(P0, P1)
     taken = reader.handout.take(1_000)
     reader.handout.handed_out(taken)
-    assert [reader.place(where) for where in (P0, P1)] == [(10, 10), (10, 10)]
+    assert [reader.place(tp) for tp in (P0, P1)] == [(10, 10), (10, 10)]
     reader.handout.take_back(taken)
-    assert [reader.place(where) for where in (P0, P1)] == [(0, 0), (0, 0)]
+    assert [reader.place(tp) for tp in (P0, P1)] == [(0, 0), (0, 0)]
 
 
 def test_what_was_taken_and_never_handed_out_is_read_again() -> None:

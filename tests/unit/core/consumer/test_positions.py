@@ -39,17 +39,17 @@ class Group:
     def coordinator(self, _now: float) -> int:
         return 1
 
-    def fetch_offsets(self, places: frozenset[TopicPartition], _node_id: int) -> Future[Any]:
+    def fetch_offsets(self, partitions: frozenset[TopicPartition], _node_id: int) -> Future[Any]:
         loop = self.world.cluster.loop
-        self.world.asked.append((loop.now(), len(places)))
+        self.world.asked.append((loop.now(), len(partitions)))
         future: Future[Any] = Future()
         loop.at(loop.now() + 0.01, lambda: future.set_result(None))
         return future
 
     def read_offsets(
-        self, places: frozenset[TopicPartition], _future: Future[Any], _now: float
+        self, partitions: frozenset[TopicPartition], _future: Future[Any], _now: float
     ) -> dict[TopicPartition, Any]:
-        return {where: self.world.outcome(OffsetAndMetadata(5)) for where in places}
+        return {tp: self.world.outcome(OffsetAndMetadata(5)) for tp in partitions}
 
 
 class World:
@@ -61,7 +61,7 @@ class World:
         values = {"bootstrap_servers": "boot:9092", "retry_backoff_ms": 100, "retry_backoff_max_ms": 1_000}
         options = ConsumerOptions(**values, auto_offset_reset="earliest", default_api_timeout_ms=30_000)
         self.cluster, _, _ = cluster_on(monkeypatch, self._script, **values)
-        self.told = answer(topic("t", *(partition(where.partition) for where in PLACES)))
+        self.told = answer(topic("t", *(partition(tp.partition) for tp in PLACES)))
         self.cluster.view = apply_answer(self.cluster.view, self.told, ["t"])
         self.subscription = Subscription()
         self.positions = Positions(
@@ -104,8 +104,8 @@ class World:
         return [later - sooner - 0.01 for sooner, later in itertools.pairwise(times)]
 
 
-def state(world: World, where: TopicPartition) -> Any:
-    return world.subscription.get(where)
+def state(world: World, tp: TopicPartition) -> Any:
+    return world.subscription.get(tp)
 
 
 @pytest.mark.parametrize("group", [False, True], ids=["ListOffsets", "OffsetFetch"])
@@ -114,7 +114,7 @@ def test_a_question_is_asked_again_after_pauses_that_double_and_vary(
 ) -> None:
     """KIP-580: brokers that are in trouble get less to do, and not from all consumers at the same moment."""
     world = World(monkeypatch, group=group, failures=len(DOUBLING))
-    world.run(lambda: all(state(world, where).phase is Phase.READING for where in PLACES))
+    world.run(lambda: all(state(world, tp).phase is Phase.READING for tp in PLACES))
     for pause, expected in zip(world.pauses(), DOUBLING, strict=True):
         assert 0.79 * expected <= pause <= 1.21 * expected + 0.02
     assert (
@@ -129,13 +129,13 @@ def test_those_that_fail_together_are_asked_again_together(
 ) -> None:
     """A pause for each would make a request for each, of thousands."""
     world = World(monkeypatch, group=group, failures=3)
-    world.run(lambda: all(state(world, where).phase is Phase.READING for where in PLACES))
+    world.run(lambda: all(state(world, tp).phase is Phase.READING for tp in PLACES))
     assert [count for _, count in world.asked] == [4, 4, 4, 4]
 
 
 def test_after_a_success_the_pauses_are_short_again(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World(monkeypatch, group=False, failures=4)
-    world.run(lambda: all(state(world, where).phase is Phase.READING for where in PLACES))
+    world.run(lambda: all(state(world, tp).phase is Phase.READING for tp in PLACES))
     world.asked.clear()
     world.failures = 1
     world.subscription.begin_anew(PLACES[0], EARLIEST)
@@ -174,4 +174,4 @@ def test_a_topic_that_is_gone_fails_once_not_once_for_each_partition(monkeypatch
     world.positions.pump(world.cluster.loop.now())
     assert failed == ["t"]
     assert len(world.positions.errors) == 1
-    assert all(state(world, where).phase is Phase.FAILED for where in PLACES)
+    assert all(state(world, tp).phase is Phase.FAILED for tp in PLACES)

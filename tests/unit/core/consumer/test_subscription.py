@@ -20,14 +20,14 @@ def test_an_assignment_begins_at_the_starts() -> None:
     state = found.get(P0)
     assert state is not None
     assert (state.position, state.fetch_from, state.stop) == (10, 10, None)
-    assert [where for where, _ in found.items()] == [P0, P1]
+    assert [tp for tp, _ in found.items()] == [P0, P1]
 
 
 def test_a_new_assignment_replaces_the_old_one() -> None:
     found = subscribed()
     found.assign({P1: Span(3)})
     assert found.get(P0) is None
-    assert [where for where, _ in found.items()] == [P1]
+    assert [tp for tp, _ in found.items()] == [P1]
 
 
 def test_what_stays_assigned_goes_on_where_it_is() -> None:
@@ -40,7 +40,7 @@ def test_what_stays_assigned_goes_on_where_it_is() -> None:
     found.assign({P0: Span(), P2: Span()})
     assert found.get(P0) is state
     assert (state.position, state.epoch, state.paused, state.version) == (7, 3, True, before)
-    assert [where for where, _ in found.items()] == [P0, P2]
+    assert [tp for tp, _ in found.items()] == [P0, P2]
 
 
 def test_a_start_of_its_own_is_where_it_goes_on() -> None:
@@ -162,17 +162,17 @@ def test_a_state_that_was_taken_away_is_heard_of_no_more() -> None:
 def test_partitions_are_found_by_what_they_wait_for() -> None:
     found = subscribed()
     found.begin_anew(P0, -1)
-    assert [where for where, _ in found.in_phase(Phase.RESET)] == [P0]
-    assert [where for where, _ in found.in_phase(Phase.READING)] == [P1]
+    assert [tp for tp, _ in found.in_phase(Phase.RESET)] == [P0]
+    assert [tp for tp, _ in found.in_phase(Phase.READING)] == [P1]
     found.assign({})
     found.assign({P1: Span()})
     assert found.in_phase(Phase.READING) == found.in_phase(Phase.RESET) == []
-    assert [where for where, _ in found.in_phase(Phase.COMMITTED)] == [P1]
+    assert [tp for tp, _ in found.in_phase(Phase.COMMITTED)] == [P1]
 
 
 def test_a_topic_fails_as_a_whole_and_once() -> None:
     found = subscribed()
-    assert [state.where for state in found.fail_topic("t")] == [P0, P1]
+    assert [state.tp for state in found.fail_topic("t")] == [P0, P1]
     assert found.fail_topic("t") == []
     assert found.fail_topic("other") == []
 
@@ -200,20 +200,20 @@ def test_whether_all_is_done_costs_the_same_for_thousands_that_end_one_by_one() 
             looks += 1
             return super().done
 
-    places, found = [TopicPartition("t", number) for number in range(1_000)], Subscription()
+    partitions, found = [TopicPartition("t", number) for number in range(1_000)], Subscription()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(subscription_module, "PartitionState", Counting)
-        found.assign(dict.fromkeys(places, Span(0, 1)))
-    for where in places:
+        found.assign(dict.fromkeys(partitions, Span(0, 1)))
+    for tp in partitions:
         assert not found.done
-        state = found.get(where)
+        state = found.get(tp)
         assert state is not None
         state.position = 1
     assert found.done
-    assert looks < 10 * len(places)
-    found.seek(places[3], 0)
+    assert looks < 10 * len(partitions)
+    found.seek(partitions[3], 0)
     assert not found.done
-    found.remove(places[3])
+    found.remove(partitions[3])
     assert found.done
-    found.add(places[3], Span(0, 1))
+    found.add(partitions[3], Span(0, 1))
     assert not found.done

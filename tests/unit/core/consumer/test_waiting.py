@@ -9,19 +9,19 @@ OTHER = TopicPartition("other", 0)
 X, Y = Writer(7, 0, -1), Writer(8, 0, -1)
 
 
-def standing(*places: TopicPartition, now: float = 0.0) -> Waiting:
+def standing(*partitions: TopicPartition, now: float = 0.0) -> Waiting:
     found = Waiting()
-    for where in places:
-        found.stands(where, 5, 5, now, 0)
+    for tp in partitions:
+        found.stands(tp, 5, 5, now, 0)
     return found
 
 
 def due(waiting: Waiting, now: float) -> list[TopicPartition]:
-    return [wait.where for wait in waiting.due(now)]
+    return [wait.tp for wait in waiting.due(now)]
 
 
-def wait_of(waiting: Waiting, where: TopicPartition) -> Wait:
-    found = waiting.get(where)
+def wait_of(waiting: Waiting, tp: TopicPartition) -> Wait:
+    found = waiting.get(tp)
     assert found is not None
     return found
 
@@ -78,11 +78,11 @@ def test_what_is_put_off_is_asked_about_later() -> None:
 def test_one_word_for_each_topic_and_producer_and_another_one_after_five_minutes() -> None:
     waiting = standing(P0, P1, P2, OTHER)
     for wait in waiting.due(TELL_AFTER):
-        assert waiting.found(wait, Y if wait.where == P2 else X, 11.0) == (wait.where != P1)
+        assert waiting.found(wait, Y if wait.tp == P2 else X, 11.0) == (wait.tp != P1)
     assert waiting.wake_at == 11.0 + TELL_AGAIN
     assert due(waiting, 11.0 + TELL_AGAIN - 0.1) == []
     again = waiting.due(11.0 + TELL_AGAIN)
-    assert [wait.where for wait in again] == [P0, P1, P2, OTHER]
+    assert [wait.tp for wait in again] == [P0, P1, P2, OTHER]
     told = [waiting.found(wait, X, 11.0 + TELL_AGAIN) for wait in again]
     assert told == [True, False, False, True]
 
@@ -103,7 +103,7 @@ def test_the_next_transaction_of_the_same_producer_is_not_told_at_once() -> None
 def test_it_is_taken_back_when_the_last_partition_moves_on() -> None:
     waiting = standing(P0, P1, P2, OTHER)
     for wait in waiting.due(TELL_AFTER):
-        waiting.found(wait, Y if wait.where == P2 else X, 11.0)
+        waiting.found(wait, Y if wait.tp == P2 else X, 11.0)
     assert not waiting.over(P0), "P1 stands behind the same producer"
     assert waiting.over(P2)
     assert waiting.over(P1)

@@ -53,8 +53,8 @@ class Membership(Committer):
     def joining(self) -> bool:
         return self.is_joining
 
-    def tenure(self, where: TopicPartition) -> int | None:
-        return self.tenures.get(where)
+    def tenure(self, tp: TopicPartition) -> int | None:
+        return self.tenures.get(tp)
 
     def refused(self, error: BrokerError, made_as: GroupMetadata) -> bool:
         self.refusals.append(error.code)
@@ -99,9 +99,9 @@ class World:
         )
 
     def submit(
-        self, offset: int, *places: TopicPartition, within: float = 10.0, waits: bool = True
+        self, offset: int, *partitions: TopicPartition, within: float = 10.0, waits: bool = True
     ) -> Future[None]:
-        offsets = {where: OffsetAndMetadata(offset) for where in places or (A,)}
+        offsets = {tp: OffsetAndMetadata(offset) for tp in partitions or (A,)}
         deadline = self.cluster.loop.now() + within
         return self.commits.submit(offsets, deadline, through_rebalance=waits)
 
@@ -408,15 +408,15 @@ UNWRITABLE = {
 
 @pytest.mark.parametrize("what", UNWRITABLE)
 def test_what_kafka_cannot_be_told_fails_by_itself(world: World, what: str) -> None:
-    where, place = UNWRITABLE[what]
-    world.membership.tenures[where] = 1
+    tp, place = UNWRITABLE[what]
+    world.membership.tenures[tp] = 1
     before = world.submit(1)
     deadline = world.cluster.loop.now() + 10
-    future = world.commits.submit({where: place, B: OffsetAndMetadata(2)}, deadline, through_rebalance=True)
+    future = world.commits.submit({tp: place, B: OffsetAndMetadata(2)}, deadline, through_rebalance=True)
     after = world.submit(3, within=30)
     world.run()
-    assert isinstance(failed(future)[where], ConfigError)
-    assert set(failed(future)) == {where}
+    assert isinstance(failed(future)[tp], ConfigError)
+    assert set(failed(future)) == {tp}
     assert [before.error, after.error] == [None, None]
     assert {0: 3, 1: 2}.items() <= {item for _, offsets in world.sent for item in offsets.items()}
 

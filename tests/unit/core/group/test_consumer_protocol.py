@@ -155,7 +155,7 @@ DATA = st.none() | st.binary(max_size=8)
     st.builds(
         Subscription,
         st.lists(NAMES, unique=True).map(lambda names: tuple(sorted(names))),
-        st.lists(PLACES, unique=True).map(lambda places: tuple(sorted(places))),
+        st.lists(PLACES, unique=True).map(lambda partitions: tuple(sorted(partitions))),
         st.integers(-(2**31), 2**31 - 1),
         st.none() | NAMES,
         DATA,
@@ -167,7 +167,9 @@ def test_a_subscription_survives_the_round_trip(subscription: Subscription) -> N
 
 @given(
     st.builds(
-        Assignment, st.lists(PLACES, unique=True).map(lambda places: tuple(sorted(places))), st.none() | DATA
+        Assignment,
+        st.lists(PLACES, unique=True).map(lambda partitions: tuple(sorted(partitions))),
+        st.none() | DATA,
     )
 )
 def test_an_assignment_survives_the_round_trip(assignment: Assignment) -> None:

@@ -58,9 +58,9 @@ def retried(batch: ProducerBatch) -> ProducerBatch:
 
 
 def open_batch(
-    clock: Clock, where: TopicPartition = P0, *values: bytes, timeout: float = 120.0
+    clock: Clock, tp: TopicPartition = P0, *values: bytes, timeout: float = 120.0
 ) -> ProducerBatch:
-    batch = ProducerBatch(where, BatchBuilder(room=1000), clock(), clock() + timeout)
+    batch = ProducerBatch(tp, BatchBuilder(room=1000), clock(), clock() + timeout)
     for value in values or (b"v",):
         batch.builder.append(None, value, (), 1)
     return batch

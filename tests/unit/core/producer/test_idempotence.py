@@ -11,8 +11,8 @@ from tests.unit.core.producer.batches import P0, P1, open_batch
 CLOCK = Clock()
 
 
-def batch(where: TopicPartition = P0, count: int = 3) -> ProducerBatch:
-    return open_batch(CLOCK, where, *(b"v" for _ in range(count)))
+def batch(tp: TopicPartition = P0, count: int = 3) -> ProducerBatch:
+    return open_batch(CLOCK, tp, *(b"v" for _ in range(count)))
 
 
 def ready(epoch: int = 0) -> Idempotence:

@@ -76,10 +76,10 @@ class Rig:
         parts, whole = [], None
         for one in request.topic_data:
             for data in one.partition_data:
-                where = TopicPartition("t", data.index)
+                tp = TopicPartition("t", data.index)
                 epoch, sequence = _numbers(b"".join(data.records or ()))
-                self.arrived.append((where, epoch, sequence))
-                code = self.answers(where, epoch, sequence)
+                self.arrived.append((tp, epoch, sequence))
+                code = self.answers(tp, epoch, sequence)
                 if isinstance(code, int):
                     parts.append(
                         PartitionProduceResponse(index=data.index, error_code=code, base_offset=sequence)
@@ -101,9 +101,9 @@ class Rig:
     def states(self) -> list[str]:
         return [batch.state.value for batch in self.settled]
 
-    def confirmed(self, where: TopicPartition = P0) -> list[bytes]:
+    def confirmed(self, tp: TopicPartition = P0) -> list[bytes]:
         """Values in the order of their confirmation."""
-        done = [b for b in self.settled if b.where == where and b.state is BatchState.DONE]
+        done = [b for b in self.settled if b.tp == tp and b.state is BatchState.DONE]
         return [value for batch in done for value in values_of(batch)]
 
 
@@ -127,8 +127,8 @@ def test_records_are_sent_numbered_and_confirmed_in_order(rig: Rig) -> None:
     rig.run(2)
     assert rig.confirmed(P0) == values(6)
     assert rig.confirmed(P1) == values(3)
-    for where in (P0, P1):
-        sequences = [sequence for place, _, sequence in rig.arrived if place == where]
+    for tp in (P0, P1):
+        sequences = [sequence for of, _, sequence in rig.arrived if of == tp]
         assert sequences == sorted(set(sequences))
     assert rig.sender.idle
     assert rig.ids == 1
@@ -157,7 +157,7 @@ def test_a_lost_answer_is_sent_again_under_the_same_number(monkeypatch: pytest.M
 def test_order_survives_a_moved_leader_with_several_in_flight(monkeypatch: pytest.MonkeyPatch) -> None:
     expected: dict[int, int] = {}
 
-    def answers(where: TopicPartition, epoch: int, sequence: int) -> int:
+    def answers(tp: TopicPartition, epoch: int, sequence: int) -> int:
         """A broker that refuses the first three, then takes numbers in order only."""
         if len(rig.arrived) <= 3:
             return NOT_LEADER_OR_FOLLOWER
@@ -177,8 +177,8 @@ def test_order_survives_a_moved_leader_with_several_in_flight(monkeypatch: pytes
 def test_a_gap_bumps_the_epoch_once_and_only_when_nothing_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
     """P1: the first batch of P0 fails for good; those behind it cannot be accepted, those of P1 can."""
 
-    def answers(where: TopicPartition, epoch: int, sequence: int) -> int:
-        if where == P0 and epoch == 0:
+    def answers(tp: TopicPartition, epoch: int, sequence: int) -> int:
+        if tp == P0 and epoch == 0:
             return 87 if sequence == 0 else OUT_OF_ORDER_SEQUENCE_NUMBER
         return 0
 
@@ -191,8 +191,8 @@ def test_a_gap_bumps_the_epoch_once_and_only_when_nothing_is_open(monkeypatch: p
     assert rig.confirmed(P1) == records
     assert rig.states().count("failed") == 1
     assert rig.epoch == 1
-    old = [place for place, (where, epoch, _) in enumerate(rig.arrived) if epoch == 0]
-    new = [place for place, (where, epoch, _) in enumerate(rig.arrived) if epoch == 1]
+    old = [place for place, (tp, epoch, _) in enumerate(rig.arrived) if epoch == 0]
+    new = [place for place, (tp, epoch, _) in enumerate(rig.arrived) if epoch == 1]
     assert max(old) < min(new)
     assert [s for w, e, s in rig.arrived if (w, e) == (P0, 1)] == [0, 1, 2]
 
@@ -256,7 +256,7 @@ def test_a_batch_that_is_too_large_is_split_until_its_parts_fit(monkeypatch: pyt
     rig.acc._batch_size = 10_000
     sizes: list[int] = []
 
-    def answers(where: TopicPartition, epoch: int, sequence: int) -> int:
+    def answers(tp: TopicPartition, epoch: int, sequence: int) -> int:
         sizes.append(sequence)
         return MESSAGE_TOO_LARGE if len(sizes) <= 1 else 0
 
@@ -272,8 +272,8 @@ def test_a_batch_that_is_too_large_is_split_until_its_parts_fit(monkeypatch: pyt
 def test_one_record_that_is_too_large_fails_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     big = b"x" * 500
 
-    def answers(where: TopicPartition, epoch: int, sequence: int) -> int:
-        flying = rig.sender._in_flight.get(where, [])
+    def answers(tp: TopicPartition, epoch: int, sequence: int) -> int:
+        flying = rig.sender._in_flight.get(tp, [])
         return MESSAGE_TOO_LARGE if any(big in values_of(b) for b in flying) else 0
 
     rig = Rig(monkeypatch, answers, max_in_flight_requests_per_connection=1)
@@ -328,7 +328,7 @@ def test_the_end_settles_everything_once_and_leaves_nothing_open(rig: Rig) -> No
     assert all(batch.delivery.done for batch in rig.settled)
     assert sum(batch.count for batch in rig.settled) == 5
     assert rig.acc.empty
-    flown = [b.delivery.error for b in rig.settled if b.where == P0]
+    flown = [b.delivery.error for b in rig.settled if b.tp == P0]
     assert any(isinstance(error, OutcomeUnknownError) for error in flown)
     assert all(isinstance(error, KcliError) for error in flown)
 

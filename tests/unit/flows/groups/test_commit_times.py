@@ -30,7 +30,7 @@ def times(
 
 
 def filler(first: int, count: int) -> list[Record]:
-    return [record(first + n, GroupPartition("other", ONE.where), value(1, 7)) for n in range(count)]
+    return [record(first + n, GroupPartition("other", ONE.tp), value(1, 7)) for n in range(count)]
 
 
 def test_key_and_partition_are_those_of_a_coordinator() -> None:

@@ -22,4 +22,4 @@ def test_questions_are_bounded_by_partition_and_in_all() -> None:
     assert sorted(one for some in asked for one in some) == sorted(places)
     assert max(map(len, asked)) == MOST
     assert len(asked) == -(-500 // MOST_OF_PARTITION) + 2  # the first wave takes three
-    assert all(max(Counter(where for where, _ in some).values()) <= MOST_OF_PARTITION for some in asked)
+    assert all(max(Counter(tp for tp, _ in some).values()) <= MOST_OF_PARTITION for some in asked)

@@ -35,7 +35,7 @@ class StandIn:
         self, wanted: Mapping[TopicPartition, int], **_patience: float
     ) -> dict[TopicPartition, OffsetInfo | KcliError]:
         self.asked.append(f"{set(wanted.values())} {sorted(wanted)}")
-        return {where: self.answers[place] for where, place in wanted.items()}
+        return {tp: self.answers[place] for tp, place in wanted.items()}
 
 
 def of_one(commits: Any, *members_have: TopicPartition, **answers: Any) -> Any:

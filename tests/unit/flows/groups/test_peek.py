@@ -16,8 +16,8 @@ PLENTY = 1 << 30
 def offsets(reader: LogReader, commits: dict[TopicPartition, int], count: int, size: int = PLENTY) -> object:
     found = peek(reader, commits, count, Budget(size, 60.0), 1.0)  # type: ignore[arg-type]
     return {
-        where.partition: ([r.offset for r in around.read], [r.offset for r in around.next])
-        for where, around in found.items()
+        tp.partition: ([r.offset for r in around.read], [r.offset for r in around.next])
+        for tp, around in found.items()
     }
 
 

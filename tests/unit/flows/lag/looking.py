@@ -17,7 +17,7 @@ def sample(
     state: str = "Empty",
 ) -> LagSample:
     """One group, g."""
-    committed = {where: OffsetAndMetadata(at) if isinstance(at, int) else at for where, at in commits.items()}
+    committed = {tp: OffsetAndMetadata(at) if isinstance(at, int) else at for tp, at in commits.items()}
     return LagSample(NOW, [GroupSample("g", state, committed)], bounds)
 
 

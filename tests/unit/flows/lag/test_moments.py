@@ -47,7 +47,7 @@ class Leader:
 
     def list_offsets(self, wanted: dict[TopicPartition, int]) -> dict[TopicPartition, OffsetInfo]:
         self.asked += 1
-        return {where: answer(self._times, asked) for where, asked in wanted.items()}
+        return {tp: answer(self._times, asked) for tp, asked in wanted.items()}
 
 
 def test_many_groups_on_one_partition_help_one_another() -> None:

@@ -11,7 +11,7 @@ from tests.unit.flows.lag.looking import NOW, P0, P1, sample
 
 
 def only(seen: LagSample, moments: Moments | None = None, retention: Retention | None = None) -> PartitionLag:
-    held_back = {where: "held back" for where, log in seen.bounds.items() if log.stable != log.end}
+    held_back = {tp: "held back" for tp, log in seen.bounds.items() if log.stable != log.end}
     (row,) = partition_lags(seen, moments or {}, retention or {}, held_back)
     return row
 
@@ -88,4 +88,4 @@ def test_the_retention_margin_is_how_long_the_first_unread_record_is_kept(
 def test_rows_come_in_the_order_of_the_sample() -> None:
     bounds = {P0: LogEnds(0, 1, 1), P1: LogEnds(0, 2, 2), TopicPartition("s", 0): LogEnds(0, 3, 3)}
     rows = partition_lags(sample({P1: 0, P0: 0}, bounds), {}, {}, {})
-    assert [(row.group, row.where, row.lag) for row in rows] == [("g", P1, 2), ("g", P0, 1)]
+    assert [(row.group, row.tp, row.lag) for row in rows] == [("g", P1, 2), ("g", P0, 1)]

@@ -37,6 +37,6 @@ def test_the_same_note_is_said_once_and_many_are_counted() -> None:
 
 
 def test_by_a_key_in_the_order_in_which_they_come() -> None:
-    rows = [row(1, where=P1), row(2, where=P0), row(3, where=P1)]
-    found = added_up(rows, lambda one: one.where)
-    assert [(where, one.lag) for where, one in found.items()] == [(P1, 4), (P0, 2)]
+    rows = [row(1, tp=P1), row(2, tp=P0), row(3, tp=P1)]
+    found = added_up(rows, lambda one: one.tp)
+    assert [(tp, one.lag) for tp, one in found.items()] == [(P1, 4), (P0, 2)]

@@ -48,14 +48,14 @@ def test_the_word(samples: list[tuple[int, int]], state: str, verdict: str | Non
 
 @pytest.mark.parametrize("state", ["Empty", "Dead", "Stable"])
 def test_a_lag_that_is_not_known_is_not_nothing_to_read(state: str) -> None:
-    known, leaderless = row(0, committed=5), row(None, committed=5, where=P1)
+    known, leaderless = row(0, committed=5), row(None, committed=5, tp=P1)
     history = History()
     history.add(NOW, "g", [known, leaderless])
     assert history.verdict("g", state, [known, leaderless]) is None
 
 
 def test_what_is_known_to_be_unread_stands_whatever_else_is_not_known() -> None:
-    rows = [row(3, committed=5), row(None, committed=5, where=P1)]
+    rows = [row(3, committed=5), row(None, committed=5, tp=P1)]
     history = History()
     history.add(NOW, "g", rows)
     assert history.verdict("g", "Empty", rows) == "stopped"

@@ -442,8 +442,8 @@ class World:
         attendance = Attendance(outs, door.sent_out_at - shift, arrivals, keeps_id=not self.classic)
         rewound = {}
         for p in self.new:
-            where = TopicPartition("t", p)
-            rewound[where] = Rewound(self.new[p], old[p], horizon)
+            tp = TopicPartition("t", p)
+            rewound[tp] = Rewound(self.new[p], old[p], horizon)
         self.old = old
         self.judge = Judge(rewound, attendance, assignor="range" if self.classic else "")
         self.held: dict[int, float] = {}

@@ -33,7 +33,7 @@ class StandIn:
 
     def fetch_offsets(self, wanted: dict[str, list[TopicPartition]], **_options: Any) -> dict[str, Any]:
         found = self._found if self._committed else OLD
-        return {group: dict.fromkeys(places, found) for group, places in wanted.items()}
+        return {group: dict.fromkeys(partitions, found) for group, partitions in wanted.items()}
 
     def commit_offsets(self, wanted: dict[str, dict[TopicPartition, OffsetAndMetadata]]) -> dict[str, Any]:
         self._committed = True
@@ -100,8 +100,8 @@ class SentOut:
 
     may_have_committed = False
 
-    def committed(self, places: list[TopicPartition], _timeout: float) -> dict[TopicPartition, Any]:
-        return dict.fromkeys(places, OLD)
+    def committed(self, partitions: list[TopicPartition], _timeout: float) -> dict[TopicPartition, Any]:
+        return dict.fromkeys(partitions, OLD)
 
     def commit(self, _offsets: object, _timeout: float) -> Any:
         raise MembershipError("the group has another guard")

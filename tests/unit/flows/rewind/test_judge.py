@@ -42,8 +42,8 @@ class Scene:
         clients = clients or ("one", "two")
         partitions = (A, B)[: len(clients)]
         sent_out = [
-            SentOut(Listed(f"{name}-{n}", None, name, "/h"), frozenset({where}), pace, session)
-            for n, (name, where) in enumerate(zip(clients, partitions, strict=True))
+            SentOut(Listed(f"{name}-{n}", None, name, "/h"), frozenset({tp}), pace, session)
+            for n, (name, tp) in enumerate(zip(clients, partitions, strict=True))
         ]
         came = -held + 0.5 if came_at is None else came_at
         self.members: list[Member] = []
@@ -53,11 +53,11 @@ class Scene:
             self.members.append((member_id, name, [partitions[n % len(partitions)]]))
             arrivals.append(Arrival(Listed(member_id, None, name, "/h"), came, unassigned_since))
         attendance = Attendance(sent_out, -held, arrivals, keeps_id=self._modern)
-        rewound = {where: Rewound(new, old, end) for where in partitions}
+        rewound = {tp: Rewound(new, old, end) for tp in partitions}
         self.judge = Judge(rewound, attendance, assignor="" if self._modern else assignor)
         self.now, self._end = 0.0, 5_000
         self.committed: dict[TopicPartition, int | None] = dict.fromkeys(partitions, new)
-        self.log: dict[TopicPartition, list[int | None]] = {where: [old, new] for where in partitions}
+        self.log: dict[TopicPartition, list[int | None]] = {tp: [old, new] for tp in partitions}
         self.owned = kept or {}
         self.state = "Stable"
         self.look()
@@ -65,9 +65,9 @@ class Scene:
     def look(self, until: float = 0.0, **commits: int | None) -> "Scene":
         """At the next tenth, and on to ``until``; ``a`` and ``b`` are commits that are seen first then."""
         for name, offset in commits.items():
-            where = A if name == "a" else B
-            self.committed[where] = offset
-            self.log[where].append(offset)
+            tp = A if name == "a" else B
+            self.committed[tp] = offset
+            self.log[tp].append(offset)
         while True:
             self.now = round(self.now + 0.1, 3)
             self.judge.look(
@@ -95,12 +95,12 @@ class Scene:
             self.members = list(members)
         return self.look()
 
-    def said(self, where: TopicPartition = A) -> str:
+    def said(self, tp: TopicPartition = A) -> str:
         """When the history of commits was asked, if it is the only thing that is waited for."""
-        sentence = self.judge.sentence(where, self.now)
+        sentence = self.judge.sentence(tp, self.now)
         if sentence.awaited is not None and sentence.awaited.logged:
             self.judge.confirm(self.log)
-            sentence = self.judge.sentence(where, self.now)
+            sentence = self.judge.sentence(tp, self.now)
         return sentence.verdict
 
 

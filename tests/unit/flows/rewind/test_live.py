@@ -39,12 +39,12 @@ def at(offset: int | None) -> OffsetAndMetadata | None:
     return None if offset is None else OffsetAndMetadata(offset)
 
 
-def item(old: int | None, new: int, where: TopicPartition = A) -> RewindItem:
-    return RewindItem(where, at(old), at(new))
+def item(old: int | None, new: int, tp: TopicPartition = A) -> RewindItem:
+    return RewindItem(tp, at(old), at(new))
 
 
-def member(name: str, host: str = HERE, *places: TopicPartition, **more: Any) -> MemberDescription:
-    return MemberDescription(f"{name}-id", None, name, host, assignment=places, **more)
+def member(name: str, host: str = HERE, *partitions: TopicPartition, **more: Any) -> MemberDescription:
+    return MemberDescription(f"{name}-id", None, name, host, assignment=partitions, **more)
 
 
 def plan(*items: RewindItem, group_type: str = "classic", assignor: str = "range") -> GroupPlan:
@@ -142,20 +142,20 @@ class Guard:
         self._called("seize")
 
     def committed(
-        self, places: Collection[TopicPartition], timeout: float
+        self, partitions: Collection[TopicPartition], timeout: float
     ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
         self._called("committed")
-        return {where: at(self._committed.get(where)) for where in places}
+        return {tp: at(self._committed.get(tp)) for tp in partitions}
 
     def commit(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata], timeout: float
     ) -> Mapping[TopicPartition, KcliError | None]:
         self.may_have_committed = True
         self._called("commit")
-        for where, place in offsets.items():
-            if where not in self._answers:
-                self._committed[where] = self._overwrites.get(where, place.offset)
-        return {where: self._answers.get(where) for where in offsets}
+        for tp, place in offsets.items():
+            if tp not in self._answers:
+                self._committed[tp] = self._overwrites.get(tp, place.offset)
+        return {tp: self._answers.get(tp) for tp in offsets}
 
     def wait_for_members(
         self,
@@ -292,13 +292,13 @@ class Watching:
         look = self.looks.pop(0) if len(self.looks) > 1 else self.looks[0]
         if isinstance(look, KcliError):
             return dict.fromkeys(wanted, look)
-        return {group: {where: at(look[where]) for where in places} for group, places in wanted.items()}
+        return {group: {tp: at(look[tp]) for tp in partitions} for group, partitions in wanted.items()}
 
     def describe_groups(self, names: list[str]) -> dict[str, Any]:
         return dict.fromkeys(names, self.group)
 
     def list_offsets(self, wanted: dict[TopicPartition, int]) -> dict[TopicPartition, Any]:
-        return {where: OffsetInfo(self.end, -1, -1) for where in wanted}
+        return {tp: OffsetInfo(self.end, -1, -1) for tp in wanted}
 
     def sleep(self, seconds: float) -> None:
         self._interrupts -= 1

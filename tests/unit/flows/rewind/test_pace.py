@@ -26,7 +26,7 @@ def pace(
     known = {round(at * 1000): info for at, info in (first or {}).items()}
 
     def log_times(wanted: Mapping[TopicPartition, int]) -> dict[TopicPartition, OffsetInfo]:
-        return {where: known.get(at, OffsetInfo(10**6, at)) for where, at in wanted.items()}
+        return {tp: known.get(at, OffsetInfo(10**6, at)) for tp, at in wanted.items()}
 
     return paces(told, round(now * 1000), log_times, {A: end})[A]
 

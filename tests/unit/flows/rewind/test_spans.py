@@ -31,10 +31,10 @@ class StandIn:
         if self.error is not None:
             raise self.error
         found: dict[Place, FirstRecord | KcliError | None] = {}
-        for where, at in places:
-            log = self.logs[where]
+        for tp, at in places:
+            log = self.logs[tp]
             offset = min((offset for offset in log if offset >= at), default=None)
-            found[where, at] = None if offset is None else FirstRecord(offset, log[offset])
+            found[tp, at] = None if offset is None else FirstRecord(offset, log[offset])
         return found
 
 

@@ -58,10 +58,8 @@ class StandIn:
         self.listed.append(set(wanted.values()))
         answers = {EARLIEST: OffsetInfo(10, -1, 1), LATEST: OffsetInfo(20, -1, 4)}
         return {
-            where: BrokerError(6, str(where))
-            if where == self.broken
-            else answers.get(place, OffsetInfo(-1, -1))
-            for where, place in wanted.items()
+            tp: BrokerError(6, str(tp)) if tp == self.broken else answers.get(place, OffsetInfo(-1, -1))
+            for tp, place in wanted.items()
         }
 
 
@@ -96,7 +94,7 @@ def test_a_partition_that_cannot_be_read_is_refused_alone() -> None:
     admin = StandIn()
     admin.broken = T1
     (group,) = plan(admin, Target("earliest"))[0].groups
-    assert [(item.where, item.action) for item in group.items] == [(T0, "commit"), (T1, "refused")]
+    assert [(item.tp, item.action) for item in group.items] == [(T0, "commit"), (T1, "refused")]
     assert "NOT_LEADER_OR_FOLLOWER" in group.items[1].note
 
 
@@ -111,7 +109,7 @@ def test_commits_of_a_topic_that_is_gone_are_refused() -> None:
     admin = StandIn()
     admin.committed[GONE] = OffsetAndMetadata(3)
     whole, failures = plan(admin, Target("earliest"), scope=Scope(all_topics=True))
-    assert [(item.where, item.action) for item in whole.groups[0].items] == [
+    assert [(item.tp, item.action) for item in whole.groups[0].items] == [
         (GONE, "refused"), (T0, "commit"), (T1, "commit"),
     ]  # fmt: skip
     assert not failures

@@ -75,10 +75,10 @@ def test_find(target: Target, seen: Seen, new: tuple[int, str, int] | None, note
     [Target("shift", 1), Target("current"), Target("given", offsets={}), exact(None), Target("time", 1)],
 )
 def test_what_cannot_be_computed_is_refused(target: Target) -> None:
-    where = TopicPartition("other", 1)
+    tp = TopicPartition("other", 1)
     with pytest.raises(TargetError):
-        find(target, where, Seen(None, START, END))
-    item = plan_item(where, target, Seen(None, START, END))
+        find(target, tp, Seen(None, START, END))
+    item = plan_item(tp, target, Seen(None, START, END))
     assert (item.action, item.new) == ("refused", None)
     assert item.note.startswith("refused: ")
 

@@ -61,8 +61,7 @@ class Machine:
             if self.looks == self.fails_at_look and not require_stable:
                 return dict.fromkeys(wanted, TimedOutError("gave up after 4 s"))
             return {
-                group: {where: self._at.commits[where] for where in wheres}
-                for group, wheres in wanted.items()
+                group: {tp: self._at.commits[tp] for tp in partitions} for group, partitions in wanted.items()
             }
 
     def commit_offsets(self, wanted: dict[str, dict[TopicPartition, OffsetAndMetadata]]) -> dict[str, Any]:
@@ -73,18 +72,18 @@ class Machine:
 
     def delete_offsets(self, wanted: dict[str, list[TopicPartition]]) -> dict[str, Any]:
         with self._turn():
-            for wheres in wanted.values():
-                self._at.commits.update(dict.fromkeys(wheres))
-            return {group: dict.fromkeys(wheres) for group, wheres in wanted.items()}
+            for partitions in wanted.values():
+                self._at.commits.update(dict.fromkeys(partitions))
+            return {group: dict.fromkeys(partitions) for group, partitions in wanted.items()}
 
 
 def plan_of(
-    name: str, offset: int | None, *wheres: TopicPartition, old: OffsetAndMetadata | None = OLD
+    name: str, offset: int | None, *partitions: TopicPartition, old: OffsetAndMetadata | None = OLD
 ) -> GroupPlan:
     """As a survey makes it: what changes has the mark, unless there is metadata."""
     metadata = "" if old is None else old.metadata
     new = None if offset is None else marked(OffsetAndMetadata(offset, metadata), name)
-    items = tuple(RewindItem(where, old, new) for where in wheres or (A, B))
+    items = tuple(RewindItem(tp, old, new) for tp in partitions or (A, B))
     return GroupPlan("g", name, "an offset", "Empty", items)
 
 
@@ -160,7 +159,7 @@ def both(
             report = carry_out(coordinator.machine(turn), plans[name], root / name, sleep)
             reports[name] = report
             if sure(report):  # nobody else takes a step until this one has left
-                assert all(coordinator.commits[item.where] == item.new for item in plans[name].items)
+                assert all(coordinator.commits[item.tp] == item.new for item in plans[name].items)
         except BaseException as error:  # noqa: BLE001 - raised below
             errors.append(error)
         finally:
@@ -278,7 +277,7 @@ def test_only_what_has_changed_something_is_looked_at_later(
 ) -> None:
     pauses: list[float] = []
     machine = coordinator.machine()
-    items = tuple(RewindItem(where, OLD, OffsetAndMetadata(new)) for where in (A, B))
+    items = tuple(RewindItem(tp, OLD, OffsetAndMetadata(new)) for tp in (A, B))
     report = carry_out(machine, GroupPlan("g", "id-1", "an offset", "Empty", items), tmp_path, pauses.append)
     assert sure(report)
     assert (pauses, machine.looks) == (([1.0], 3) if new == 1 else ([], 2))

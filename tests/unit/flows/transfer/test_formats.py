@@ -37,7 +37,7 @@ def offsets(group: st.SearchStrategy[str | None], *, all_fields: bool) -> st.Sea
 
 
 def several(one: st.SearchStrategy[SavedOffset]) -> st.SearchStrategy[list[SavedOffset]]:
-    return st.lists(one, min_size=1, unique_by=lambda saved: (saved.group, saved.where))
+    return st.lists(one, min_size=1, unique_by=lambda saved: (saved.group, saved.tp))
 
 
 def read(text: str | bytes) -> tuple[str, list[SavedOffset]]:
@@ -69,7 +69,7 @@ def test_lines_of_zookeeper_are_read_as_they_were_written(
     rows: list[SavedOffset], broker: int | None
 ) -> None:
     rows = [replace(row, partition=row.partition % 1000, broker=broker) for row in rows]
-    rows = list({(row.group, row.where): row for row in rows}.values())
+    rows = list({(row.group, row.tp): row for row in rows}.values())
     assert read(zookeeper_lines(rows)) == ("zookeeper", rows)
 
 

@@ -46,7 +46,7 @@ def refused(item: ImportItem) -> str:
 
 def test_groups_of_the_file_keep_their_names_and_the_order_is_by_name() -> None:
     rows = [replace(SAVED, group=g, partition=p) for g, p in (("b", 0), ("a", 11), ("a", 2))]
-    assert [(aim.group, aim.where.partition) for aim in aims(file(*rows), Wish())] == [
+    assert [(aim.group, aim.tp.partition) for aim in aims(file(*rows), Wish())] == [
         ("a", 2),
         ("a", 11),
         ("b", 0),
@@ -64,10 +64,10 @@ def test_another_group_gets_the_offsets_of_one_group_only() -> None:
 
 def test_topics_are_chosen_by_their_names_in_the_file_then_mapped() -> None:
     rows = file(SAVED, replace(SAVED, topic="refunds"))
-    wish = Wish(topics={"orders": "copy"}, wanted=lambda where: where.topic == "orders")
-    assert [aim.where for aim in aims(rows, wish)] == [COPY]
+    wish = Wish(topics={"orders": "copy"}, wanted=lambda tp: tp.topic == "orders")
+    assert [aim.tp for aim in aims(rows, wish)] == [COPY]
     with pytest.raises(ConfigError, match="nothing to import"):
-        aims(rows, Wish(wanted=lambda where: where.topic == "copy"))
+        aims(rows, Wish(wanted=lambda tp: tp.topic == "copy"))
     with pytest.raises(ConfigError, match="no offsets of topic ordesr"):
         aims(rows, Wish(topics={"ordesr": "copy"}))
     with pytest.raises(ConfigError, match="would get two offsets"):

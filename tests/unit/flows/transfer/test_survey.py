@@ -57,10 +57,10 @@ def test_what_cannot_be_read_refuses_its_partition_alone() -> None:
     rows = [saved(0), saved(1), saved(2), SavedOffset("gone", 0, 1, group="g")]
     plan, failures = surveyed(admin, *rows)
     assert failures == []
-    assert [(item.where.topic, item.action) for item in plan.groups[0].items] == [
+    assert [(item.tp.topic, item.action) for item in plan.groups[0].items] == [
         ("gone", "refused"), ("t", "refused"), ("t", "refused"), ("t", "refused"),
     ]  # fmt: skip
-    assert [item.note for item in plan.groups[0].items if item.where.partition == 2] == [
+    assert [item.note for item in plan.groups[0].items if item.tp.partition == 2] == [
         "refused: the topic has 2 partitions, numbered from 0"
     ]
     assert not plan.possible
@@ -94,13 +94,13 @@ class Clock:
         self, wanted: Mapping[TopicPartition, int], **_patience: float
     ) -> dict[TopicPartition, OffsetInfo]:
         self.asked.append(dict(wanted))
-        return {where: OffsetInfo(ms, ms) for where, ms in wanted.items()}
+        return {tp: OffsetInfo(ms, ms) for tp, ms in wanted.items()}
 
 
 def test_one_question_for_each_time_of_the_partition_that_has_most() -> None:
     clock = Clock()
     moments = {(T0, 1), (T0, 2), (T0, 3), (T1, 9)}
     found = at_times(cast(Admin, clock), moments)
-    assert found == {(where, ms): OffsetInfo(ms, ms) for where, ms in moments}
+    assert found == {(tp, ms): OffsetInfo(ms, ms) for tp, ms in moments}
     assert [len(question) for question in clock.asked] == [2, 1, 1]
     assert at_times(cast(Admin, clock), ()) == {}

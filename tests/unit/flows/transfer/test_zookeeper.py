@@ -131,7 +131,7 @@ def test_names_that_are_no_partitions_are_told_where_the_topic_is_wanted(nodes: 
 
     def errors(scope: str) -> int:
         chosen = parse_topic_partitions(scope)
-        return len(export_zookeeper(as_session(nodes), None, lambda where: where in chosen, at_ms=5).errors)
+        return len(export_zookeeper(as_session(nodes), None, lambda tp: tp in chosen, at_ms=5).errors)
 
     assert [errors(scope) for scope in ("orders", "orders:0", "refunds")] == [1, 0, 0]
 

@@ -27,7 +27,7 @@ def balanced(
     partitions: Mapping[str, int],
     owners: Mapping[str, str] | None = None,
 ) -> dict[str, list[TopicPartition]]:
-    had = {place: member for member, text in (owners or {}).items() for place in places(text)}
+    had = {tp: member for member, text in (owners or {}).items() for tp in places(text)}
     return balance(sorted(members), takers(members, partitions), partitions, had)
 
 
@@ -90,7 +90,7 @@ def every_spread(world: World) -> list[dict[str, list[TopicPartition]]]:
     ]
     return [
         {m: [tp for tp, taker in zip(everything, choice, strict=True) if taker == m] for m in world.members}
-        for choice in itertools.product(*(wanted[place.topic] for place in everything))
+        for choice in itertools.product(*(wanted[tp.topic] for tp in everything))
     ]
 
 
@@ -115,8 +115,8 @@ def test_a_balanced_spread_that_lost_partitions_is_filled_up_without_moving_any(
     """What cooperative rebalancing rests on: its second round takes nothing away from anybody."""
     order, wanted = sorted(world.members), takers(world.members, world.partitions)
     first = balance(order, wanted, world.partitions, {})
-    kept = {member: [place for place in row if rng.random() < 0.6] for member, row in first.items()}
-    had = {place: member for member, row in kept.items() for place in row}
+    kept = {member: [tp for tp in row if rng.random() < 0.6] for member, row in first.items()}
+    had = {tp: member for member, row in kept.items() for tp in row}
     second = balance(order, wanted, world.partitions, had)
     assert moved(kept, second) == set()
     assert unevenness(second) == unevenness(first)

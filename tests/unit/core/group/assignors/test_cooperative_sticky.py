@@ -99,7 +99,7 @@ def test_g7_what_a_stale_member_may_still_read_goes_to_nobody_else_yet() -> None
 def test_g7_claims_of_partitions_that_do_not_exist_withhold_nothing() -> None:
     """G7: negative partitions and partitions beyond the count."""
     members = claims(x=("a0 a7", 5), y=("", 5))
-    odd = tuple(place._replace(partition=-3) for place in places("a0"))
+    odd = tuple(tp._replace(partition=-3) for tp in places("a0"))
     members["x"] = replace(members["x"], owned_partitions=members["x"].owned_partitions + odd)
     assert spelled(COOPERATIVE.assign(members, {"a": 2})) == {"x": "a0", "y": "a1"}
 

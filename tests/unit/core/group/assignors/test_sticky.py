@@ -103,7 +103,7 @@ def claimed(data: bytes | None) -> Claim:
 
 def test_the_user_data_is_the_java_clients() -> None:
     read = claimed(bytes.fromhex(JAVA))
-    assert [str(place) for place in read.partitions] == ["audit-0", "orders-2", "orders-0"]
+    assert [str(tp) for tp in read.partitions] == ["audit-0", "orders-2", "orders-0"]
     assert read.generation == 7
     data = STICKY.user_data(tuple(read.partitions), 7)
     assert data is not None

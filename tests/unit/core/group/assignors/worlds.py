@@ -77,17 +77,17 @@ def assert_exact(world: World, given: Given) -> None:
     assert_no_faults(world, given)
     wanted = {topic for one in world.members.values() for topic in one.topics}
     everything = {TopicPartition(t, p) for t, n in world.partitions.items() if t in wanted for p in range(n)}
-    assert {place for row in given.values() for place in row} == everything
+    assert {tp for row in given.values() for tp in row} == everything
 
 
 def assert_no_faults(world: World, given: Given) -> None:
     """Nothing twice, nothing that does not exist, nothing to who did not subscribe; every member has a row."""
     assert given.keys() == world.members.keys()
-    rows = [(member, place) for member, row in given.items() for place in row]
-    assert len({place for _, place in rows}) == len(rows)
-    for member, place in rows:
-        assert place.topic in world.members[member].topics
-        assert 0 <= place.partition < world.partitions[place.topic]
+    rows = [(member, tp) for member, row in given.items() for tp in row]
+    assert len({tp for _, tp in rows}) == len(rows)
+    for member, tp in rows:
+        assert tp.topic in world.members[member].topics
+        assert 0 <= tp.partition < world.partitions[tp.topic]
 
 
 def loads(given: Given) -> list[int]:
@@ -101,8 +101,8 @@ def unevenness(given: Given) -> int:
 
 def moved(before: Given, now: Given) -> set[TopicPartition]:
     """Partitions that one member had and another one has."""
-    owner = {place: member for member, row in before.items() for place in row}
-    return {place for member, row in now.items() for place in row if owner.get(place, member) != member}
+    owner = {tp: member for member, row in before.items() for tp in row}
+    return {tp for member, row in now.items() for tp in row if owner.get(tp, member) != member}
 
 
 STICKY = assignor("sticky")

@@ -63,15 +63,15 @@ def run(arguments: list[str], *, raise_interrupts: bool = False) -> int:
     except KeyboardInterrupt:
         code = 128 + signal.SIGINT
     except BaseException as error:  # noqa: BLE001 - this is the place where everything ends
-        from kcli.commands._exit import settle
+        from kcli.commands._exit import report_error
 
-        code = settle(error, values)
+        code = report_error(error, values)
     try:
         _close_stdout()
     except OSError as error:
-        from kcli.commands._exit import settle
+        from kcli.commands._exit import report_error
 
-        return settle(error, values)
+        return report_error(error, values)
     return code
 
 

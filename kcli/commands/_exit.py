@@ -92,7 +92,7 @@ def worst(codes: Iterable[int], *, done: bool) -> int:
     return min(left, default=0)
 
 
-def settle(error: BaseException, values: GlobalValues | None) -> int:
+def report_error(error: BaseException, values: GlobalValues | None) -> int:
     """Tells of ``error`` on stderr and returns the status to end with; a closed pipe ends the process."""
     if isinstance(error, click.exceptions.Exit):
         return error.exit_code

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.fetched import FetchedBatch
-from kcli.core.consumer.setbacks import TopicRecreatedError
+from kcli.core.consumer.partition_recovery import TopicRecreatedError
 from kcli.core.dataclass import dataclass
 from kcli.core.errors import CorruptRecordsError, KcliError
 from kcli.core.types import OffsetAndMetadata, TopicPartition

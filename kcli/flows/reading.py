@@ -9,7 +9,7 @@ from typing import Protocol
 
 from kcli.core import clock
 from kcli.core.consumer.consumer import Consumer
-from kcli.core.consumer.setbacks import TopicRecreatedError
+from kcli.core.consumer.partition_recovery import TopicRecreatedError
 from kcli.core.consumer.subscription import Span
 from kcli.core.positions import OffsetSpec, RangeSpec
 from kcli.core.types import OffsetAndMetadata, TopicPartition

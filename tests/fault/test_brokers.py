@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import pytest
 
 from kcli.core import Admin, Consumer
-from kcli.core.cluster import troubles
+from kcli.core.cluster import stall_reporter as troubles
 from kcli.core.consumer.subscription import Span
 from kcli.core.errors import (
     BrokerError,

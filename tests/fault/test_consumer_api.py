@@ -11,7 +11,7 @@ import pytest
 from kcli.core import Admin, Consumer, Producer
 from kcli.core.cluster.offsets import EARLIEST
 from kcli.core.consumer import consumer as consumer_module
-from kcli.core.consumer import handout
+from kcli.core.consumer import poll_buffer
 from kcli.core.consumer.deserialization import DeserializationError
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.consumer.subscription import Span
@@ -528,7 +528,7 @@ def test_ctrl_c_inside_a_poll_loses_no_batch(cluster: FakeCluster) -> None:
             at = next(steps, -1)
             with (
                 suppress(KeyboardInterrupt),
-                Interrupter(at, handout, consumer_module, names=_WAY_TO_THE_APPLICATION),
+                Interrupter(at, poll_buffer, consumer_module, names=_WAY_TO_THE_APPLICATION),
             ):
                 batches = consumer.poll(0.1)
             found += [

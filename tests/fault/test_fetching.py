@@ -812,7 +812,7 @@ def test_b10_a_partition_that_is_not_there_is_named(
     cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """B10: after some seconds, in which it may be added."""
-    monkeypatch.setattr("kcli.core.consumer.setbacks.TOPIC_PATIENCE", 0.3)
+    monkeypatch.setattr("kcli.core.consumer.partition_recovery.TOPIC_PATIENCE", 0.3)
     with quick_reader(cluster) as consumer:
         consumer.assign({TopicPartition("t", 7): Span(0)})
         with pytest.raises(NotFoundError, match="topic t has no partition 7, only 3"):

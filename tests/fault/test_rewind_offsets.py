@@ -11,8 +11,8 @@ import pytest
 
 from kcli.core import Consumer
 from kcli.core.errors import ConfigError, KcliError, MembershipError
-from kcli.core.group.classic_guard import ClassicGuard
-from kcli.core.group.door import Listed
+from kcli.core.group.barrier.arrivals import ListedMember
+from kcli.core.group.barrier.classic import ClassicBarrier
 from kcli.core.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from kcli.core.protocol.messages.describe_groups import DescribeGroupsRequest
 from kcli.core.protocol.messages.join_group import JoinGroupRequest
@@ -278,19 +278,19 @@ def test_a_guard_that_was_sent_out_asks_for_no_place_that_it_would_not_take(
     cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The coordinator would promise it a new member id, and the whole group would wait for that member to come."""
-    evict = ClassicGuard._evict
+    evict = ClassicBarrier._evict
     asked: list[int] = []
 
-    def evict_and_be_evicted(guard: Any, members: Any, deadline: float) -> None:
-        evict(guard, members, deadline)
+    def evict_and_be_evicted(barrier: Any, members: Any, deadline: float) -> None:
+        evict(barrier, members, deadline)
         if not asked:
-            own_id = guard._membership.member_id
-            evict(guard, [Listed(own_id, None, "", "")], deadline)
-            while guard._membership.member_id:  # the heartbeats tell
-                guard._cluster.sleep(0.01)
+            own_id = barrier._membership.member_id
+            evict(barrier, [ListedMember(own_id, None, "", "")], deadline)
+            while barrier._membership.member_id:  # the heartbeats tell
+                barrier._cluster.sleep(0.01)
             asked.append(len(cluster.seen(JoinGroupRequest)))
 
-    monkeypatch.setattr(ClassicGuard, "_evict", evict_and_be_evicted)
+    monkeypatch.setattr(ClassicBarrier, "_evict", evict_and_be_evicted)
     with Consumer(bootstrap_servers=cluster.bootstrap, group_id="g", **QUICK) as consumer:
         consumer.subscribe("t")
         read_until(consumer, lambda: len(consumer.assignment) == PARTITIONS)
@@ -306,12 +306,12 @@ def test_a_guard_that_was_sent_out_after_its_commit_does_not_say_that_nothing_wa
 ) -> None:
     """Nor does the one after it, which did not come so far."""
 
-    def leave(guard: Any, _offsets: Any, deadline: float) -> int:
-        cluster.evict("g", guard._membership.member_id)
+    def leave(barrier: Any, _offsets: Any, deadline: float) -> int:
+        cluster.evict("g", barrier._membership.member_id)
         cluster.replace(DescribeGroupsRequest, lambda _request, answer: answer.groups[0].members.clear())
-        return len(guard._others(deadline))
+        return len(barrier._others(deadline))
 
-    monkeypatch.setattr(ClassicGuard, "hold", leave)
+    monkeypatch.setattr(ClassicBarrier, "hold", leave)
     with Consumer(bootstrap_servers=cluster.bootstrap, group_id="g", **QUICK) as consumer:
         consumer.subscribe("t")
         read_until(consumer, lambda: len(consumer.assignment) == PARTITIONS)

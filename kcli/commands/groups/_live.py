@@ -1,4 +1,4 @@
-"""Groups that are rewound as they run: their guards, what is known of them before, and for how long one may be held
+"""Groups that are rewound as they run: their barriers, what is known of them before, and for how long one may be held
 while somebody thinks.
 """
 
@@ -36,7 +36,7 @@ _HISTORY_BYTES, _HISTORY_SECONDS, _HISTORY_MS = 4 << 20, 3.0, 300_000
 
 
 class Guards:
-    """The guards of one run; a context manager, which lets all groups go. ``until`` is when held ones must be.
+    """The barriers of one run; a context manager, which lets all groups go. ``until`` is when held ones must be.
 
     ``watcher`` watches them afterwards.
     """
@@ -131,7 +131,7 @@ class Guards:
 
     def _seized(self, group: GroupDescription) -> Shut:
         from kcli.core.errors import KcliError
-        from kcli.core.group.hold import Hold
+        from kcli.core.group.barrier.external import ExternalBarrier
         from kcli.core.options import ConsumerOptions
         from kcli.flows.rewind.live import Shut, read_topics, seize
 
@@ -151,7 +151,7 @@ class Guards:
             max_poll_interval_ms=_GUARD_MS,
         )
         before = self._before(group)
-        made = Hold(options, assignor=group.assignor, topics=topics, hooks=self._inv.hooks)
+        made = ExternalBarrier(options, assignor=group.assignor, topics=topics, hooks=self._inv.hooks)
         self._stack.enter_context(made)
         seize(made)
         return Shut(made, before)

@@ -14,7 +14,7 @@ from kcli.output.sanitise import visible_line
 if TYPE_CHECKING:
     from datetime import tzinfo
 
-    from kcli.core.group.door import Listed
+    from kcli.core.group.barrier.arrivals import ListedMember
     from kcli.flows.rewind.execute import GroupReport
     from kcli.flows.rewind.live import LiveFacts
     from kcli.flows.rewind.plan import GroupPlan, RewindItem, RewindPlan
@@ -101,7 +101,7 @@ def _cause(one: Open) -> str:
     return f"waiting for late commits of what was read before, {left}"
 
 
-def _listed(member: Listed) -> str:
+def _listed(member: ListedMember) -> str:
     return _member(member.client_id, member.member_id, member.client_host)
 
 

@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 class Manner:
     """``report``: the kind of what is printed at the end. ``only_look``: stop behind the plan, as a dry run does.
 
-    ``stdout_taken``: the command has printed something else there, so neither plan nor report go to it. ``guards`` are
+    ``stdout_taken``: the command has printed something else there, so neither plan nor report go to it. ``barriers`` are
     those of groups that are rewound as they run.
     """
 
     report: str = "RewindReport"
     only_look: bool = False
     stdout_taken: bool = False
-    guards: Guards | None = None
+    barriers: Guards | None = None
 
 
 DEFAULT = Manner()
 
 
-def settle(
+def confirm_and_execute(
     inv: Invocation, admin: Admin, plan: RewindPlan, failures: Sequence[KcliError], manner: Manner = DEFAULT
 ) -> int:
     """The exit status. ``failures``: why some of what was asked for is not in the plan."""
@@ -48,7 +48,7 @@ def settle(
     _tell_refused(inv, plan)
     if looks:
         return inv.finish(done=plan.possible, also=_refusals(plan))
-    confirm = inv.confirm if manner.guards is None else manner.guards.confirm
+    confirm = inv.confirm if manner.barriers is None else manner.barriers.confirm
     confirm(text.plan_text(plan, _where(inv)), text.question(plan))
     return _carry_out(inv, admin, plan, manner)
 
@@ -59,7 +59,7 @@ def _carry_out(inv: Invocation, admin: Admin, plan: RewindPlan, manner: Manner) 
     from kcli.flows.rewind.journal import Journals
 
     begun: list[GroupPlan] = []
-    doors = manner.guards.doors if manner.guards is not None else None
+    doors = manner.barriers.doors if manner.barriers is not None else None
     try:
         reports = execute(admin, plan, Journals(plan.cluster), written=begun.append, doors=doors)
     except BaseException:  # Ctrl-C, too: nobody knows then what was set

@@ -31,7 +31,7 @@ def copy_group(inv: Invocation, source: str, name: str) -> int:
     from shlex import join
 
     from kcli.commands.groups._rewind_target import group_target
-    from kcli.commands.groups._settling import settle
+    from kcli.commands.groups._settling import confirm_and_execute
     from kcli.core.clock import wall_ms
     from kcli.flows.rewind.spans import time_spans
     from kcli.flows.rewind.survey import Asked, survey
@@ -49,4 +49,4 @@ def copy_group(inv: Invocation, source: str, name: str) -> int:
         )
         plan, failures = survey(admin, cluster, asked, wall_ms(), partial(time_spans, admin))
         live = join(["kcli", "groups", "rewind", name, "--to-group", source, "--live"])
-        return settle(inv, admin, to_be_stopped(plan, lambda _group: live), failures)
+        return confirm_and_execute(inv, admin, to_be_stopped(plan, lambda _group: live), failures)

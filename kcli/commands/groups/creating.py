@@ -46,7 +46,7 @@ def create_group(inv: Invocation, name: str, scopes: tuple[TopicPartitions, ...]
     """
     from functools import partial
 
-    from kcli.commands.groups._settling import settle
+    from kcli.commands.groups._settling import confirm_and_execute
     from kcli.core.clock import wall_ms
     from kcli.flows.rewind.spans import time_spans
     from kcli.flows.rewind.survey import survey
@@ -56,7 +56,7 @@ def create_group(inv: Invocation, name: str, scopes: tuple[TopicPartitions, ...]
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
         plan, failures = survey(admin, cluster, asked, wall_ms(), partial(time_spans, admin))
-        return settle(inv, admin, to_be_stopped(plan, lambda _group: ""), failures)
+        return confirm_and_execute(inv, admin, to_be_stopped(plan, lambda _group: ""), failures)
 
 
 def _asked(inv: Invocation, name: str, scopes: tuple[TopicPartitions, ...], start: str) -> Asked:

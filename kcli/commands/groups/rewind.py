@@ -243,7 +243,7 @@ class _Run:
             stack.enter_context(orderly_end())
             admin = stack.enter_context(open_admin(self.inv))
             watcher = new_watcher(self.inv, admin, self.watch)
-            guards = stack.enter_context(Guards(self.inv, admin, watcher))
+            barriers = stack.enter_context(Guards(self.inv, admin, watcher))
             cluster = connect(self.inv, admin)
             journals = Journals(cluster)
             if self.flags["all_groups"]:
@@ -260,10 +260,10 @@ class _Run:
                 _wait_until_empty(self.inv, admin, list(asked.targets), deadline)
             live = self.flags["live"] or self.hold is not None
             if live:
-                guards.wait_until_settled(list(asked.targets))
+                barriers.wait_until_settled(list(asked.targets))
             if self.hold is not None and not self.inv.dry_run:
-                guards.hold(list(asked.targets), journals, self.hold)
-            asked = replace(asked, live=live, held=guards.before)
+                barriers.hold(list(asked.targets), journals, self.hold)
+            asked = replace(asked, live=live, held=barriers.before)
             look = partial(survey, admin, cluster, asked)
             plan, failures = look(wall_ms(), partial(time_spans, admin))
             short = LOOK_EVERY if waits else SHORT_SECONDS
@@ -273,20 +273,20 @@ class _Run:
                     plan, failures = look(wall_ms(), partial(time_spans, admin))
                     in_transactions = refused_for_transactions(admin, plan.groups, LOOK_EVERY / 2)
                 plan = replace(plan, groups=tuple(_refused(one, in_transactions) for one in plan.groups))
-            return self._settle(admin, plan, failures, guards)
+            return self._settle(admin, plan, failures, barriers)
 
-    def _settle(self, admin: Admin, plan: RewindPlan, failures: Sequence[KcliError], guards: Guards) -> int:
-        from kcli.commands.groups._settling import Manner, settle
+    def _settle(self, admin: Admin, plan: RewindPlan, failures: Sequence[KcliError], barriers: Guards) -> int:
+        from kcli.commands.groups._settling import Manner, confirm_and_execute
 
         exports = self.flags["export"]
         if exports:
             _export(self.inv, plan)
-        return settle(
+        return confirm_and_execute(
             self.inv,
             admin,
             plan,
             failures,
-            Manner(only_look=exports and not self.inv.yes, stdout_taken=exports, guards=guards),
+            Manner(only_look=exports and not self.inv.yes, stdout_taken=exports, barriers=barriers),
         )
 
     def _names_exist(self, admin: Admin, asked: Asked) -> bool:

@@ -11,7 +11,7 @@ from kcli.core.admin.commit_columns import CommitColumns, CommitReader
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import Coordinators
 from kcli.core.cluster.fanout import Items, LeftOutError, Part, fan_out
-from kcli.core.cluster.retry import given_up, judge
+from kcli.core.cluster.retry import classify_error, given_up
 from kcli.core.cluster.routes import ToCoordinator
 from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import NONE, UNSTABLE_OFFSET_COMMIT
@@ -173,7 +173,7 @@ class _Fetch:
                     )
                     continue
                 outcome = _outcome(GroupPartition(group, tp), row)
-                if isinstance(outcome, KcliError) and judge(outcome).retriable:
+                if isinstance(outcome, KcliError) and classify_error(outcome).retriable:
                     again[tp] = outcome
                 elif left is not None or outcome is not None:
                     found[tp] = outcome

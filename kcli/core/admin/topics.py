@@ -5,7 +5,7 @@ from typing import Any
 
 from kcli.core.cluster.cluster import CONTROLLER, Cluster
 from kcli.core.cluster.metadata import ClusterView, PartitionView, TopicView, topic_error, unknown_topic
-from kcli.core.cluster.retry import judge, may_be_done
+from kcli.core.cluster.retry import classify_error, outcome_is_ambiguous
 from kcli.core.dataclass import dataclass
 from kcli.core.error_codes import (
     NONE,
@@ -211,14 +211,14 @@ class _Order:
     def settle(self, codes: Codes) -> Outcome:
         """The outcome of all names; raises the error of one that should be tried again."""
         again: BrokerError | None = None
-        if any(one.error is not None and may_be_done(one.error) for one in self.tries[:-1]):
+        if any(one.error is not None and outcome_is_ambiguous(one.error) for one in self.tries[:-1]):
             self._unsure.update(self.left)
         for name in list(self.left):
             code, message = codes.get(name, (UNKNOWN_SERVER_ERROR, "the broker's answer left it out"))
             error = self._error(name, code, message)
-            if isinstance(error, BrokerError) and judge(error).retriable:
+            if isinstance(error, BrokerError) and classify_error(error).retriable:
                 again = again or error
-                if may_be_done(error):
+                if outcome_is_ambiguous(error):
                     self._unsure.add(name)
                 continue
             self.outcome[name] = error

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from kcli.core.cluster.brokers import CONTROL, Brokers, is_final
 from kcli.core.cluster.metadata import ClusterView, apply_answer, topic_error, topic_missing
-from kcli.core.cluster.retry import Backoff, given_up, is_controller_error, judge, no_answer
+from kcli.core.cluster.retry import Backoff, classify_error, given_up, is_controller_error, no_answer
 from kcli.core.connection.plan import Plan
 from kcli.core.errors import (
     BrokerError,
@@ -144,7 +144,7 @@ class Cluster:
                 return check(future.value)
             except KcliError as error:
                 last = error
-                verdict = judge(error)
+                verdict = classify_error(error)
                 if not verdict.retriable:
                     raise
                 wait = backoff.next()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.retry import Backoff, given_up, judge, may_be_done, no_answer
+from kcli.core.cluster.retry import Backoff, classify_error, given_up, no_answer, outcome_is_ambiguous
 from kcli.core.cluster.routes import Route, ToLeader
 from kcli.core.connection.plan import Broker, Plan
 from kcli.core.dataclass import dataclass
@@ -276,11 +276,11 @@ class _FanOut(Generic[K, V, A]):
         """Keeps an error: for good when a retry cannot help."""
         if not isinstance(error, KcliError):
             raise error
-        if may_be_done(error) or isinstance(error, LeftOutError):
+        if outcome_is_ambiguous(error) or isinstance(error, LeftOutError):
             self.unsure.add(key)
         if _code(error) in self.final:
             self._results[key] = error
-        elif passing or judge(error).retriable or isinstance(error, LeftOutError):
+        elif passing or classify_error(error).retriable or isinstance(error, LeftOutError):
             self._errors[key] = error
         else:
             self._results[key] = error

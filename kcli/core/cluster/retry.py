@@ -18,29 +18,29 @@ _ENOUGH = 32  # doublings, after which no wait grows any more
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class RetryDecision:
     """``refresh`` is what must be looked up before the next try: metadata, the coordinator, or nothing (``""``)."""
 
     retriable: bool
     refresh: str = ""
 
 
-def judge_code(code: int) -> Verdict:
+def classify_code(code: int) -> RetryDecision:
     """What a broker's error code asks for."""
     row = error_code(code)
-    return Verdict(row.retriable, row.refresh)
+    return RetryDecision(row.retriable, row.refresh)
 
 
-def judge(error: BaseException) -> Verdict:
+def classify_error(error: BaseException) -> RetryDecision:
     """What an error of a request asks for. A lost connection may mean that the leader moved."""
     if isinstance(error, BrokerError):
-        return judge_code(error.code)
+        return classify_code(error.code)
     if isinstance(error, ConnectError):
-        return Verdict(True, "metadata")
-    return Verdict(False)
+        return RetryDecision(True, "metadata")
+    return RetryDecision(False)
 
 
-def may_be_done(error: BaseException) -> bool:
+def outcome_is_ambiguous(error: BaseException) -> bool:
     """Whether what was asked may have been done all the same: no answer, or one that says "done in part"."""
     if isinstance(error, BrokerError):
         return error.code in (REQUEST_TIMED_OUT, NOT_ENOUGH_REPLICAS_AFTER_APPEND)

@@ -10,7 +10,7 @@ from typing import Generic, Protocol, TypeVar
 from kcli.core.cluster.cluster import ANY, Cluster
 from kcli.core.cluster.coordinators import Coordinators, KeyType
 from kcli.core.cluster.metadata import no_leader, no_partition, topic_missing
-from kcli.core.cluster.retry import judge, no_answer
+from kcli.core.cluster.retry import classify_error, no_answer
 from kcli.core.error_codes import NONE
 from kcli.core.errors import BrokerError, ConnectError, KcliError, NotFoundError
 from kcli.core.types import TopicPartition
@@ -82,7 +82,7 @@ class ToCoordinator(Generic[K]):
         """Forgets the coordinators that were refuted or cannot be reached."""
         for key, error in errors.items():
             lost = isinstance(error, ConnectError)
-            if lost or judge(error).refresh == "coordinator":
+            if lost or classify_error(error).refresh == "coordinator":
                 self._coordinators.forget(self._key_type, self._name(key))
             if lost:
                 self._cluster.request_refresh()

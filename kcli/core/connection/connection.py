@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kcli.core.connection.framing import Frame, FrameReader
-from kcli.core.connection.handshake import Handshake, Offer, Send, handshake
+from kcli.core.connection.handshake import BrokerApiVersions, Handshake, Send, handshake
 from kcli.core.connection.inflight import NEVER, InFlight, Sent
 from kcli.core.connection.plan import Broker, Plan
 from kcli.core.connection.state import TABLE, Event, State
@@ -57,7 +57,7 @@ class Connection:
     ) -> None:
         self.node = node
         self.outgoing: deque[memoryview] = deque()
-        self.offer: Offer | None = None
+        self.offer: BrokerApiVersions | None = None
         self._client_id = client_id
         self._complete = complete
         self._hooks = hooks
@@ -69,7 +69,7 @@ class Connection:
         self._next_id = 0
         self._queued_bytes = 0
         self._sent_bytes = 0
-        self._unanswered: deque[tuple[int, Future[Any], float]] = deque()
+        self._awaiting_write: deque[tuple[int, Future[Any], float]] = deque()
         self._quiet_until = 0.0
 
     @property
@@ -80,7 +80,7 @@ class Connection:
     @property
     def pending(self) -> int:
         """Requests that are waiting or in flight."""
-        return len(self._waiting) + len(self._in_flight) + len(self._unanswered)
+        return len(self._waiting) + len(self._in_flight) + len(self._awaiting_write)
 
     @property
     def wants_write(self) -> bool:
@@ -111,7 +111,7 @@ class Connection:
     def next_deadline(self) -> float:
         """A time before which nothing here can be overdue."""
         waiting = min((deadline for _, _, deadline in self._waiting), default=NEVER)
-        unwritten = self._unanswered[0][2] if self._unanswered else NEVER
+        unwritten = self._awaiting_write[0][2] if self._awaiting_write else NEVER
         resume = self._quiet_until if self._waiting and self.state is State.READY else NEVER
         return min(waiting, unwritten, resume, self._in_flight.earliest)
 
@@ -128,7 +128,7 @@ class Connection:
             self._waiting = deque(row for row in self._waiting if row[2] > now)
         for _, future, _ in late_ones:
             self._complete((future, None, self._not_sent(setup_error)))
-        if self._unanswered and self._unanswered[0][2] <= now:
+        if self._awaiting_write and self._awaiting_write[0][2] <= now:
             raise RequestTimeoutError(
                 f"{self.node} took no bytes in time",
                 why="the broker is overloaded or stopped",
@@ -180,8 +180,8 @@ class Connection:
                 break
             count -= len(head)
             self.outgoing.popleft()
-        while self._unanswered and self._unanswered[0][0] <= self._sent_bytes:
-            self._complete((self._unanswered.popleft()[1], None, None))
+        while self._awaiting_write and self._awaiting_write[0][0] <= self._sent_bytes:
+            self._complete((self._awaiting_write.popleft()[1], None, None))
 
     def close(self, error: KcliError | None = None) -> None:
         """Ends it: what was never written fails with ``error``, what was is of unknown outcome."""
@@ -195,7 +195,7 @@ class Connection:
                 why=str(error),
             )
             self._complete((sent.future, None, lost))
-        for _, future, _ in self._unanswered:
+        for _, future, _ in self._awaiting_write:
             self._complete((future, None, unknown or OutcomeUnknownError(error.what, why=error.why)))
         never_sent = error
         if isinstance(error, OutcomeUnknownError):
@@ -203,7 +203,7 @@ class Connection:
         for _, future, _ in self._waiting:
             self._complete((future, None, never_sent))
         self._waiting.clear()
-        self._unanswered.clear()
+        self._awaiting_write.clear()
 
     # --- inside ----------------------------------------------------------------------------------
 
@@ -256,7 +256,7 @@ class Connection:
         if request.expects_answer:
             self._in_flight.add(Sent(correlation_id, request, version, future, deadline, now))
         else:
-            self._unanswered.append((self._queued_bytes, future, deadline))
+            self._awaiting_write.append((self._queued_bytes, future, deadline))
 
     def _answer(self, frame: Frame, now: float, deadline: float) -> None:
         correlation_id = int.from_bytes(frame.data[:4], "big", signed=True)

@@ -24,14 +24,14 @@ class Send:
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class BrokerApiVersions:
     """What a broker offers: versions by API key, and the cluster's finalized features (name → level)."""
 
     apis: Mapping[int, tuple[int, int]]
     features: Mapping[str, int]
 
 
-Handshake = Generator[Send, Response, Offer]
+Handshake = Generator[Send, Response, BrokerApiVersions]
 
 # Every broker since 2.4 answers v3 at once; v4 would cost those before 3.9 a second round trip.
 _FIRST_VERSION = 3
@@ -55,11 +55,11 @@ def handshake(peer: str) -> Handshake:
     return offer_of(answer)
 
 
-def offer_of(answer: ApiVersionsResponse) -> Offer:
+def offer_of(answer: ApiVersionsResponse) -> BrokerApiVersions:
     """The tables of the answer; an API whose lowest version is above its highest is not offered."""
     apis = {a.api_key: (a.min_version, a.max_version) for a in answer.api_keys}
     features = {f.name: f.max_version_level for f in answer.finalized_features}
-    return Offer(apis, features)
+    return BrokerApiVersions(apis, features)
 
 
 def _ask() -> ApiVersionsRequest:

@@ -7,7 +7,7 @@ was decided from an offer goes out on the connection that made the offer. No soc
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from kcli.core.connection.handshake import Offer
+from kcli.core.connection.handshake import BrokerApiVersions
 from kcli.core.dataclass import dataclass
 from kcli.core.future import Future
 from kcli.core.protocol.api import Request, choose_version
@@ -21,7 +21,7 @@ class Broker:
     """Whom a plan is made for. ``name`` is for messages: ``host:port (node 1)``."""
 
     name: str
-    offer: Offer
+    offer: BrokerApiVersions
 
     def version(self, api: type[Request]) -> int:
         """The newest version of ``api`` that both sides know; UnsupportedError when there is none."""

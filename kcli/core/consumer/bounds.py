@@ -10,7 +10,7 @@ from typing import Any
 
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.offsets import EARLIEST, LATEST, offsets_request
-from kcli.core.cluster.retry import judge
+from kcli.core.cluster.retry import classify_error
 from kcli.core.consumer.fetcher import OutOfRangeError
 from kcli.core.consumer.subscription import Subscription
 from kcli.core.dataclass import dataclass
@@ -80,7 +80,10 @@ class Bounds:
             return _explained(question.error, start, end)
         failure = start if isinstance(start, KcliError) else end
         assert isinstance(failure, KcliError)
-        if not judge(failure).retriable or now - question.since >= self._options.request_timeout_ms / 1000:
+        if (
+            not classify_error(failure).retriable
+            or now - question.since >= self._options.request_timeout_ms / 1000
+        ):
             return question.error
         self._cluster.request_refresh()
         question.answers, question.not_before = [], now + self._options.retry_backoff_ms / 1000

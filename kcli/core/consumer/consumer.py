@@ -24,9 +24,9 @@ from kcli.core.consumer.bounds import Bounds
 from kcli.core.consumer.deserialization import Deserializer, deserialized
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.consumer.fetcher import Fetcher, OutOfRangeError
-from kcli.core.consumer.handout import Handout
 from kcli.core.consumer.metrics import ConsumerMetrics
 from kcli.core.consumer.missing_topics import MissingTopics
+from kcli.core.consumer.poll_buffer import PollBuffer
 from kcli.core.consumer.positions import Positions, offset_given, to_commit
 from kcli.core.consumer.rebalancing import RebalanceListener, Rebalancing
 from kcli.core.consumer.subscription import UNKNOWN, PartitionState, Phase, Span, Subscription
@@ -109,7 +109,9 @@ class Consumer:
         self._positions = Positions(self.cluster, self.options, self._subscription, self._group)
         self._fetcher = Fetcher(self.cluster, self.options, self._subscription, joins=joins)
         self._bounds = Bounds(self.cluster, self.options, self._subscription)
-        self._handout = Handout(subscription, lambda: group.giving_up if group is not None else frozenset())
+        self._poll_buffer = PollBuffer(
+            subscription, lambda: group.giving_up if group is not None else frozenset()
+        )
         self._auto_commit = auto_commit = AutoCommit(self.cluster, self.options, subscription, group)
         self._missing = MissingTopics(self.cluster, self._subscription.of_topic)
         self._pattern: re.Pattern[str] | None = None
@@ -312,10 +314,10 @@ class Consumer:
         """
         batches = self._next(timeout)
         try:
-            self._handout.handed_out(batches)
+            self._poll_buffer.handed_out(batches)
             return batches
         except BaseException:  # Ctrl-C: what the application did not get it gets from the next poll
-            self._handout.take_back(batches)
+            self._poll_buffer.take_back(batches)
             raise
 
     def records(self, timeout: float | None = None) -> Iterator[Record]:
@@ -323,12 +325,12 @@ class Consumer:
 
         The position follows record by record: a commit in between covers what was handed over, no more.
         """
-        yield from self._handout.one_by_one(self._next(timeout), self._convert)
+        yield from self._poll_buffer.one_by_one(self._next(timeout), self._convert)
 
     def __iter__(self) -> Iterator[Record]:
         """Records without end: up to the stop of every partition, or a ``wakeup``."""
         while batches := self._next(None):
-            yield from self._handout.one_by_one(batches, self._convert)
+            yield from self._poll_buffer.one_by_one(batches, self._convert)
 
     def wakeup(self) -> None:
         """Ends the current or the next poll; for other threads and signal handlers."""
@@ -473,7 +475,7 @@ class Consumer:
         """A snapshot of its figures."""
         group = self._group
         return ConsumerMetrics(
-            records=self._handout.records,
+            records=self._poll_buffer.records,
             fetches=self._fetcher.fetches,
             bytes_fetched=self._fetcher.bytes_fetched,
             commits=group.commits.done if group else 0,
@@ -496,7 +498,7 @@ class Consumer:
                 self._group.commits.close()
         finally:
             self._missing.watch(frozenset())
-            self._handout.release()
+            self._poll_buffer.release()
             self._fetcher.close()
             self.cluster.close()
 
@@ -512,17 +514,17 @@ class Consumer:
         except KcliError:
             raise
         except BaseException:  # Ctrl-C, or what a callback raised
-            self._handout.take_back([])
+            self._poll_buffer.take_back([])
             self._fetcher.take_back()
             raise
 
     def _wait_for_batches(self, timeout: float | None) -> list[FetchedBatch]:
-        self._handout.end_open()
+        self._poll_buffer.end_open()
         loop = self.cluster.loop
         deadline = _NEVER if timeout is None else self.cluster.deadline(timeout)
         self._auto_commit.polled(loop.now())
-        if self._handout.empty:
-            self._handout.release()
+        if self._poll_buffer.empty:
+            self._poll_buffer.release()
         self.cluster.poll(0.0)  # rebalances and commits do not wait until nothing is left to be handed out
         while not self._woken:
             batches = self._take()
@@ -538,7 +540,7 @@ class Consumer:
         told = self._bounds.take(now)
         if told is not None:
             self._by_choice(told)
-        batches = self._handout.take(self.options.max_poll_records)
+        batches = self._poll_buffer.take(self.options.max_poll_records)
         while not batches:
             try:
                 arrived = self._fetcher.take()
@@ -547,8 +549,8 @@ class Consumer:
                 continue
             if arrived is None:
                 break
-            self._handout.begin(arrived)
-            batches = self._handout.take(self.options.max_poll_records)
+            self._poll_buffer.begin(arrived)
+            batches = self._poll_buffer.take(self.options.max_poll_records)
         return batches
 
     def _turn(self, deadline: float, *, polls: bool = True) -> None:

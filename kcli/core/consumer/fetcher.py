@@ -14,11 +14,11 @@ from typing import Any
 from kcli.core.cluster.brokers import CONTROL, FETCH
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.metadata import ClusterView
-from kcli.core.cluster.retry import Backoff, judge, judge_code
+from kcli.core.cluster.retry import Backoff, classify_code, classify_error
 from kcli.core.consumer.fetch_session import Ask, FetchSession
 from kcli.core.consumer.fetched import Arrived, cut
 from kcli.core.consumer.open_transactions import OpenTransactions
-from kcli.core.consumer.setbacks import Report, Setbacks
+from kcli.core.consumer.partition_recovery import PartitionRecovery, Report
 from kcli.core.consumer.sources import Source, source_of
 from kcli.core.consumer.subscription import PartitionState, Phase, Subscription
 from kcli.core.error_codes import (
@@ -73,7 +73,7 @@ class Fetcher:
         self._read_from: dict[TopicPartition, Source] = {}
         self._queue: deque[Arrived | Report] = deque()
         self._taken: Arrived | Report | None = None
-        self._setbacks = Setbacks(cluster, options, subscription, self._changed, self._queue.append)
+        self._recovery = PartitionRecovery(cluster, options, subscription, self._changed, self._queue.append)
         self.open_transactions: OpenTransactions | None = None
         if options.isolation_level == "read_committed":
             self.open_transactions = OpenTransactions(cluster, subscription)
@@ -101,7 +101,7 @@ class Fetcher:
     def pump(self, now: float) -> None:
         """Sends a fetch to every broker that has something to be asked, none under way, and room for the answer."""
         self._look_at_news(now)
-        self.wake_at = self._setbacks.wake_at
+        self.wake_at = self._recovery.wake_at
         if self.open_transactions is not None:
             self.open_transactions.pump(now)
             self.wake_at = min(self.wake_at, self.open_transactions.wake_at)
@@ -141,7 +141,7 @@ class Fetcher:
         if view is not self._view:
             self._view = view
             self._changed.update((tp, None) for tp, _ in self._subscription.items())
-        self._setbacks.wake(now)
+        self._recovery.wake(now)
         while self._changed:
             partitions = list(self._changed)
             self._changed.clear()
@@ -158,7 +158,7 @@ class Fetcher:
         if source is None and self.open_transactions is not None:
             self.open_transactions.forget(tp)
         if state is None:
-            self._setbacks.over(tp)
+            self._recovery.over(tp)
         elif source is not None:
             partition = self._cluster.view.topics[tp.topic].partition(tp.partition)
             epoch = partition.leader_epoch if partition else -1
@@ -170,7 +170,7 @@ class Fetcher:
         """The broker to ask, None when the partition is not to be read at present."""
         view = self._cluster.view
         topic = view.topics.get(state.tp.topic)
-        if topic is not None and self._setbacks.is_another(topic, state):
+        if topic is not None and self._recovery.is_another(topic, state):
             return None
         if state.phase is not Phase.READING or state.paused or state.fetched_all:
             return None
@@ -179,7 +179,7 @@ class Fetcher:
         node_id = source_of(state, view, now)
         partition = topic.partition(state.tp.partition) if topic else None
         if node_id is None or partition is None:
-            self._setbacks.without_leader(state, topic, now)
+            self._recovery.without_leader(state, topic, now)
             return None
         if state.must_be_checked(partition.leader_epoch):
             return None  # ``positions`` sees to it; what it finds is a change
@@ -248,7 +248,7 @@ class Fetcher:
         self._leave_replica(source, session.all_asked)
         if not isinstance(error, KcliError):
             raise error
-        if not judge(error).retriable:
+        if not classify_error(error).retriable:
             self._queue.append(Report(error, {}))
             return
         self._cluster.hooks.log("debug", "fetch", f"{error}; trying again")
@@ -258,9 +258,9 @@ class Fetcher:
             if state is None or self._read_from.get(tp) is not source:
                 continue
             if code in _TOPIC_ID_CODES:
-                self._setbacks.unknown_id(state, error, now)
+                self._recovery.unknown_id(state, error, now)
             else:
-                self._setbacks.met(state, error, now)
+                self._recovery.met(state, error, now)
 
     # --- what came ---------------------------------------------------------------------------------
 
@@ -307,7 +307,7 @@ class Fetcher:
         if data.error_code != NONE:
             self._partition_error(state, data, source, now)
             return
-        self._setbacks.over(tp)
+        self._recovery.over(tp)
         if data.preferred_read_replica >= 0:
             self._redirected(state, data.preferred_read_replica, source, now)
         found = cut(state, data, self._options, joins=self._joins)
@@ -319,13 +319,13 @@ class Fetcher:
             self._changed[tp] = None
         elif found.needed:
             what = f"{tp}: a batch of {found.needed} bytes did not come whole"
-            self._setbacks.again(state, KcliError(what), now)
+            self._recovery.again(state, KcliError(what), now)
         if found.skipped is not None:
             self._passed_over(tp, *found.skipped)
         if self.open_transactions is not None and tp in self._read_from:
             self.open_transactions.heard(state, now)
         if found.damage is not None:
-            self._setbacks.fail(state, found.damage)
+            self._recovery.fail(state, found.damage)
 
     def _passed_over(self, tp: TopicPartition, batch: BatchView, error: CorruptRecordsError) -> None:
         self.skipped += 1
@@ -351,7 +351,7 @@ class Fetcher:
             return
         state.read_replica = replica
         state.replica_until = now + self._options.metadata_max_age_ms / 1000
-        self._setbacks.look_again(state.tp, state.replica_until)
+        self._recovery.look_again(state.tp, state.replica_until)
         self._changed[state.tp] = None
 
     def _leave_replica(self, source: Source, partitions: Iterable[TopicPartition]) -> None:
@@ -379,11 +379,11 @@ class Fetcher:
             self._cluster.hooks.log("debug", "fetch", f"{error}; back to the leader")
             self._back_to_leader(state)
         elif code == OFFSET_OUT_OF_RANGE:
-            self._setbacks.fail(state, OutOfRangeError(state.tp, state.fetch_from))
+            self._recovery.fail(state, OutOfRangeError(state.tp, state.fetch_from))
         elif code in _TOPIC_ID_CODES:
             source.session.reset()
-            self._setbacks.unknown_id(state, error, now)
-        elif judge_code(code).retriable:
-            self._setbacks.again(state, error, now)
+            self._recovery.unknown_id(state, error, now)
+        elif classify_code(code).retriable:
+            self._recovery.again(state, error, now)
         else:
-            self._setbacks.fail(state, error)
+            self._recovery.fail(state, error)

@@ -10,7 +10,7 @@ from typing import Any
 
 from kcli.core import clock
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.retry import judge
+from kcli.core.cluster.retry import classify_error
 from kcli.core.consumer.subscription import PartitionState, Subscription
 from kcli.core.consumer.waiting import NOBODY, OpenTransaction, Wait, Waiting, Writer
 from kcli.core.error_codes import NONE
@@ -112,7 +112,7 @@ class OpenTransactions:
     def _explain(
         self, wait: Wait, error: KcliError | None, row: PartitionResponse | None, now: float
     ) -> None:
-        if error is not None and judge(error).retriable and not wait.failures:
+        if error is not None and classify_error(error).retriable and not wait.failures:
             wait.failures += 1
             self._waiting.later(wait, now)
             return

@@ -16,8 +16,8 @@ from kcli.core import clock
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.metadata import ClusterView
 from kcli.core.cluster.offsets import EARLIEST, LATEST, offsets_request
-from kcli.core.cluster.retry import Backoff, given_up, judge
-from kcli.core.cluster.troubles import Troubles
+from kcli.core.cluster.retry import Backoff, classify_error, given_up
+from kcli.core.cluster.stall_reporter import StallReporter
 from kcli.core.consumer.subscription import PartitionState, Phase, Subscription
 from kcli.core.dataclass import dataclass
 from kcli.core.error_codes import NONE
@@ -108,7 +108,7 @@ class Positions:
         self._changed = subscription.watch()
         self._view: ClusterView | None = None
         self._policy = reset_policy(options.auto_offset_reset)
-        self._troubles = Troubles(cluster.hooks, "fetch")
+        self._stalls = StallReporter(cluster.hooks, "fetch")
         self._fetching: _Question | None = None
         self._asking: list[_Question] = []
         self._trying: dict[TopicPartition, _Trying] = {}
@@ -353,7 +353,7 @@ class Positions:
     ) -> None:
         """Asks again after a pause, if that can help; to the deadline of an operation."""
         trying = self._trying.setdefault(tp, _Trying(now))
-        verdict = judge(error)
+        verdict = classify_error(error)
         if not (verdict.retriable or always):
             self._over(tp)
             self._fail(tp, error)
@@ -361,7 +361,7 @@ class Positions:
             self._over(tp)
             self._fail(tp, given_up(f"{state.phase.value}: {tp}", error, now - trying.since))
         else:
-            self._troubles.met(tp, error, now)
+            self._stalls.met(tp, error, now)
             state.not_before = now + self._pause(trying.failures, now)
             trying.failures += 1
             if verdict.refresh == "metadata" or always:
@@ -378,7 +378,7 @@ class Positions:
 
     def _over(self, tp: TopicPartition) -> None:
         self._trying.pop(tp, None)
-        self._troubles.over(tp)
+        self._stalls.over(tp)
 
     def _fail(self, tp: TopicPartition, error: KcliError) -> None:
         state = self._subscription.get(tp)

@@ -11,7 +11,7 @@ from typing import Any
 
 from kcli.core.cluster.brokers import GROUP
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.retry import Backoff, judge
+from kcli.core.cluster.retry import Backoff, classify_error
 from kcli.core.error_codes import (
     FENCED_INSTANCE_ID,
     ILLEGAL_GENERATION,
@@ -26,10 +26,10 @@ from kcli.core.group.assignors.assignor import Assignor
 from kcli.core.group.assignors.joining import offers
 from kcli.core.group.assignors.leading import assignments, read_members
 from kcli.core.group.assignors.registry import rebalance_protocol
-from kcli.core.group.classic_guard import ClassicGuard
+from kcli.core.group.barrier.barrier import Barrier
+from kcli.core.group.barrier.classic import ClassicBarrier
 from kcli.core.group.consumer_protocol import decode_assignment
 from kcli.core.group.coordinator_link import CoordinatorLink, Seen
-from kcli.core.group.guard import Guard
 from kcli.core.group.member import Listener, Member, Procedure, TopicPartitions
 from kcli.core.group.member_requests import join_request, sync_request
 from kcli.core.group.membership import NO_GENERATION, MemberEvent, Membership, MemberState
@@ -80,11 +80,11 @@ class ClassicMember(Member):
         self._last: tuple[TopicPartitions, int] = (frozenset(), NO_GENERATION)
         self._assigned: TopicPartitions | None = None  # in this generation, and not yet taken
 
-    def guard(self) -> Guard:
+    def barrier(self) -> Barrier:
         """With its own assignors and subscription: it is a member like the others."""
         protocols = offers(list(self._assignors.values()), self.topics)
         self._last, self._assigned = (frozenset(), NO_GENERATION), None
-        return ClassicGuard(
+        return ClassicBarrier(
             self._cluster, self._link, self._membership, protocols, self._options.session_timeout_ms
         )
 
@@ -273,7 +273,7 @@ class ClassicMember(Member):
     def _pause_or_raise(self, error: KcliError) -> float:
         """When to try again; what no retry can help is raised."""
         now = self._cluster.loop.now()
-        retriable = self._link.refuted(error, now) or judge(error).retriable
+        retriable = self._link.refuted(error, now) or classify_error(error).retriable
         if isinstance(error, BrokerError) and error.code == REBALANCE_IN_PROGRESS:
             retriable = True
         if retriable:

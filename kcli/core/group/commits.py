@@ -19,7 +19,7 @@ from itertools import count
 from typing import Any
 
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.retry import Backoff, given_up, judge
+from kcli.core.cluster.retry import Backoff, classify_error, given_up
 from kcli.core.dataclass import dataclass
 from kcli.core.error_codes import (
     FENCED_INSTANCE_ID,
@@ -342,14 +342,14 @@ class Commits:
             code = codes.get(tp)
             if code != NONE:
                 failure = _failure(tp, code)
-                if again.get(code, judge(failure).retriable):
+                if again.get(code, classify_error(failure).retriable):
                     commit.last_error = failure
                     continue
                 commit.errors[tp] = failure
             del commit.offsets[tp]
 
     def _pause(self, error: KcliError, now: float) -> None:
-        if not self._link.refuted(error, now) and judge(error).refresh == "metadata":
+        if not self._link.refuted(error, now) and classify_error(error).refresh == "metadata":
             self._cluster.request_refresh()
         self._not_before = now + self._backoff.next()
 

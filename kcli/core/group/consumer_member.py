@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.group.consumer_guard import ConsumerGuard
-from kcli.core.group.consumer_pulse import ConsumerPulse, Partitions
+from kcli.core.group.barrier.barrier import Barrier
+from kcli.core.group.barrier.consumer import ConsumerBarrier
+from kcli.core.group.consumer_heartbeats import ConsumerGroupHeartbeats, Partitions
 from kcli.core.group.coordinator_link import CoordinatorLink, Seen
-from kcli.core.group.guard import Guard
 from kcli.core.group.member import Listener, Member, Procedure, TopicPartitions
 from kcli.core.group.membership import MemberEvent, Membership, MemberState
 from kcli.core.types import TopicPartition
@@ -28,17 +28,22 @@ class ConsumerMember(Member):
         link: CoordinatorLink,
         listener: Listener,
         wake_heartbeat: Callable[[], None],
-        pulse: ConsumerPulse,
+        heartbeats: ConsumerGroupHeartbeats,
     ) -> None:
         super().__init__(cluster, membership, link, listener, wake_heartbeat)
-        self._pulse = pulse
+        self._heartbeats = heartbeats
         self._acknowledged: Partitions | None = None
 
-    def guard(self) -> Guard:
+    def barrier(self) -> Barrier:
         """Once it has everything, what it is asked to give up is not acknowledged until it polls again."""
         self._acknowledged = None
-        return ConsumerGuard(
-            self._cluster, self._link, self._membership, self._pulse, self._wake_heartbeat, self._everything
+        return ConsumerBarrier(
+            self._cluster,
+            self._link,
+            self._membership,
+            self._heartbeats,
+            self._wake_heartbeat,
+            self._everything,
         )
 
     def _everything(self) -> Partitions:
@@ -55,11 +60,11 @@ class ConsumerMember(Member):
             return None
         topics = sorted(self.topics)
         with self._membership.lock:
-            changed = self._pulse.topics != topics
+            changed = self._heartbeats.topics != topics
             if changed:
-                self._pulse.topics = topics
-                self._pulse.changed()
-            target = self._pulse.target
+                self._heartbeats.topics = topics
+                self._heartbeats.changed()
+            target = self._heartbeats.target
         if changed:
             self._wake_heartbeat()
         if target is None or target == self._acknowledged:
@@ -80,7 +85,7 @@ class ConsumerMember(Member):
         self._acknowledged = None
         with self._membership.lock:
             self._membership.seen = Seen(self._cluster.view, node)
-            self._pulse.begin(sorted(self.topics), self._cluster.loop.now())
+            self._heartbeats.begin(sorted(self.topics), self._cluster.loop.now())
             self._membership.happened(MemberEvent.JOIN)
         self._wake_heartbeat()
 
@@ -91,8 +96,8 @@ class ConsumerMember(Member):
             return
         self._acknowledged = target
         with self._membership.lock:
-            self._pulse.owned = target
-            self._pulse.changed()
+            self._heartbeats.owned = target
+            self._heartbeats.changed()
         self._wake_heartbeat()
         self._take(partitions)
 

@@ -10,7 +10,7 @@ from typing import Any
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import Coordinators, KeyType
 from kcli.core.cluster.metadata import ClusterView
-from kcli.core.cluster.retry import Backoff, judge
+from kcli.core.cluster.retry import Backoff, classify_error
 from kcli.core.dataclass import dataclass
 from kcli.core.error_codes import REQUEST_TIMED_OUT
 from kcli.core.errors import BrokerError, ConnectError, KcliError
@@ -107,7 +107,7 @@ class CoordinatorLink:
         error = lookup.error
         if error is None:
             self._not_before = 0.0
-        elif not isinstance(error, KcliError) or not judge(error).retriable:
+        elif not isinstance(error, KcliError) or not classify_error(error).retriable:
             raise error
         else:
             self.error = error
@@ -119,5 +119,5 @@ def is_coordinator_error(error: BaseException) -> bool:
     if isinstance(
         error, BrokerError
     ):  # REQUEST_TIMED_OUT: it cannot write to its log, as one that was replaced
-        return judge(error).refresh == "coordinator" or error.code == REQUEST_TIMED_OUT
+        return classify_error(error).refresh == "coordinator" or error.code == REQUEST_TIMED_OUT
     return isinstance(error, ConnectError)

@@ -28,14 +28,14 @@ from kcli.core.errors import BrokerError, ConnectError, KcliError, TimedOutError
 from kcli.core.future import Future
 from kcli.core.group.assignors.assignor import Assignor
 from kcli.core.group.assignors.registry import choose
+from kcli.core.group.barrier.barrier import Barrier, SentOutError, rewind
+from kcli.core.group.classic_heartbeats import ClassicHeartbeats
 from kcli.core.group.classic_member import ClassicMember
-from kcli.core.group.classic_pulse import ClassicPulse
 from kcli.core.group.commits import Commits, Committer
+from kcli.core.group.consumer_heartbeats import ConsumerGroupHeartbeats
 from kcli.core.group.consumer_member import ConsumerMember
-from kcli.core.group.consumer_pulse import ConsumerPulse
 from kcli.core.group.coordinator_link import CoordinatorLink
-from kcli.core.group.guard import Guard, SentOutError, rewind
-from kcli.core.group.heartbeat import HeartbeatThread, Pulse
+from kcli.core.group.heartbeat import Heartbeats, HeartbeatThread
 from kcli.core.group.member import Listener, Member, TopicPartitions
 from kcli.core.group.membership import MemberEvent, Membership, MemberState
 from kcli.core.group.offset_requests import fetch_error, fetch_request, read_fetch
@@ -72,7 +72,7 @@ class Group:
         self._membership = self._new_membership()
         self._member: Member | None = None
         self._heartbeat: HeartbeatThread | None = None
-        self._pulse: Pulse
+        self._heartbeats: Heartbeats
         self.commits = Commits(cluster, self._link, Committer(options.group_id), topic_ids)
         self._news: deque[tuple[str, str]] = deque()
 
@@ -169,7 +169,7 @@ class Group:
     def rewind(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata], deadline: float
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
-        """Sets offsets for the whole group, as its guard; every member reads them when it comes back.
+        """Sets offsets for the whole group, as its barrier; every member reads them when it comes back.
 
         Blocks, at most to ``deadline``; the next ``advance`` opens the door to the others, whatever happened. While
         another member rewinds the group, it waits for its turn; SentOutError when that has not come by then.
@@ -177,25 +177,25 @@ class Group:
         assert self._member is not None
         window, may_have_committed = _FIRST_WINDOW, False
         while True:
-            guard = self._member.guard()
-            guard.may_have_committed = may_have_committed
+            barrier = self._member.barrier()
+            barrier.may_have_committed = may_have_committed
             try:
-                return self._rewind(self._member, guard, offsets, deadline)
+                return self._rewind(self._member, barrier, offsets, deadline)
             except SentOutError:
                 if not self._settle_for(_RANDOM.uniform(0.0, window), deadline):
                     raise
-            window, may_have_committed = min(2 * window, _LONGEST_WINDOW), guard.may_have_committed
+            window, may_have_committed = min(2 * window, _LONGEST_WINDOW), barrier.may_have_committed
 
     def _rewind(
         self,
         member: Member,
-        guard: Guard,
+        barrier: Barrier,
         offsets: Mapping[TopicPartition, OffsetAndMetadata],
         deadline: float,
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         try:
             member.let_go()  # its callback may raise: what was let go is to be had again all the same
-            return rewind(guard, offsets, deadline)
+            return rewind(barrier, offsets, deadline)
         finally:
             if self._options.group_protocol == "classic":  # else its next heartbeat opens the door
                 with self._membership.lock:
@@ -285,15 +285,15 @@ class Group:
         options, membership = self._options, self._membership
         pause = options.retry_backoff_ms / 1000
         member: Member
-        pulse: Pulse
+        heartbeats: Heartbeats
         if options.group_protocol == "consumer":
             assignor, rack = options.group_remote_assignor, options.client_rack
-            pulse = theirs = ConsumerPulse(membership, pause, rack=rack, assignor=assignor)
+            heartbeats = theirs = ConsumerGroupHeartbeats(membership, pause, rack=rack, assignor=assignor)
             member = ConsumerMember(
                 self._cluster, membership, self._link, self._listener, self._wake_heartbeat, theirs
             )
         else:
-            pulse = ClassicPulse(membership, options.heartbeat_interval_ms / 1000, pause)
+            heartbeats = ClassicHeartbeats(membership, options.heartbeat_interval_ms / 1000, pause)
             member = ClassicMember(
                 self._cluster,
                 options,
@@ -306,7 +306,7 @@ class Group:
         self.commits.committer = MemberCommitter(
             membership, member, by_epoch=options.group_protocol == "consumer"
         )
-        self._pulse = pulse
+        self._heartbeats = heartbeats
         self._start_heartbeat()
         return member
 
@@ -314,7 +314,7 @@ class Group:
         wire = _weakly(self._hook_wire) if self._cluster.hooks.wire is not None else None
         hooks = Hooks(log=_weakly(self._hook_log), wire=wire)
         self._heartbeat = HeartbeatThread(
-            self._options, self._membership, self._pulse, hooks, _weakly(self._heartbeat_changed)
+            self._options, self._membership, self._heartbeats, hooks, _weakly(self._heartbeat_changed)
         )
         self._heartbeat.start()
 

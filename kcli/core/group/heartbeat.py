@@ -2,7 +2,7 @@
 
 It has a loop and connections of its own, so that neither a long poll nor a JoinGroup that waits for the others is
 in its way, and it looks for a moved coordinator by itself. What is said, and what the answers mean, is the business
-of a ``Pulse``. The membership's lock is held for decisions only, never while anything waits. Nothing of the thread's
+of a ``Heartbeats``. The membership's lock is held for decisions only, never while anything waits. Nothing of the thread's
 refers to the consumer: one that is dropped without a close is collected, and ends it.
 """
 
@@ -28,7 +28,7 @@ _PATIENCE = 1.0  # seconds for the thread to see that it must end
 _FAREWELL = 5.0  # seconds to leave for a consumer that nobody holds any more
 
 
-class Pulse(Protocol):
+class Heartbeats(Protocol):
     """One protocol's side of the conversation. Every call is made with the membership's lock held."""
 
     def tick(self, now: float) -> float:
@@ -38,8 +38,8 @@ class Pulse(Protocol):
         """What is to be said now; it counts as said."""
 
     def heard(self, request: Request, answer: Any, now: float) -> KcliError | None:
-        """Takes the answer to ``request``; returns an error in it that is about the coordinator, or that no retry helps
-        and the pulse has no use for: that ends the thread, is raised by the next poll, and the poll after it begins anew.
+        """Takes the answer to ``request``; returns an error in it that is about the coordinator, or one that no retry
+        helps and the heartbeats have no use for: it ends the thread, the next poll raises it, and the one after starts anew.
         """
 
     def unheard(self, request: Request | None, now: float) -> None:
@@ -53,12 +53,12 @@ class HeartbeatThread:
         self,
         options: ConsumerOptions,
         membership: Membership,
-        pulse: Pulse,
+        heartbeats: Heartbeats,
         hooks: Hooks,
         changed: Callable[[], None],
     ) -> None:
         self._membership = membership
-        self._pulse = pulse
+        self._heartbeats = heartbeats
         self._changed = changed
         self._timeout = min(options.request_timeout_ms, options.session_timeout_ms) / 1000
         self._cluster = Cluster(options, hooks=hooks)
@@ -117,7 +117,7 @@ class HeartbeatThread:
         if self._abandoned:
             self._begin_to_leave(now)
         with self._membership.lock:
-            due = self._pulse.tick(now)
+            due = self._heartbeats.tick(now)
             seen = self._membership.seen
         if due > now or self._asked is not None:
             return due if due > now else now + _LONGEST_WAIT
@@ -125,10 +125,10 @@ class HeartbeatThread:
         node = self._link.node(now)
         if node is None:
             with self._membership.lock:
-                self._pulse.unheard(None, now)
+                self._heartbeats.unheard(None, now)
             return self._link.wake_at
         with self._membership.lock:
-            next_request = self._pulse.request(now)
+            next_request = self._heartbeats.request(now)
         if next_request is not None:
             future = Future(self._cluster.loop.wait)
             self._asked = (next_request, future)
@@ -148,9 +148,9 @@ class HeartbeatThread:
             raise error
         with self._membership.lock:
             if error is None:
-                error = self._pulse.heard(request, future.value, now)
+                error = self._heartbeats.heard(request, future.value, now)
             else:
-                self._pulse.unheard(request, now)
+                self._heartbeats.unheard(request, now)
         if error is None:
             self._link.confirmed()
         elif not self._link.refuted(error, now):

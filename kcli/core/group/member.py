@@ -17,8 +17,8 @@ from typing import Any, Protocol
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.errors import KcliError
 from kcli.core.future import Future
+from kcli.core.group.barrier.barrier import Barrier
 from kcli.core.group.coordinator_link import CoordinatorLink
-from kcli.core.group.guard import Guard
 from kcli.core.group.membership import MemberEvent, Membership, MemberState
 from kcli.core.types import TopicPartition
 
@@ -123,8 +123,8 @@ class Member(ABC):
             now = self._cluster.loop.now()
 
     @abstractmethod
-    def guard(self) -> Guard:
-        """Makes it the guard of its group, for a rewind."""
+    def barrier(self) -> Barrier:
+        """Makes it the barrier of its group, for a rewind."""
 
     def let_go(self) -> None:
         """Gives up all that it owns without committing: the offsets are about to be set."""

@@ -28,7 +28,7 @@ from kcli.core.errors import (
 from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.kernels.active import NO_HEADERS, Row, Text
 from kcli.core.options import ProducerOptions, given
-from kcli.core.producer import forgotten
+from kcli.core.producer import process_hooks as forgotten
 from kcli.core.producer.accumulator import Accumulator, Parked
 from kcli.core.producer.batch import ProducerBatch, RecordFuture
 from kcli.core.producer.metrics import ProducerMetrics

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.retry import Backoff, judge
+from kcli.core.cluster.retry import Backoff, classify_error
 from kcli.core.error_codes import NONE
 from kcli.core.errors import BrokerError, KcliError
 from kcli.core.future import Future
@@ -96,5 +96,5 @@ class ProducerIds:
                 return
             error = BrokerError(answer.error_code, "asking for a producer id")
         self._not_before = self._cluster.loop.now() + self._backoff.next()
-        if not judge(error).retriable:
+        if not classify_error(error).retriable:
             self._refused(error)

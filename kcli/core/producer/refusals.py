@@ -7,7 +7,7 @@ words. Runs in the sender's thread.
 from typing import Any
 
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.retry import judge
+from kcli.core.cluster.retry import classify_error
 from kcli.core.error_codes import (
     MESSAGE_TOO_LARGE,
     NONE,
@@ -75,7 +75,7 @@ class Refusals:
                 self._limits[topic] = {c.name: c.value for r in results for c in r.configs}
                 return
             error = BrokerError(code, f"configuration of topic {topic}")
-        if not judge(error).retriable:
+        if not classify_error(error).retriable:
             self._limits[topic] = {}
 
     def _in_sync(self, tp: TopicPartition) -> str:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from kcli.core.cluster.brokers import PRODUCE
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.metadata import topic_error
-from kcli.core.cluster.retry import Backoff, judge, judge_code, may_be_done
-from kcli.core.cluster.troubles import Troubles
+from kcli.core.cluster.retry import Backoff, classify_code, classify_error, outcome_is_ambiguous
+from kcli.core.cluster.stall_reporter import StallReporter
 from kcli.core.dataclass import dataclass
 from kcli.core.error_codes import (
     DUPLICATE_SEQUENCE_NUMBER,
@@ -83,7 +83,7 @@ class Sender:
         self._in_flight: dict[TopicPartition, list[ProducerBatch]] = {}
         self._requests_to: dict[int, int] = {}
         self._refusals = Refusals(cluster)
-        self._troubles = Troubles(cluster.hooks, "proto")
+        self._stalls = StallReporter(cluster.hooks, "proto")
         self.counters = Counters()
         self._wanted: set[str] = set()
         self.lost_topics: dict[str, KcliError] = {}
@@ -179,7 +179,7 @@ class Sender:
 
     def _refused(self, topic: str) -> KcliError | None:
         view = self._cluster.view.topics.get(topic)
-        if view is None or view.partitions or view.error == NONE or judge_code(view.error).retriable:
+        if view is None or view.partitions or view.error == NONE or classify_code(view.error).retriable:
             return None
         return topic_error(view)
 
@@ -198,7 +198,7 @@ class Sender:
         for tp in ready:
             leader = self._cluster.view.leader(tp)
             if leader is None:
-                self._troubles.met(tp, KcliError(f"{tp} has no leader"), now)
+                self._stalls.met(tp, KcliError(f"{tp} has no leader"), now)
                 self._want(tp.topic)
             else:
                 by_leader.setdefault(leader, []).append(tp)
@@ -211,7 +211,7 @@ class Sender:
             self._wake_at = min(self._wake_at, brokers.retry_at(leader, PRODUCE))
             self._cluster.request_refresh()
             failure = brokers.failure(leader, PRODUCE) or KcliError(f"{leader} cannot be reached")
-            self._troubles.met(partitions[0], failure, now)
+            self._stalls.met(partitions[0], failure, now)
             return
         limit = self._options.max_in_flight_requests_per_connection
         while partitions and self._requests_to.get(leader.id, 0) < limit:
@@ -308,10 +308,10 @@ class Sender:
             raise error
         retry_at = now + self._pause(min(batch.attempts for batch in delivery.batches.values()))
         for batch in delivery.batches.values():
-            batch.outcome_unknown = batch.outcome_unknown or may_be_done(error)
+            batch.outcome_unknown = batch.outcome_unknown or outcome_is_ambiguous(error)
             if batch.state is BatchState.FAILED:
                 self._answered_late(batch, error)
-            elif judge(error).retriable:
+            elif classify_error(error).retriable:
                 self._retry(batch, error, retry_at)
             else:
                 self._fail(batch, error)
@@ -341,8 +341,8 @@ class Sender:
             self._confirm(batch, part.base_offset, part.log_append_time_ms)
             return
         error = self._refusals.error(batch, code, part.error_message)
-        verdict = judge_code(code)
-        batch.outcome_unknown = batch.outcome_unknown or may_be_done(error)
+        verdict = classify_code(code)
+        batch.outcome_unknown = batch.outcome_unknown or outcome_is_ambiguous(error)
         if verdict.refresh == "metadata" or code in TOO_FEW_REPLICAS:  # metadata tells who is in sync
             self._want(batch.tp.topic)
         if code == MESSAGE_TOO_LARGE and batch.count > 1:
@@ -390,7 +390,7 @@ class Sender:
         batch.last_error = error
         batch.cell.apply(BatchEvent.RETRY, str(error))
         self._accumulator.put_back(batch)
-        self._troubles.met(batch.tp, error, self._cluster.loop.now())
+        self._stalls.met(batch.tp, error, self._cluster.loop.now())
         self._cluster.hooks.log("debug", "proto", f"{batch.tp}: {error}; trying again")
 
     def _split(self, batch: ProducerBatch) -> None:
@@ -420,7 +420,7 @@ class Sender:
             self._identity.failed(batch, error)
 
     def _done(self, batch: ProducerBatch) -> None:
-        self._troubles.over(batch.tp)
+        self._stalls.over(batch.tp)
         self._settled(batch)  # first: a flush that no longer finds the batch must find it counted
         self._accumulator.settled(batch)
 

@@ -13,7 +13,7 @@ from typing import Any
 from kcli.core.cluster.brokers import TRANSACTION
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import Coordinators, KeyType
-from kcli.core.cluster.retry import Backoff, judge
+from kcli.core.cluster.retry import Backoff, classify_error
 from kcli.core.dataclass import dataclass
 from kcli.core.error_codes import (
     CONCURRENT_TRANSACTIONS,
@@ -409,7 +409,7 @@ class TransactionSteps:
     def _step_failed(self, step: Step, error: KcliError) -> None:
         """Tries again, or finds out what cannot be helped; an end that nobody confirmed is never taken as done."""
         code = error.code if isinstance(error, BrokerError) else NONE
-        verdict = judge(error)
+        verdict = classify_error(error)
         if verdict.refresh == "coordinator":
             self._forget(step)
         elif verdict.refresh == "metadata":
@@ -526,5 +526,5 @@ def _worst(errors: list[BrokerError]) -> KcliError:
     if not errors:
         return ConnectError("the answer is empty")
     fencing = [error for error in errors if error.code in _FENCING]
-    final = [error for error in errors if not judge(error).retriable]
+    final = [error for error in errors if not classify_error(error).retriable]
     return (fencing or final or errors)[0]

@@ -5,7 +5,7 @@ worker threads, commit it by its offsets as soon as it is done, and a coordinato
 outside; but a batch ends. So everybody has a time (``due``) after which nothing old is expected of them: the longest
 time between two commits that was seen before, with a margin, after they were seen back.
 
-Who is back is known by name (``core/group/door.py``), never by count. Where several members share a name, one that comes
+Who is back is known by name (``barrier/arrivals.py``), never by count. Where several members share a name, one that comes
 late may be a newcomer, and the one that was sent out may be away: then it is given the time of somebody who is away.
 Times are seconds, on any clock that does not step.
 """
@@ -13,7 +13,7 @@ Times are seconds, on any clock that does not step.
 from collections.abc import Collection, Hashable, Iterable
 
 from kcli.core.dataclass import dataclass
-from kcli.core.group.door import Arrival, Listed
+from kcli.core.group.barrier.arrivals import Arrival, ListedMember
 from kcli.core.types import TopicPartition
 
 LONGEST_BATCH = 12.0
@@ -55,7 +55,7 @@ class SentOut:
     session timeout in seconds.
     """
 
-    member: Listed
+    member: ListedMember
     partitions: frozenset[TopicPartition]
     pace: float = UNKNOWN_PACE
     session: float = USUAL_SESSION
@@ -167,7 +167,7 @@ class Party:
 
 
 class Attendance:
-    """All parties. ``arrivals``: who had come back when it began, at 0. ``keeps_id``: see ``Listed.name``."""
+    """All parties. ``arrivals``: who had come back when it began, at 0. ``keeps_id``: see ``ListedMember.name``."""
 
     def __init__(
         self, sent_out: Iterable[SentOut], at: float, arrivals: Iterable[Arrival], *, keeps_id: bool
@@ -189,7 +189,7 @@ class Attendance:
                 if arrival.left_at is not None:
                     party.left(arrival.member.member_id, arrival.left_at)
 
-    def looked(self, members: Collection[Listed], now: float) -> list[Party]:
+    def looked(self, members: Collection[ListedMember], now: float) -> list[Party]:
         """These are in the group now; the parties to which somebody has come who may be one that was away."""
         here: dict[Hashable, list[str]] = {}
         for member in members:
@@ -201,13 +201,13 @@ class Attendance:
         owners = [party for party in self.parties.values() if partition in party.partitions]
         return owners or list(self.parties.values())
 
-    def back_at_once(self, member: Listed) -> bool:
+    def back_at_once(self, member: ListedMember) -> bool:
         """Whether it may not have noticed that it was sent out: it was just joining again then."""
         party = self.party(member)
         came = None if party is None else party.came_at(member.member_id)
         return came is not None and came <= self._at + AT_ONCE
 
-    def party(self, member: Listed) -> Party | None:
+    def party(self, member: ListedMember) -> Party | None:
         """To which a member belongs by its name; None for a newcomer."""
         return self.parties.get(member.name(keeps_id=self._keeps_id))
 

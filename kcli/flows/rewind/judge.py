@@ -20,7 +20,7 @@ from dataclasses import field
 
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
 from kcli.core.dataclass import dataclass
-from kcli.core.group.door import Listed
+from kcli.core.group.barrier.arrivals import ListedMember
 from kcli.core.types import TopicPartition
 from kcli.flows.rewind.attendance import (
     IDLE_SECONDS,
@@ -77,7 +77,7 @@ class Awaited:
     """
 
     until: float | None = None
-    away: tuple[Listed, ...] = ()
+    away: tuple[ListedMember, ...] = ()
     owner: MemberDescription | None = None
     logged: bool = False
 
@@ -269,7 +269,7 @@ class Judge:
         trails = [trail for tp in member.assignment or () if (trail := self._trails.get(tp)) is not None]
         return not trails or any(trail.goes_on for trail in trails) or all(trail.drained for trail in trails)
 
-    def _away(self, tp: TopicPartition) -> tuple[Listed, ...]:
+    def _away(self, tp: TopicPartition) -> tuple[ListedMember, ...]:
         return tuple(one.member for party in self.attendance.of(tp) for one in party.members[party.back :])
 
     def _quiet(self, tp: TopicPartition, trail: "_Trail", now: float, due: float) -> bool:
@@ -434,6 +434,6 @@ class _Trail:
         self.spoilt, self.why = True, why
 
 
-def listed(member: MemberDescription) -> Listed:
+def listed(member: MemberDescription) -> ListedMember:
     """A member as the door's log knows it."""
-    return Listed(member.member_id, member.instance_id, member.client_id, member.client_host)
+    return ListedMember(member.member_id, member.instance_id, member.client_id, member.client_host)

@@ -1,7 +1,7 @@
 """A rewind of a group that has members: held at the door while its offsets are set, then let in again.
 
-``set_offsets`` does it with a ``Holding`` (``core/group/hold.py`` and its reasons), and notes what a judge must know of
-what was before (``LiveFacts``). What became of it is watched afterwards (``watching.py``).
+``set_offsets`` does it with a ``Holding`` (reasons: ``core/group/barrier``), and notes what a judge must know of what was
+before (``LiveFacts``). What became of it is watched afterwards (``watching.py``).
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -11,8 +11,8 @@ from typing import Protocol
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
 from kcli.core.dataclass import dataclass
 from kcli.core.errors import KcliError, MembershipError
-from kcli.core.group.door import Arrival, DoorLog
-from kcli.core.group.guard import HOLD
+from kcli.core.group.barrier.arrivals import Arrival, ArrivalLog
+from kcli.core.group.barrier.barrier import HOLD
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.attendance import (
     IDLE_SECONDS,
@@ -28,7 +28,7 @@ from kcli.flows.rewind.pace import Pace
 from kcli.flows.rewind.plan import GroupPlan, NotPossibleError, RewindItem
 
 SEIZE_SECONDS = 20.0
-"""For the members to be sent out, and not to come back before the guard has everything."""
+"""For the members to be sent out, and not to come back before the barrier has everything."""
 CALL_SECONDS = 10.0
 LONGEST_QUIET = 12.0
 """At most so many seconds a group is held for batches that take long as a rule."""
@@ -41,10 +41,10 @@ LogEnds = Callable[[Sequence[TopicPartition]], Mapping[TopicPartition, int]]
 
 
 class Holding(Protocol):
-    """See ``core.group.hold.Hold``."""
+    """See ``core.group.barrier.external.ExternalBarrier``."""
 
     @property
-    def door(self) -> DoorLog: ...
+    def door(self) -> ArrivalLog: ...
 
     @property
     def may_have_committed(self) -> bool: ...
@@ -152,7 +152,7 @@ def seize(holding: Holding) -> None:
 
 
 def _impossible(error: KcliError) -> KcliError:
-    """The group could not be held, or has another guard; what else went wrong is said as it is."""
+    """The group could not be held, or has another barrier; what else went wrong is said as it is."""
     return (
         NotPossibleError(error.what, why=error.why, do=error.do)
         if isinstance(error, MembershipError)
@@ -265,7 +265,7 @@ def _patience(before: Before, plan: GroupPlan, ends: Mapping[TopicPartition, int
 def _facts(
     result: LiveResult,
     before: Before,
-    door: DoorLog,
+    door: ArrivalLog,
     ends: Mapping[TopicPartition, int],
     let_in_at: float,
     let_in_ms: int,
@@ -292,7 +292,7 @@ def _rewound(item: RewindItem, ends: Mapping[TopicPartition, int]) -> Rewound:
     return Rewound(item.new.offset, _at(item.committed), ends.get(item.tp))
 
 
-def _sent_out(before: Before, door: DoorLog) -> tuple[SentOut, ...]:
+def _sent_out(before: Before, door: ArrivalLog) -> tuple[SentOut, ...]:
     """Who had what: nobody knows it if the group had changed by the time of the eviction."""
     had = {one.member_id: one.assignment for one in before.members}
     certain = {one.member_id for one in door.sent_out} == set(had) and None not in had.values()

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from kcli.core.group.door import Arrival, Listed
+from kcli.core.group.barrier.arrivals import Arrival, ListedMember
 from kcli.core.types import TopicPartition
 from kcli.flows.rewind.attendance import SentOut
 from kcli.flows.rewind.journal import LiveArrival, LiveEntry, LiveMember, LiveRow
@@ -37,7 +37,7 @@ def facts_of(entry: LiveEntry) -> LiveFacts:
         entry.let_in,
         tuple(
             SentOut(
-                Listed(one.member_id, one.instance_id, one.client_id, one.client_host),
+                ListedMember(one.member_id, one.instance_id, one.client_id, one.client_host),
                 frozenset(
                     TopicPartition(topic, number)
                     for topic, numbers in one.partitions.items()
@@ -51,7 +51,7 @@ def facts_of(entry: LiveEntry) -> LiveFacts:
         entry.sent_out_at,
         tuple(
             Arrival(
-                Listed(one.member_id, one.instance_id, one.client_id, one.client_host),
+                ListedMember(one.member_id, one.instance_id, one.client_id, one.client_host),
                 one.at,
                 one.unassigned_since,
                 one.left_at,

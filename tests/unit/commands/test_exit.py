@@ -38,7 +38,7 @@ def test_partly_beats_a_failed_check() -> None:
 def settled(
     error: BaseException, values: GlobalValues, capsys: pytest.CaptureFixture[str]
 ) -> tuple[int, str]:
-    code = _exit.settle(error, values)
+    code = _exit.report_error(error, values)
     out, err = capsys.readouterr()
     assert out == ""
     return code, err

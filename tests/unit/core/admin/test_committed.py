@@ -6,7 +6,7 @@ import pytest
 
 from kcli.core.admin.committed import _Fetch
 from kcli.core.cluster.fanout import LeftOutError, Part
-from kcli.core.connection.handshake import Offer
+from kcli.core.connection.handshake import BrokerApiVersions
 from kcli.core.connection.plan import Broker
 from kcli.core.error_codes import TOPIC_AUTHORIZATION_FAILED, UNSTABLE_OFFSET_COMMIT
 from kcli.core.errors import BrokerError, TimedOutError, UnsupportedError
@@ -17,7 +17,7 @@ T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u",
 
 
 def broker(newest: int) -> Broker:
-    return Broker("b1", Offer({wire.OffsetFetchRequest.api_key: (0, newest)}, {}))
+    return Broker("b1", BrokerApiVersions({wire.OffsetFetchRequest.api_key: (0, newest)}, {}))
 
 
 def ask(fetch: _Fetch, newest: int) -> list[Part[str]]:

@@ -9,7 +9,7 @@ import pytest
 from kcli.core.cluster import retry
 from kcli.core.cluster.brokers import CONTROL
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.connection.handshake import Offer
+from kcli.core.connection.handshake import BrokerApiVersions
 from kcli.core.connection.plan import Broker, Plan
 from kcli.core.errors import ConnectError, KcliError
 from kcli.core.future import Future
@@ -66,7 +66,7 @@ class ScriptedBrokers:
 
     def _carry_out(self, node: Node, purpose: str, plan: Plan, future: Future[Any], deadline: float) -> None:
         try:
-            parts = plan.begin(Broker(str(node), Offer(self.versions, {})), future)
+            parts = plan.begin(Broker(str(node), BrokerApiVersions(self.versions, {})), future)
         except KcliError as error:
             self._later(self.delay, (future, None, error))
             return

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from kcli.core.cluster.retry import JITTER, Backoff, Verdict, judge, judge_code
+from kcli.core.cluster.retry import JITTER, Backoff, RetryDecision, classify_code, classify_error
 from kcli.core.error_codes import CODES
 from kcli.core.errors import (
     AuthError,
@@ -55,12 +55,16 @@ def test_no_wait_at_all_is_possible() -> None:
 @pytest.mark.parametrize("code", sorted(CODES))
 def test_a_code_is_judged_by_its_row(code: int) -> None:
     row = CODES[code]
-    assert judge(BrokerError(code, "x")) == judge_code(code) == Verdict(row.retriable, row.refresh)
+    assert (
+        classify_error(BrokerError(code, "x"))
+        == classify_code(code)
+        == RetryDecision(row.retriable, row.refresh)
+    )
 
 
 @pytest.mark.parametrize("code", [-2, 9999])
 def test_an_unknown_code_is_never_retried(code: int) -> None:
-    assert not judge_code(code).retriable
+    assert not classify_code(code).retriable
 
 
 @pytest.mark.parametrize(
@@ -76,6 +80,6 @@ def test_an_unknown_code_is_never_retried(code: int) -> None:
     ],
 )
 def test_other_errors(error: BaseException, *, retriable: bool) -> None:
-    verdict = judge(error)
+    verdict = classify_error(error)
     assert verdict.retriable is retriable
     assert verdict.refresh == ("metadata" if retriable else "")

@@ -1,6 +1,6 @@
 """What lasts is told once, and its end."""
 
-from kcli.core.cluster.troubles import TELL_AFTER, Troubles
+from kcli.core.cluster.stall_reporter import TELL_AFTER, StallReporter
 from kcli.core.errors import KcliError
 from kcli.core.hooks import Hooks
 from kcli.core.types import TopicPartition
@@ -8,10 +8,10 @@ from kcli.core.types import TopicPartition
 P0, P1, OTHER = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
 
 
-def rig() -> tuple[Troubles, list[tuple[str, str]]]:
+def rig() -> tuple[StallReporter, list[tuple[str, str]]]:
     said: list[tuple[str, str]] = []
     hooks = Hooks(log=lambda level, _area, text: said.append((level, text)))
-    return Troubles(hooks, "proto"), said
+    return StallReporter(hooks, "proto"), said
 
 
 def test_what_is_soon_over_is_not_told() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kcli import __version__
-from kcli.core.connection.handshake import Offer, Send, handshake
+from kcli.core.connection.handshake import BrokerApiVersions, Send, handshake
 from kcli.core.errors import BrokerError, UnsupportedError
 from kcli.core.protocol.messages.api_versions import (
     ApiVersion,
@@ -19,10 +19,10 @@ def answer(error: int = 0, highest: int | None = 4, **fields: Any) -> ApiVersion
     return ApiVersionsResponse(error_code=error, api_keys=keys, **fields)
 
 
-def finish(steps: Any, last: ApiVersionsResponse) -> Offer:
+def finish(steps: Any, last: ApiVersionsResponse) -> BrokerApiVersions:
     with pytest.raises(StopIteration) as end:
         steps.send(last)
-    offer: Offer = end.value.value
+    offer: BrokerApiVersions = end.value.value
     return offer
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
-from kcli.core.group.door import DoorLog, Listed
+from kcli.core.group.barrier.arrivals import ArrivalLog, ListedMember
 from kcli.core.types import TopicPartition
 from kcli.flows.rewind.attendance import LONGEST_BATCH, Attendance, SentOut
 from kcli.flows.rewind.judge import HELD, OPEN, Judge, Look, Rewound
@@ -66,8 +66,8 @@ class Member:
     at_door: bool = False
     silent_since: float = -NEVER
 
-    def listed(self) -> Listed:
-        return Listed(self.id, None, self.name, "/h")
+    def listed(self) -> ListedMember:
+        return ListedMember(self.id, None, self.name, "/h")
 
 
 class World:
@@ -95,8 +95,8 @@ class World:
         self.owner: dict[int, Member | None] = dict.fromkeys(range(self.partitions))
         self.group: list[Member] = []
         self.generation, self.preparing = 0, False
-        self.guard = False
-        self.unassigned = False  # whether the guard lets the members of a classic group in to own nothing
+        self.barrier = False
+        self.unassigned = False  # whether the barrier lets the members of a classic group in to own nothing
         self.let_in: float | None = None
         self.cover: dict[int, int] = {}
         self.jumped: dict[int, str] = {}
@@ -174,7 +174,7 @@ class World:
             self.note("a generation in which nobody owns anything")
             for one in self.group:
                 one.at_door, one.generation = False, self.generation
-        if self.guard or not self.group:
+        if self.barrier or not self.group:
             return
         if self.classic:
             if self.preparing and all(one.at_door for one in self.group):
@@ -223,7 +223,7 @@ class World:
     def may_commit(self, member: Member) -> bool:
         allowed = member in self.group and not member.at_door
         if self.classic:
-            shut = self.guard and not self.unassigned
+            shut = self.barrier and not self.unassigned
             allowed = allowed and member.generation == self.generation and not shut
         return allowed
 
@@ -388,10 +388,10 @@ class World:
         self._watch()
 
     def _rewind(self) -> None:
-        door = DoorLog(keeps_id=not self.classic)
+        door = ArrivalLog(keeps_id=not self.classic)
         before = {p: (None if one is None else one.id) for p, one in self.owner.items()}
         sent_out = self.group[:]
-        self.guard = True
+        self.barrier = True
         door.evicted([one.listed() for one in sent_out], self.time)
         had = {
             one.id: frozenset(TopicPartition("t", p) for p, i in before.items() if i == one.id)
@@ -428,7 +428,7 @@ class World:
             quiet_since = max(corrected, door.last_arrival)
             if waited and self.time > max(quiet_since + patience.quiet, began + patience.least):
                 break
-        self.let_in, self.guard, self.unassigned = self.time, False, False
+        self.let_in, self.barrier, self.unassigned = self.time, False, False
         self.preparing = self.classic
         self.note("let in")
         self.generation += 1
@@ -451,7 +451,7 @@ class World:
         self.over = False
 
     def _set(self) -> None:
-        """The guard commits."""
+        """The barrier commits."""
         self.committed = dict(self.new)
         for partition, offset in self.new.items():
             self.history[partition].append(offset)

@@ -96,7 +96,7 @@ def test_a_rewind_that_changes_nothing_leaves_the_journal_of_the_one_before_the_
 
 
 class SentOut:
-    """Holds a group until its journal is written; then it has another guard."""
+    """Holds a group until its journal is written; then it has another barrier."""
 
     may_have_committed = False
 
@@ -104,7 +104,7 @@ class SentOut:
         return dict.fromkeys(partitions, OLD)
 
     def commit(self, _offsets: object, _timeout: float) -> Any:
-        raise MembershipError("the group has another guard")
+        raise MembershipError("the group has another barrier")
 
     def release(self) -> None: ...
 

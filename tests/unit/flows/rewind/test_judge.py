@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
-from kcli.core.group.door import Arrival, Listed
+from kcli.core.group.barrier.arrivals import Arrival, ListedMember
 from kcli.core.types import TopicPartition
 from kcli.flows.rewind.attendance import Attendance, SentOut
 from kcli.flows.rewind.judge import HELD, OPEN, OVERWRITTEN, UNKNOWN, Judge, Look, Rewound
@@ -42,7 +42,7 @@ class Scene:
         clients = clients or ("one", "two")
         partitions = (A, B)[: len(clients)]
         sent_out = [
-            SentOut(Listed(f"{name}-{n}", None, name, "/h"), frozenset({tp}), pace, session)
+            SentOut(ListedMember(f"{name}-{n}", None, name, "/h"), frozenset({tp}), pace, session)
             for n, (name, tp) in enumerate(zip(clients, partitions, strict=True))
         ]
         came = -held + 0.5 if came_at is None else came_at
@@ -51,7 +51,7 @@ class Scene:
         for n, name in enumerate(clients if back is None else back):
             member_id = f"{name}-{n}" if self._modern else f"{name}-{n}-again"
             self.members.append((member_id, name, [partitions[n % len(partitions)]]))
-            arrivals.append(Arrival(Listed(member_id, None, name, "/h"), came, unassigned_since))
+            arrivals.append(Arrival(ListedMember(member_id, None, name, "/h"), came, unassigned_since))
         attendance = Attendance(sent_out, -held, arrivals, keeps_id=self._modern)
         rewound = {tp: Rewound(new, old, end) for tp in partitions}
         self.judge = Judge(rewound, attendance, assignor="" if self._modern else assignor)
@@ -194,7 +194,7 @@ def test_10_an_old_commit_of_what_was_read_again_already_does_no_harm() -> None:
 
 def test_9_a_member_that_was_missed_while_the_group_was_held_may_come_again() -> None:
     """It was stopped for longer than its session. Whoever never came back is given its session only."""
-    member = Listed("one-0", None, "one", "/h")
+    member = ListedMember("one-0", None, "one", "/h")
     for arrivals, due in (([Arrival(member, -11.0, -11.0, left_at=-5.0)], 7.0), ([], 0.0)):
         sent_out = [SentOut(member, frozenset({A}), 0.5, session=6.0)]
         (party,) = Attendance(sent_out, -12.0, arrivals, keeps_id=False).parties.values()

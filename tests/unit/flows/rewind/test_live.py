@@ -1,4 +1,4 @@
-"""A rewind of a group that has members, against stand-ins for its guard and for the admin client."""
+"""A rewind of a group that has members, against stand-ins for its barrier and for the admin client."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -11,7 +11,7 @@ from kcli.core import Admin
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
 from kcli.core.cluster.offsets import OffsetInfo
 from kcli.core.errors import BrokerError, ConnectError, KcliError, MembershipError
-from kcli.core.group.door import DoorLog, Listed
+from kcli.core.group.barrier.arrivals import ArrivalLog, ListedMember
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.execute import Doors, GroupReport, NotProvenError, execute
 from kcli.flows.rewind.journal import Journals
@@ -109,7 +109,7 @@ def ends_at(end: int) -> Any:
     return lambda places: dict.fromkeys(places, end)
 
 
-class Guard:
+class Barrier:
     """``answers``: what the first commit is answered with; ``fails``: the call that raises; ``overwrites`` come between.
 
     Its clock stands still but for what it is told to wait. ``back``: how many of its two members come back.
@@ -127,7 +127,7 @@ class Guard:
         self.may_have_committed = False
         self.calls: list[str] = []
         self.now = 1_000.0
-        self.door = DoorLog(keeps_id=False)
+        self.door = ArrivalLog(keeps_id=False)
         self.door.evicted([listed(one) for one in MEMBERS], self.now)
         self._committed = dict(committed)
         self._answers, self._fails, self._back = answers or {}, fails, back
@@ -167,7 +167,7 @@ class Guard:
         least: float = 0.0,
     ) -> int:
         self._called("wait")
-        came = [Listed(f"{one.client_id}-new", None, one.client_id, one.client_host) for one in MEMBERS]
+        came = [ListedMember(f"{one.client_id}-new", None, one.client_id, one.client_host) for one in MEMBERS]
         if not self.door.inside:
             self.now += 0.5
             self.door.looked(came[: self._back], self.now)
@@ -183,21 +183,21 @@ KNOWN = Before(MEMBERS, {A: Pace(1.0, 9), B: Pace(30.0, 9)}, {"one-id": 6_000, "
 
 
 def set_by(
-    guard: Guard, shown: GroupPlan, before: Before = KNOWN, journal: Any = lambda _: None
+    barrier: Barrier, shown: GroupPlan, before: Before = KNOWN, journal: Any = lambda _: None
 ) -> LiveResult:
-    clocks = Clocks(lambda: guard.now, lambda: 7_000)
-    return set_offsets(Shut(guard, before), shown, journal, ends_at(200), clocks)
+    clocks = Clocks(lambda: barrier.now, lambda: 7_000)
+    return set_offsets(Shut(barrier, before), shown, journal, ends_at(200), clocks)
 
 
 def test_what_was_committed_when_the_door_was_shut_is_what_an_undo_puts_back() -> None:
-    guard, journalled = Guard({A: 120}), list[GroupPlan]()
+    barrier, journalled = Barrier({A: 120}), list[GroupPlan]()
 
     def journal(shown: GroupPlan) -> None:
-        assert not guard.may_have_committed
+        assert not barrier.may_have_committed
         journalled.append(shown)
 
-    result = set_by(guard, plan(item(100, 40)), journal=journal)
-    assert guard.calls == ["committed", "commit", "wait", "wait", "commit", "committed", "release"]
+    result = set_by(barrier, plan(item(100, 40)), journal=journal)
+    assert barrier.calls == ["committed", "commit", "wait", "wait", "commit", "committed", "release"]
     assert [one.items[0].committed for one in journalled] == [at(120)]
     assert result.plan == journalled[0]
     assert (result.found, result.failure) == ({A: at(40)}, None)
@@ -205,7 +205,7 @@ def test_what_was_committed_when_the_door_was_shut_is_what_an_undo_puts_back() -
 
 def test_what_a_judge_must_know_is_noted_when_the_members_are_let_in() -> None:
     """Who had what, how long they take, when they came; and a journal gives it back."""
-    result = set_by(Guard({A: 100, B: 100}, back=1), plan(item(100, 40), item(100, 40, B)))
+    result = set_by(Barrier({A: 100, B: 100}, back=1), plan(item(100, 40), item(100, 40, B)))
     facts = result.facts
     assert facts is not None
     assert facts.partitions == {A: Rewound(40, 100, 200), B: Rewound(40, 100, 200)}
@@ -223,7 +223,7 @@ def test_what_a_judge_must_know_is_noted_when_the_members_are_let_in() -> None:
 
 def test_members_of_which_nobody_knows_what_they_had_may_have_had_everything() -> None:
     """Somebody had joined between the look at the group and the eviction."""
-    result = set_by(Guard({A: 100}), plan(item(100, 40)), Before(MEMBERS[:1]))
+    result = set_by(Barrier({A: 100}), plan(item(100, 40)), Before(MEMBERS[:1]))
     assert result.facts is not None
     assert {one.partitions for one in result.facts.sent_out} == {frozenset()}
     assert len(result.facts.attendance.of(A)) == 2
@@ -237,14 +237,14 @@ def test_a_group_is_held_until_what_its_members_have_in_hand_has_ended() -> None
 
 
 def test_where_nothing_was_unread_the_members_only_see_that_they_own_nothing() -> None:
-    guard = Guard({A: 200})
-    set_by(guard, plan(item(200, 40)))
-    assert guard.now - guard.door.sent_out_at == pytest.approx(1.5)
+    barrier = Barrier({A: 200})
+    set_by(barrier, plan(item(200, 40)))
+    assert barrier.now - barrier.door.sent_out_at == pytest.approx(1.5)
 
 
 def test_a_partition_that_is_refused_leaves_the_others() -> None:
     refused = BrokerError(12, "commit of a-0")
-    result = set_by(Guard({A: 100, B: 100}, answers={A: refused}), plan(item(100, 40), item(100, 40, B)))
+    result = set_by(Barrier({A: 100, B: 100}, answers={A: refused}), plan(item(100, 40), item(100, 40, B)))
     assert result.stored == {A: refused, B: None}
     assert result.facts is not None
     assert set(result.facts.partitions) == {B}
@@ -253,23 +253,23 @@ def test_a_partition_that_is_refused_leaves_the_others() -> None:
 def test_o15_the_door_is_opened_whatever_happens() -> None:
     lost = ConnectError("the connection broke")
     for call in ("committed", "commit", "wait"):
-        guard = Guard({A: 100}, fails=(call, lost))
+        barrier = Barrier({A: 100}, fails=(call, lost))
         if call == "committed":
             with pytest.raises(ConnectError):
-                set_by(guard, plan(item(100, 40)))
+                set_by(barrier, plan(item(100, 40)))
         else:
-            result = set_by(guard, plan(item(100, 40)))
+            result = set_by(barrier, plan(item(100, 40)))
             assert result.failure is lost
             assert result.facts is None
-        assert guard.calls[-1] == "release"
+        assert barrier.calls[-1] == "release"
 
 
 def test_a_guard_that_was_sent_out_is_a_refusal() -> None:
     gone = MembershipError("another rewind is going on", why="sent out")
-    guard = Guard({A: 100}, fails=("seize", gone))
+    barrier = Barrier({A: 100}, fails=("seize", gone))
     with pytest.raises(NotPossibleError, match="another rewind"):
-        seize(guard)
-    assert guard.calls == ["seize", "release"]
+        seize(barrier)
+    assert barrier.calls == ["seize", "release"]
 
 
 # --- a whole run -----------------------------------------------------------------------------------------
@@ -317,21 +317,21 @@ def group_of(*names: str) -> GroupDescription:
 
 
 def carried_out(
-    root: Path, guard: Guard, admin: Watching, *items: RewindItem, bound: float = 90.0
+    root: Path, barrier: Barrier, admin: Watching, *items: RewindItem, bound: float = 90.0
 ) -> tuple[GroupReport, Journals, Watcher]:
     journals = Journals("c", root)
     watcher = Watcher(
         bound=bound,
-        now=lambda: guard.now + admin.time,
+        now=lambda: barrier.now + admin.time,
         sleep=admin.sleep,
         told=lambda left, _seconds: admin.left.append(left),
     )
     doors = Doors(
-        lambda _plan: Shut(guard, replace(KNOWN, paces={A: Pace(1.0, 9), B: Pace(1.0, 9)})), watcher
+        lambda _plan: Shut(barrier, replace(KNOWN, paces={A: Pace(1.0, 9), B: Pace(1.0, 9)})), watcher
     )
     whole = RewindPlan("c", (plan(*items),))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kcli.core.clock.monotonic", lambda: guard.now)
+        patch.setattr("kcli.core.clock.monotonic", lambda: barrier.now)
         (report,) = execute(cast("Admin", admin), whole, journals, written=lambda _plan: None, doors=doors)
     return report, journals, watcher
 
@@ -342,7 +342,7 @@ def statuses(report: GroupReport) -> list[str]:
 
 def test_a_run_reports_held_keeps_its_journal_and_notes_it_there(tmp_path: Path) -> None:
     admin = Watching([{A: 60}], group_of("one", "two"))
-    report, journals, _ = carried_out(tmp_path, Guard({A: 110}), admin, item(100, 40))
+    report, journals, _ = carried_out(tmp_path, Barrier({A: 110}), admin, item(100, 40))
     assert statuses(report) == ["held"]
     assert report.outcomes[0].item.committed == at(110)
     assert [offset for _, offset in report.outcomes[0].seen] == [60]
@@ -355,20 +355,20 @@ def test_a_run_reports_held_keeps_its_journal_and_notes_it_there(tmp_path: Path)
 
 def test_only_the_partitions_of_a_member_that_was_killed_stay_open(tmp_path: Path) -> None:
     """Until its session is over."""
-    guard, items = Guard({A: 100, B: 100}, back=1), (item(100, 40), item(100, 40, B))
+    barrier, items = Barrier({A: 100, B: 100}, back=1), (item(100, 40), item(100, 40, B))
     admin = Watching([{A: 60, B: 40}], group_of("one"))
-    report, _, _ = carried_out(tmp_path, guard, admin, *items, bound=30.0)
+    report, _, _ = carried_out(tmp_path, barrier, admin, *items, bound=30.0)
     assert statuses(report) == ["held", "unknown"]
     assert [one.client_id for one in report.missing] == ["two"]
     assert {one.partition for left in admin.left[1:] for one in left} == {B}
-    guard = Guard({A: 100, B: 100}, back=1)
-    report, _, _ = carried_out(tmp_path, guard, Watching([{A: 60, B: 60}], group_of("one")), *items)
+    barrier = Barrier({A: 100, B: 100}, back=1)
+    report, _, _ = carried_out(tmp_path, barrier, Watching([{A: 60, B: 60}], group_of("one")), *items)
     assert statuses(report) == ["held", "held"]
 
 
 def test_where_nobody_commits_it_watches_to_its_bound_and_the_code_is_6(tmp_path: Path) -> None:
     admin = Watching([ConnectError("away"), {A: 40}], group_of("one", "two"))
-    report, journals, _ = carried_out(tmp_path, Guard({A: 100}), admin, item(100, 40), bound=20.0)
+    report, journals, _ = carried_out(tmp_path, Barrier({A: 100}), admin, item(100, 40), bound=20.0)
     assert statuses(report) == ["unknown"]
     error = report.outcomes[0].error
     assert isinstance(error, NotProvenError)
@@ -382,23 +382,23 @@ def test_where_nobody_commits_it_watches_to_its_bound_and_the_code_is_6(tmp_path
 def test_ctrl_c_ends_the_watch_and_what_is_known_is_reported(tmp_path: Path) -> None:
     admin = Watching([{A: 60, B: 40}], group_of("one", "two"), interrupts=3)
     items = (item(100, 40), item(100, 40, B))
-    report, journals, watcher = carried_out(tmp_path, Guard({A: 100, B: 100}), admin, *items)
+    report, journals, watcher = carried_out(tmp_path, Barrier({A: 100, B: 100}), admin, *items)
     assert isinstance(watcher.interruption, KeyboardInterrupt)
     assert statuses(report) == ["held", "unknown"]
     assert [row.status for row in journals.listed()[0][0].partitions] == ["held", "unknown"]
 
 
 def test_what_was_changed_before_the_door_was_opened_is_overwritten(tmp_path: Path) -> None:
-    guard = Guard({A: 110}, overwrites={A: 77})
+    barrier = Barrier({A: 110}, overwrites={A: 77})
     admin = Watching([{A: 77}], group_of("one", "two"))
-    report, _, _ = carried_out(tmp_path, guard, admin, item(100, 40))
+    report, _, _ = carried_out(tmp_path, barrier, admin, item(100, 40))
     assert [(o.status, o.found) for o in report.outcomes] == [("overwritten", at(77))]
     assert report.kept
 
 
 def test_an_end_in_between_leaves_nothing_known_but_the_journal(tmp_path: Path) -> None:
-    guard = Guard({A: 110}, fails=("wait", ConnectError("the connection broke")))
-    report, _, _ = carried_out(tmp_path, guard, Watching([{A: 60}], group_of("one")), item(100, 40))
+    barrier = Barrier({A: 110}, fails=("wait", ConnectError("the connection broke")))
+    report, _, _ = carried_out(tmp_path, barrier, Watching([{A: 60}], group_of("one")), item(100, 40))
     assert statuses(report) == ["unknown"]
     assert report.outcomes[0].error is not None
     assert report.outcomes[0].error.exit_code == 3

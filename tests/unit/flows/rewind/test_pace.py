@@ -59,7 +59,7 @@ def test_nothing_is_in_hand_where_all_is_read() -> None:
 
 
 def test_the_same_offset_again_ends_no_batch() -> None:
-    """The guard of a rewind commits twice, and members stand still meanwhile."""
+    """The barrier of a rewind commits twice, and members stand still meanwhile."""
     assert pace(history((10, 5), (11, 6), (23, 6), (24, 9)), 24.5).seconds == 1.0
 
 

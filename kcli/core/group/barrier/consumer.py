@@ -1,4 +1,4 @@
-"""The guard of a group of the new protocol (KIP-848): it owns everything, and acknowledges nothing. See ``guard.py``."""
+"""The barrier of a KIP-848 group: it owns all partitions and acknowledges no revocation. See ``barrier.py``."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.errors import TimedOutError
-from kcli.core.group.consumer_pulse import ConsumerPulse, Partitions
+from kcli.core.group.barrier.barrier import HOLD, LOOK, Barrier, Offsets, differing
+from kcli.core.group.consumer_heartbeats import ConsumerGroupHeartbeats, Partitions
 from kcli.core.group.coordinator_link import CoordinatorLink
-from kcli.core.group.guard import HOLD, LOOK, Guard, Offsets, differing
 from kcli.core.group.membership import MemberEvent, Membership, MemberState
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
@@ -18,7 +18,7 @@ _QUIET = 1.0  # seconds without a foreign commit, after which the door may open
 _STABLE = "Stable"
 
 
-class ConsumerGuard(Guard):
+class ConsumerBarrier(Barrier):
     """For groups of the new protocol: it owns all partitions, and does not acknowledge that it should give some up."""
 
     by_epoch = True
@@ -28,12 +28,12 @@ class ConsumerGuard(Guard):
         cluster: Cluster,
         link: CoordinatorLink,
         membership: Membership,
-        pulse: ConsumerPulse,
+        heartbeats: ConsumerGroupHeartbeats,
         wake_heartbeat: Callable[[], None],
         wanted: Callable[[], Partitions],
     ) -> None:
         super().__init__(cluster, link, membership)
-        self._pulse = pulse
+        self._heartbeats = heartbeats
         self._wake_heartbeat = wake_heartbeat
         self._wanted = wanted
 
@@ -51,13 +51,14 @@ class ConsumerGuard(Guard):
         raise self._gave_up()
 
     def _enter(self, deadline: float) -> None:
-        """For one that is no member yet, with the pulse's topics. The others are sent out before, so that it is given
-        everything at once: a coordinator computes an assignment once a second, and who is back by then has a share.
+        """For one that is no member yet, with the topics of its heartbeats. The others are evicted first, so that it is
+        assigned everything at once: a coordinator computes an assignment once a second, and members that are back by then
+        get a share.
         """
         member = self._membership
         self._evict(self._listed(self._look(deadline)), deadline)
         with member.lock:
-            self._pulse.begin(self._pulse.topics, self._cluster.loop.now())
+            self._heartbeats.begin(self._heartbeats.topics, self._cluster.loop.now())
             member.happened(MemberEvent.JOIN)
         self._wake_heartbeat()
         while member.state is not MemberState.STABLE:
@@ -77,7 +78,7 @@ class ConsumerGuard(Guard):
             raise error
 
     def _wait_until_stable(self, deadline: float) -> None:
-        """Another guard's group is not: it owes an acknowledgement for as long as it holds. No longer than that.
+        """Another barrier's group is not: it owes an acknowledgement for as long as it holds. No longer than that.
 
         This one owes none meanwhile, or two would wait for each other.
         """
@@ -91,10 +92,10 @@ class ConsumerGuard(Guard):
         """What it owns; nothing of it is read."""
         self._check_allowed()
         with self._membership.lock:
-            if self._pulse.target is not None:
-                self._pulse.owned = self._pulse.target
-            owned = self._pulse.owned
-            self._pulse.changed()
+            if self._heartbeats.target is not None:
+                self._heartbeats.owned = self._heartbeats.target
+            owned = self._heartbeats.owned
+            self._heartbeats.changed()
         self._wake_heartbeat()
         return owned
 

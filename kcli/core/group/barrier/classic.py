@@ -1,5 +1,5 @@
-"""The guard of a classic group: JoinGroup is the door, and it stays shut until the guard has left, or lets the members
-into a generation in which they own nothing. See ``guard.py``.
+"""The barrier of a classic group: no JoinGroup is answered until it has left, or until it leads a generation in which
+the members own nothing. See ``barrier.py``.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from kcli.core.error_codes import (
 )
 from kcli.core.errors import BrokerError
 from kcli.core.future import Future
+from kcli.core.group.barrier.barrier import HOLD, LOOK, SENT_OUT, Barrier, Offsets, differing
 from kcli.core.group.consumer_protocol import Assignment, encode_assignment
 from kcli.core.group.coordinator_link import CoordinatorLink
-from kcli.core.group.guard import HOLD, LOOK, SENT_OUT, Guard, Offsets, differing
 from kcli.core.group.member_requests import join_request, sync_request
 from kcli.core.group.membership import MemberEvent, Membership, MemberState
 from kcli.core.group.reasons import refused
@@ -38,7 +38,7 @@ _FIRST_WITH_IDS = 4  # JoinGroup: tells the id of a member before it is one
 _PREPARING = "PreparingRebalance"
 
 
-class ClassicGuard(Guard):
+class ClassicBarrier(Barrier):
     """For classic groups. ``offers`` are the assignors that the group has, with a subscription to nothing or more."""
 
     def __init__(
@@ -118,7 +118,7 @@ class ClassicGuard(Guard):
 
     def _let_in(self, deadline: float) -> bool:
         """Joins with those at the door, so that a generation begins. A coordinator waits for each member up to its
-        rebalance timeout; the guard no longer than two heartbeats take: then it sends all out again, and returns False.
+        rebalance timeout; the barrier no longer than two heartbeats take: then it sends all out again, and returns False.
         """
         loop = self._cluster.loop
         give_up, ended = loop.now() + HOLD, False

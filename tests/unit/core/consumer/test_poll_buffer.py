@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from kcli.core.consumer import handout as handout_module
+from kcli.core.consumer import poll_buffer as poll_buffer_module
 from kcli.core.consumer.fetched import Arrived, Cut, cut
-from kcli.core.consumer.handout import Handout
+from kcli.core.consumer.poll_buffer import PollBuffer
 from kcli.core.consumer.subscription import Phase, Span, Subscription
 from kcli.core.options import ConsumerOptions
 from kcli.core.protocol.messages.fetch import AbortedTransaction, FetchResponse, PartitionData
@@ -21,13 +21,13 @@ OPTIONS = ConsumerOptions(check_crcs=False)
 
 
 class Reader:
-    """A handout with its subscription; ``fetched`` plays the fetcher."""
+    """A poll_buffer with its subscription; ``fetched`` plays the fetcher."""
 
     def __init__(self, *partitions: TopicPartition) -> None:
         self.subscription = Subscription()
         self.subscription.assign({tp: Span(0) for tp in partitions})
         self.withheld: frozenset[TopicPartition] = frozenset()
-        self.handout = Handout(self.subscription, lambda: self.withheld)
+        self.poll_buffer = PollBuffer(self.subscription, lambda: self.withheld)
         self.given_back = 0
 
     def fetched(self, *partitions: TopicPartition, count: int = 10) -> int:
@@ -41,15 +41,15 @@ class Reader:
             found = cut(state, row, OPTIONS)
             state.fetch_from = found.position
             arrived.add(state, found)
-        self.handout.begin(arrived)
+        self.poll_buffer.begin(arrived)
         return arrived.size
 
     def _count(self, size: int) -> None:
         self.given_back += size
 
     def take(self, limit: int = 1_000) -> list[tuple[TopicPartition, int, int]]:
-        batches = self.handout.take(limit)
-        self.handout.handed_out(batches)
+        batches = self.poll_buffer.take(limit)
+        self.poll_buffer.handed_out(batches)
         return [(one.tp, one.first, one.stop) for one in batches]
 
     def place(self, tp: TopicPartition) -> tuple[int, int]:
@@ -62,10 +62,10 @@ def test_all_is_handed_out_and_the_memory_given_back() -> None:
     reader = Reader(P0, P1)
     size = reader.fetched(P0, P1)
     assert reader.take() == [(P0, 0, 10), (P1, 0, 10)]
-    assert reader.handout.empty
+    assert reader.poll_buffer.empty
     assert reader.given_back == 0
-    reader.handout.release()
-    reader.handout.release()
+    reader.poll_buffer.release()
+    reader.poll_buffer.release()
     assert reader.given_back == size > 0
 
 
@@ -125,7 +125,7 @@ def test_a_position_behind_what_is_not_shown_has_the_epoch_there() -> None:
     row = PartitionData(partition_index=0, error_code=0, high_watermark=2, records=memoryview(bytes(raw)))
     found = cut(state, row, OPTIONS)
     arrived.add(state, found)
-    reader.handout.begin(arrived)
+    reader.poll_buffer.begin(arrived)
     assert reader.take() == [(P0, 0, 1)]
     assert (state.position, state.epoch) == (2, 5)
 
@@ -175,21 +175,21 @@ class InterruptedReader(Reader):
     """Polls as a consumer does; whatever was not handed out is fetched again from where it now is."""
 
     def refill(self) -> None:
-        self.handout.end_open()
+        self.poll_buffer.end_open()
         for tp, state in self.subscription.items():
-            if self.handout.empty and state.fetch_from < 10:
+            if self.poll_buffer.empty and state.fetch_from < 10:
                 self.fetched(tp, count=10 - state.fetch_from)
 
     def batches(self, at: int, given: Given) -> bool:
         """One poll; whether it was interrupted."""
         self.refill()
         batches: list[Any] = []
-        with Interrupter(at, handout_module) as interrupter:
+        with Interrupter(at, poll_buffer_module) as interrupter:
             try:
-                batches = self.handout.take(4)
-                self.handout.handed_out(batches)
+                batches = self.poll_buffer.take(4)
+                self.poll_buffer.handed_out(batches)
             except KeyboardInterrupt:
-                self.handout.take_back(batches)
+                self.poll_buffer.take_back(batches)
                 return True
         assert not interrupter.hit, "it was swallowed"
         given += [(one.tp, offset) for one in batches for offset in range(one.first, one.stop)]
@@ -198,9 +198,9 @@ class InterruptedReader(Reader):
     def records(self, at: int, given: Given) -> bool:
         """One loop over the records of a poll; whether it was interrupted."""
         self.refill()
-        with Interrupter(at, handout_module) as interrupter:
+        with Interrupter(at, poll_buffer_module) as interrupter:
             try:
-                for record in self.handout.one_by_one(self.handout.take(4)):
+                for record in self.poll_buffer.one_by_one(self.poll_buffer.take(4)):
                     given.append((TopicPartition(record.topic, record.partition), record.offset))
             except KeyboardInterrupt:
                 return True
@@ -230,18 +230,18 @@ def test_ctrl_c_between_any_two_steps_loses_nothing_and_keeps_the_order(how: str
 def test_an_interrupted_poll_moves_no_position() -> None:
     reader = Reader(P0, P1)
     reader.fetched(P0, P1)
-    taken = reader.handout.take(1_000)
-    reader.handout.handed_out(taken)
+    taken = reader.poll_buffer.take(1_000)
+    reader.poll_buffer.handed_out(taken)
     assert [reader.place(tp) for tp in (P0, P1)] == [(10, 10), (10, 10)]
-    reader.handout.take_back(taken)
+    reader.poll_buffer.take_back(taken)
     assert [reader.place(tp) for tp in (P0, P1)] == [(0, 0), (0, 0)]
 
 
 def test_what_was_taken_and_never_handed_out_is_read_again() -> None:
     reader = Reader(P0)
     reader.fetched(P0)
-    reader.handout.take(4)
-    reader.handout.end_open()
+    reader.poll_buffer.take(4)
+    reader.poll_buffer.end_open()
     assert reader.place(P0) == (0, 0)
     assert reader.take() == []
     reader.fetched(P0)
@@ -254,6 +254,6 @@ def test_an_error_behind_what_is_read_again_is_found_again() -> None:
     state = reader.subscription.get(P0)
     assert state is not None
     state.phase = Phase.FAILED
-    reader.handout.take(4)
-    reader.handout.end_open()
+    reader.poll_buffer.take(4)
+    reader.poll_buffer.end_open()
     assert (state.phase, reader.place(P0)) == (Phase.READING, (0, 0))

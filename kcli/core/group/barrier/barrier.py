@@ -2,13 +2,13 @@
 group exact (the first proposal's RewindConsumer).
 
 Members commit their own positions when they give partitions up, and read what is committed only when they join. So the
-guard evicts them, commits as the only member, and keeps the rebalance open until they are back at the door, where they
-hold nothing and cannot commit; what it then reads back is what they will start from. If the guard dies, its session
+barrier evicts them, commits as the only member, and keeps the rebalance open until they are back at the door, where they
+hold nothing and cannot commit; what it then reads back is what they will start from. If the barrier dies, its session
 timeout opens the door, at the new offsets. Blocks in the loop's poll; heartbeats are the membership's thread's.
 
-Two guards: whoever is not listed in the group sends nobody out. So the first to evict goes on, and the other one finds
+Two barriers: whoever is not listed in the group sends nobody out. So the first to evict goes on, and the other one finds
 itself sent out. Only if both orders cross on their way are both out, and then neither has committed. ``Group.rewind``
-lets a guard that was sent out come back as a member, which takes until the door is open, and try again.
+lets a barrier that was sent out come back as a member, which takes until the door is open, and try again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from kcli.core.cluster.brokers import CONTROL
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.retry import judge
+from kcli.core.cluster.retry import classify_error
 from kcli.core.error_codes import (
     FENCED_MEMBER_EPOCH,
     GROUP_ID_NOT_FOUND,
@@ -34,8 +34,8 @@ from kcli.core.error_codes import (
 )
 from kcli.core.errors import BrokerError, KcliError, MembershipError, TimedOutError
 from kcli.core.future import Future
+from kcli.core.group.barrier.arrivals import ArrivalLog, ListedMember
 from kcli.core.group.coordinator_link import CoordinatorLink, Seen
-from kcli.core.group.door import DoorLog, Listed
 from kcli.core.group.membership import Membership
 from kcli.core.group.offset_requests import (
     commit_request,
@@ -53,7 +53,7 @@ Offsets = Mapping[TopicPartition, OffsetAndMetadata]
 
 LOOK = 0.05  # seconds between two looks at the group
 HOLD = 8.0  # seconds for the others to come back: more than two heartbeats of theirs
-# somebody else is the guard
+# somebody else is the barrier
 SENT_OUT = frozenset(
     {UNKNOWN_MEMBER_ID, MEMBER_ID_REQUIRED, ILLEGAL_GENERATION, FENCED_MEMBER_EPOCH, GROUP_ID_NOT_FOUND}
 )
@@ -62,13 +62,13 @@ _FIRST_WITH_MANY = 3  # LeaveGroup: of others, and several
 
 
 class SentOutError(MembershipError):
-    """The guard is not in its group any more: somebody has sent it out, most likely another rewind."""
+    """The barrier is not in its group any more: somebody has sent it out, most likely another rewind."""
 
 
-class Guard(ABC):
+class Barrier(ABC):
     """``seize``, ``commit``, ``hold``, ``verify``, in this order; then the caller rejoins or leaves.
 
-    Each raises SentOutError when the guard is one no more. ``may_have_committed``: in this rewind, this guard or one
+    Each raises SentOutError when the barrier is one no more. ``may_have_committed``: in this rewind, this barrier or one
     before it.
     """
 
@@ -79,7 +79,7 @@ class Guard(ABC):
         self._link = link
         self._membership = membership
         self.may_have_committed = False
-        self.door = DoorLog(keeps_id=self.by_epoch)
+        self.door = ArrivalLog(keeps_id=self.by_epoch)
 
     @abstractmethod
     def seize(self, deadline: float) -> None:
@@ -220,11 +220,11 @@ class Guard(ABC):
     def _instance_id(self, described: Any) -> str | None:
         """That of a static member."""
 
-    def _listed(self, group: Any) -> list[Listed]:
+    def _listed(self, group: Any) -> list[ListedMember]:
         """Everybody in a group as it was described, but this member."""
         own_id = self._membership.member_id
         return [
-            Listed(one.member_id, self._instance_id(one), one.client_id, one.client_host)
+            ListedMember(one.member_id, self._instance_id(one), one.client_id, one.client_host)
             for one in group.members
             if one.member_id != own_id
         ]
@@ -251,11 +251,11 @@ class Guard(ABC):
             raise self._sent_out()
         return group
 
-    def _others(self, deadline: float) -> list[Listed]:
+    def _others(self, deadline: float) -> list[ListedMember]:
         """Everybody else in the group, at the door or inside."""
         return self._listed(self._look_as_member(deadline))
 
-    def _evict(self, others: Sequence[Listed], deadline: float) -> None:
+    def _evict(self, others: Sequence[ListedMember], deadline: float) -> None:
         if not others:
             return
         rows = [
@@ -300,7 +300,10 @@ def _about_all(error: BrokerError) -> bool:
     """Whether a partition's error is about the commit as a whole: who commits is not known, or must ask again."""
     if error.code in (UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID):
         return False
-    return error.code in (*SENT_OUT, STALE_MEMBER_EPOCH, REBALANCE_IN_PROGRESS) or judge(error).retriable
+    return (
+        error.code in (*SENT_OUT, STALE_MEMBER_EPOCH, REBALANCE_IN_PROGRESS)
+        or classify_error(error).retriable
+    )
 
 
 def differing(
@@ -310,16 +313,18 @@ def differing(
     return {tp: place for tp, place in found.items() if place is None or place.offset != offsets[tp].offset}
 
 
-def rewind(guard: Guard, offsets: Offsets, deadline: float) -> dict[TopicPartition, OffsetAndMetadata | None]:
-    """Sets a live group's offsets while ``guard`` keeps its members out; what is committed when they come in.
+def rewind(
+    barrier: Barrier, offsets: Offsets, deadline: float
+) -> dict[TopicPartition, OffsetAndMetadata | None]:
+    """Sets a live group's offsets while ``barrier`` keeps its members out; what is committed when they come in.
 
     KcliError before anything was committed, or when what was read back is something else.
     """
-    guard.seize(deadline)
-    guard.commit(offsets, deadline)
-    guard.hold(offsets, deadline)
-    guard.commit(offsets, deadline)
-    found = guard.verify(offsets, deadline)
+    barrier.seize(deadline)
+    barrier.commit(offsets, deadline)
+    barrier.hold(offsets, deadline)
+    barrier.commit(offsets, deadline)
+    found = barrier.verify(offsets, deadline)
     wrong = differing(found, offsets)
     if wrong:
         told = ", ".join(f"{tp}: {place.offset if place else 'none'}" for tp, place in wrong.items())

@@ -60,7 +60,7 @@ class _Cursor:
                 yield record
 
 
-class Handout:
+class PollBuffer:
     """``take`` until it is ``empty``, then ``begin`` with the next answer. ``records``, ``bytes``: handed out so far."""
 
     def __init__(self, subscription: Subscription, withheld: Callable[[], frozenset[TopicPartition]]) -> None:

@@ -7,7 +7,7 @@ member owns, and brings the ones it shall own: ``target``. Taking and giving the
 import uuid
 from typing import Any
 
-from kcli.core.cluster.retry import judge_code
+from kcli.core.cluster.retry import classify_code
 from kcli.core.error_codes import (
     FENCED_MEMBER_EPOCH,
     GROUP_ID_NOT_FOUND,
@@ -38,8 +38,8 @@ _SHORTEST_INTERVAL = 0.1  # seconds; an interval of 0 would be a flood (reliabil
 _LONGEST_PAUSE = 1.0  # seconds between two tries to join, or to be allowed to
 
 
-class ConsumerPulse:
-    """See ``heartbeat.Pulse``. ``pause`` is in seconds; the interval is the coordinator's."""
+class ConsumerGroupHeartbeats:
+    """See ``heartbeat.Heartbeats``. ``pause`` is in seconds; the interval is the coordinator's."""
 
     def __init__(self, membership: Membership, pause: float, *, rack: str = "", assignor: str = "") -> None:
         self._membership = membership
@@ -119,10 +119,10 @@ class ConsumerPulse:
         assert isinstance(request, ConsumerGroupHeartbeatRequest)
         assert isinstance(answer, ConsumerGroupHeartbeatResponse)
         member, code = self._membership, answer.error_code
-        if code != NONE and judge_code(code).refresh == "coordinator":
+        if code != NONE and classify_code(code).refresh == "coordinator":
             self._next = now
             return BrokerError(code, f"heartbeat of group {member.group_id}")
-        if judge_code(code).retriable:  # it loads its groups still
+        if classify_code(code).retriable:  # it loads its groups still
             self._next = now + self._pause
         elif request.member_epoch < 0:
             self._owes_leave = self._known = False

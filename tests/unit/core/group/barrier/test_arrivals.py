@@ -2,15 +2,15 @@
 
 import pytest
 
-from kcli.core.group.door import DoorLog, Listed
+from kcli.core.group.barrier.arrivals import ArrivalLog, ListedMember
 
 
-def one(member_id: str, client_id: str = "app", instance_id: str | None = None) -> Listed:
-    return Listed(member_id, instance_id, client_id, "/10.0.0.1")
+def one(member_id: str, client_id: str = "app", instance_id: str | None = None) -> ListedMember:
+    return ListedMember(member_id, instance_id, client_id, "/10.0.0.1")
 
 
 def test_members_of_classic_groups_are_known_by_their_names() -> None:
-    door = DoorLog(keeps_id=False)
+    door = ArrivalLog(keeps_id=False)
     door.evicted([one("1", "a"), one("2", "b")], 10.0)
     door.looked([one("3", "a"), one("4", "c")], 11.0)
     assert (door.back, door.all_back) == (1, False)
@@ -21,7 +21,7 @@ def test_members_of_classic_groups_are_known_by_their_names() -> None:
 
 
 def test_static_members_are_known_by_their_instance_ids() -> None:
-    door = DoorLog(keeps_id=False)
+    door = ArrivalLog(keeps_id=False)
     door.evicted([one("1", "app", "i1"), one("2", "app", "i2")], 10.0)
     door.looked([one("3", "app", "i1"), one("4", "app", "i3")], 11.0)
     assert door.back == 1
@@ -29,14 +29,14 @@ def test_static_members_are_known_by_their_instance_ids() -> None:
 
 @pytest.mark.parametrize(("back", "count"), [("1", 1), ("3", 0)])
 def test_members_of_the_new_protocol_keep_their_ids(back: str, count: int) -> None:
-    door = DoorLog(keeps_id=True)
+    door = ArrivalLog(keeps_id=True)
     door.evicted([one("1"), one("2")], 10.0)
     door.looked([one(back)], 11.0)
     assert door.back == count
 
 
 def test_who_is_sent_out_again_comes_back_later_and_counts_once() -> None:
-    door = DoorLog(keeps_id=True)
+    door = ArrivalLog(keeps_id=True)
     door.evicted([one("1"), one("2")], 10.0)
     door.looked([one("1")], 10.1)
     door.evicted([one("1")], 10.2)
@@ -47,7 +47,7 @@ def test_who_is_sent_out_again_comes_back_later_and_counts_once() -> None:
 
 
 def test_a_member_that_has_left_the_door_is_not_back() -> None:
-    door = DoorLog(keeps_id=False)
+    door = ArrivalLog(keeps_id=False)
     door.evicted([one("1")], 10.0)
     door.looked([one("2")], 11.0)
     door.looked([], 12.0)
@@ -55,23 +55,23 @@ def test_a_member_that_has_left_the_door_is_not_back() -> None:
 
 
 def test_since_when_a_member_of_a_classic_group_owns_nothing_is_kept() -> None:
-    door = DoorLog(keeps_id=False)
+    door = ArrivalLog(keeps_id=False)
     door.evicted([one("1", "a"), one("2", "b")], 10.0)
     door.looked([one("3", "a"), one("4", "b")], 11.0)
-    door.unassigned(["guard", "3"], 12.0)
-    door.unassigned(["guard", "3", "4"], 14.0)
+    door.unassigned(["barrier", "3"], 12.0)
+    door.unassigned(["barrier", "3", "4"], 14.0)
     assert [arrival.unassigned_since for arrival in door.inside.values()] == [12.0, 14.0]
 
 
 def test_a_member_of_the_new_protocol_owns_nothing_from_its_arrival_on() -> None:
-    door = DoorLog(keeps_id=True)
+    door = ArrivalLog(keeps_id=True)
     door.evicted([one("1")], 10.0)
     door.looked([one("1")], 11.0)
     assert door.inside["1"].unassigned_since == 11.0
 
 
 def test_who_was_back_and_is_missed_is_kept_with_the_time() -> None:
-    door = DoorLog(keeps_id=False)
+    door = ArrivalLog(keeps_id=False)
     door.evicted([one("1")], 10.0)
     door.looked([one("2")], 11.0)
     door.evicted([one("2")], 12.0)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kcli.core.errors import BrokerError, MembershipError
-from kcli.core.group.consumer_pulse import ConsumerPulse
+from kcli.core.group.consumer_heartbeats import ConsumerGroupHeartbeats
 from kcli.core.group.membership import MemberEvent, Membership, MemberState
 from kcli.core.protocol.messages.consumer_group_heartbeat import (
     Assignment,
@@ -20,28 +20,30 @@ NEVER = float("inf")
 TOPIC = b"t" * 16
 
 
-def joining(*, instance_id: str | None = None, assignor: str = "") -> tuple[Membership, ConsumerPulse]:
+def joining(
+    *, instance_id: str | None = None, assignor: str = ""
+) -> tuple[Membership, ConsumerGroupHeartbeats]:
     member = Membership("g", instance_id, 10.0)
-    pulse = ConsumerPulse(member, 0.1, assignor=assignor)
+    heartbeats = ConsumerGroupHeartbeats(member, 0.1, assignor=assignor)
     member.happened(E.JOIN)
-    pulse.begin(["t"], 0.0)
-    return member, pulse
+    heartbeats.begin(["t"], 0.0)
+    return member, heartbeats
 
 
-def joined(**options: Any) -> tuple[Membership, ConsumerPulse]:
-    member, pulse = joining(**options)
-    answer(pulse, beat(pulse), epoch=4, given=[0, 1])
-    return member, pulse
+def joined(**options: Any) -> tuple[Membership, ConsumerGroupHeartbeats]:
+    member, heartbeats = joining(**options)
+    answer(heartbeats, beat(heartbeats), epoch=4, given=[0, 1])
+    return member, heartbeats
 
 
-def beat(pulse: ConsumerPulse, now: float = 0.0) -> ConsumerGroupHeartbeatRequest:
-    request = pulse.request(now)
+def beat(heartbeats: ConsumerGroupHeartbeats, now: float = 0.0) -> ConsumerGroupHeartbeatRequest:
+    request = heartbeats.request(now)
     assert isinstance(request, ConsumerGroupHeartbeatRequest)
     return request
 
 
 def answer(
-    pulse: ConsumerPulse,
+    heartbeats: ConsumerGroupHeartbeats,
     request: Any,
     code: str = "NONE",
     *,
@@ -62,50 +64,50 @@ def answer(
         heartbeat_interval_ms=interval,
         assignment=rows,
     )
-    return pulse.heard(request, response, now)
+    return heartbeats.heard(request, response, now)
 
 
 def test_the_first_heartbeat_joins_and_tells_everything() -> None:
-    member, pulse = joining(assignor="range")
-    request = beat(pulse)
+    member, heartbeats = joining(assignor="range")
+    request = beat(heartbeats)
     assert request.member_epoch == 0
     assert request.member_id == member.member_id != ""
     assert request.rebalance_timeout_ms == 10_000
     assert request.subscribed_topic_names == ["t"]
     assert request.topic_partitions == []
     assert request.server_assignor == "range"
-    answer(pulse, request, epoch=4, given=[1, 0])
+    answer(heartbeats, request, epoch=4, given=[1, 0])
     assert (member.state, member.generation) == (S.STABLE, 4)
-    assert pulse.target == {TOPIC: [0, 1]}
+    assert heartbeats.target == {TOPIC: [0, 1]}
 
 
 def test_what_is_known_is_not_told_again_and_what_changed_is_told_at_once() -> None:
-    _, pulse = joined()
-    assert pulse.tick(0.0) == 1.0
-    second = beat(pulse, 1.0)
+    _, heartbeats = joined()
+    assert heartbeats.tick(0.0) == 1.0
+    second = beat(heartbeats, 1.0)
     assert (second.member_epoch, second.subscribed_topic_names, second.topic_partitions) == (4, None, None)
-    answer(pulse, second, now=1.0)
-    pulse.owned = {TOPIC: [0, 1]}
-    pulse.changed()
-    assert pulse.tick(1.0) <= 1.0
-    third = beat(pulse, 1.0)
+    answer(heartbeats, second, now=1.0)
+    heartbeats.owned = {TOPIC: [0, 1]}
+    heartbeats.changed()
+    assert heartbeats.tick(1.0) <= 1.0
+    third = beat(heartbeats, 1.0)
     assert third.topic_partitions is not None
     assert [(row.topic_id, row.partitions) for row in third.topic_partitions] == [(TOPIC, [0, 1])]
 
 
 def test_a_change_while_a_heartbeat_is_on_its_way_is_told_after_its_answer() -> None:
-    _, pulse = joined()
-    request = beat(pulse, 1.0)
-    pulse.changed()
-    answer(pulse, request, now=1.1)
-    assert pulse.tick(1.1) <= 1.1
+    _, heartbeats = joined()
+    request = beat(heartbeats, 1.0)
+    heartbeats.changed()
+    answer(heartbeats, request, now=1.1)
+    assert heartbeats.tick(1.1) <= 1.1
 
 
 def test_what_may_not_have_been_heard_is_told_again() -> None:
-    _, pulse = joined()
-    pulse.unheard(beat(pulse, 1.0), 1.5)
-    assert pulse.tick(1.5) == pytest.approx(1.6)
-    request = beat(pulse, 1.6)
+    _, heartbeats = joined()
+    heartbeats.unheard(beat(heartbeats, 1.0), 1.5)
+    assert heartbeats.tick(1.5) == pytest.approx(1.6)
+    request = beat(heartbeats, 1.6)
     assert request.subscribed_topic_names == ["t"]
     assert request.topic_partitions == []
     assert request.member_epoch == 4
@@ -114,54 +116,54 @@ def test_what_may_not_have_been_heard_is_told_again() -> None:
 @pytest.mark.parametrize(("instance_id", "epoch"), [(None, -1), ("i", -2)])
 def test_g2_a_late_poll_leaves_the_group(instance_id: str | None, epoch: int) -> None:
     """G2: a static member only says that it is away."""
-    member, pulse = joined(instance_id=instance_id)
-    pulse.tick(10.0)
+    member, heartbeats = joined(instance_id=instance_id)
+    heartbeats.tick(10.0)
     assert (member.state, member.generation) == (S.LATE, -1)
-    request = beat(pulse, 10.0)
+    request = beat(heartbeats, 10.0)
     assert request.member_epoch == epoch
-    answer(pulse, request, epoch=epoch, now=10.0)
-    assert pulse.tick(10.0) == NEVER
+    answer(heartbeats, request, epoch=epoch, now=10.0)
+    assert heartbeats.tick(10.0) == NEVER
 
 
 def test_g2_a_late_poll_leaves_also_while_the_join_is_on_its_way() -> None:
     """G2: the coordinator may have taken it; the answer that comes then makes nobody a member."""
-    member, pulse = joining()
-    join = beat(pulse)
-    pulse.tick(10.0)
+    member, heartbeats = joining()
+    join = beat(heartbeats)
+    heartbeats.tick(10.0)
     member.polled_at = 10.5
     member.happened(E.JOIN)
-    pulse.begin(["t"], 10.5)
-    answer(pulse, join, epoch=4, given=[0], now=10.5)
+    heartbeats.begin(["t"], 10.5)
+    answer(heartbeats, join, epoch=4, given=[0], now=10.5)
     assert member.state is S.JOINING
-    leave = beat(pulse, 10.5)
+    leave = beat(heartbeats, 10.5)
     assert leave.member_epoch == -1
-    answer(pulse, leave, epoch=-1, now=10.5)
-    assert beat(pulse, 10.5).member_epoch == 0
+    answer(heartbeats, leave, epoch=-1, now=10.5)
+    assert beat(heartbeats, 10.5).member_epoch == 0
 
 
 @pytest.mark.parametrize("asked", [False, True])
 def test_leaving_says_so_if_the_coordinator_may_know_it(asked: bool) -> None:
-    member, pulse = joining()
+    member, heartbeats = joining()
     if asked:
-        beat(pulse)
+        beat(heartbeats)
     member.happened(E.LEAVE)
     member.leave_by = 5.0
-    pulse.tick(0.0)
+    heartbeats.tick(0.0)
     if asked:
-        request = beat(pulse)
+        request = beat(heartbeats)
         assert request.member_epoch == -1
-        answer(pulse, request, epoch=-1)
-        pulse.tick(0.0)
+        answer(heartbeats, request, epoch=-1)
+        heartbeats.tick(0.0)
     assert member.state is S.GONE
 
 
 def test_leaving_does_not_wait_longer_than_it_may() -> None:
-    member, pulse = joined()
+    member, heartbeats = joined()
     member.happened(E.LEAVE)
     member.leave_by = 5.0
-    pulse.tick(0.0)
-    pulse.unheard(beat(pulse), 0.0)
-    pulse.tick(5.0)
+    heartbeats.tick(0.0)
+    heartbeats.unheard(beat(heartbeats), 0.0)
+    heartbeats.tick(5.0)
     assert member.state is S.GONE
 
 
@@ -171,16 +173,16 @@ SENT_AWAY = ["UNKNOWN_MEMBER_ID", "FENCED_MEMBER_EPOCH", "STALE_MEMBER_EPOCH", "
 @pytest.mark.parametrize("code", SENT_AWAY)
 def test_g13_who_was_sent_away_has_nothing_and_comes_back_after_a_pause_that_grows(code: str) -> None:
     """G13: bounded retries."""
-    member, pulse = joined()
+    member, heartbeats = joined()
     now, pauses = 1.0, []
     for _ in range(8):
-        answer(pulse, beat(pulse, now), code, now=now)
+        answer(heartbeats, beat(heartbeats, now), code, now=now)
         assert (member.state, member.generation) == (S.OUT, -1)
-        assert (pulse.target, pulse.owned) == (None, {})
+        assert (heartbeats.target, heartbeats.owned) == (None, {})
         member.polled_at = now
         member.happened(E.JOIN)
-        pulse.begin(["t"], now)
-        due = pulse.tick(now)
+        heartbeats.begin(["t"], now)
+        due = heartbeats.tick(now)
         pauses.append(due - now)
         now = due
     assert pauses == sorted(pauses)
@@ -191,42 +193,42 @@ def test_g13_who_was_sent_away_has_nothing_and_comes_back_after_a_pause_that_gro
 @pytest.mark.parametrize("epoch", [-1, 0])
 def test_g13_an_epoch_that_is_none_is_no_epoch(epoch: int) -> None:
     """G13: said back to the coordinator, it would mean that the member leaves, or joins."""
-    member, pulse = joined()
-    answer(pulse, beat(pulse, 1.0), epoch=epoch, now=1.0)
+    member, heartbeats = joined()
+    answer(heartbeats, beat(heartbeats, 1.0), epoch=epoch, now=1.0)
     assert (member.state, member.generation) == (S.OUT, -1)
 
 
 @pytest.mark.parametrize("code", ["UNSUPPORTED_ASSIGNOR", "FENCED_INSTANCE_ID", "GROUP_MAX_SIZE_REACHED"])
 def test_g13_g14_refusals_are_for_good(code: str) -> None:
     """G13, G14: with the remedy."""
-    member, pulse = joining()
-    answer(pulse, beat(pulse), code)
+    member, heartbeats = joining()
+    answer(heartbeats, beat(heartbeats), code)
     assert member.state is S.FENCED
     assert isinstance(member.error, MembershipError)
     assert member.error.do
-    assert pulse.tick(100.0) == NEVER
+    assert heartbeats.tick(100.0) == NEVER
 
 
 def test_g5_a_topic_that_may_not_be_read_is_told_and_the_member_stays_what_it_is() -> None:
     """G5: as in Java's client: it goes on by itself when the permission is there."""
-    for member, pulse in (joining(), joined()):
+    for member, heartbeats in (joining(), joined()):
         before = member.state
-        answer(pulse, beat(pulse, 1.0), "TOPIC_AUTHORIZATION_FAILED", now=1.0)
+        answer(heartbeats, beat(heartbeats, 1.0), "TOPIC_AUTHORIZATION_FAILED", now=1.0)
         assert member.state is before
         assert isinstance(member.complaint, BrokerError)
         assert member.complaint.exit_code == 4
-        assert pulse.tick(1.0) > 1.0
-        answer(pulse, beat(pulse, 9.0), epoch=max(member.generation, 4), given=[0], now=9.0)
+        assert heartbeats.tick(1.0) > 1.0
+        answer(heartbeats, beat(heartbeats, 9.0), epoch=max(member.generation, 4), given=[0], now=9.0)
         assert member.state is S.STABLE
 
 
 def test_g5_a_group_that_has_gone_with_its_last_member_is_joined_anew() -> None:
     """G5: but no group of another kind."""
-    member, pulse = joined()
-    answer(pulse, beat(pulse, 1.0), "GROUP_ID_NOT_FOUND", now=1.0)
+    member, heartbeats = joined()
+    answer(heartbeats, beat(heartbeats, 1.0), "GROUP_ID_NOT_FOUND", now=1.0)
     assert member.state is S.OUT
-    member, pulse = joining()
-    answer(pulse, beat(pulse), "GROUP_ID_NOT_FOUND")
+    member, heartbeats = joining()
+    answer(heartbeats, beat(heartbeats), "GROUP_ID_NOT_FOUND")
     assert member.state is S.FENCED
 
 
@@ -234,52 +236,52 @@ def test_g5_a_group_that_has_gone_with_its_last_member_is_joined_anew() -> None:
 @pytest.mark.parametrize("begin", [joining, joined])
 def test_g5_no_code_makes_a_flood_of_heartbeats(begin: Any, code: str) -> None:
     """G5: the next one is later, or for another coordinator, or there is none any more."""
-    member, pulse = begin()
-    error = answer(pulse, beat(pulse, 1.0), code, now=1.0)
-    assert pulse.tick(1.0) > 1.0 or error is not None
+    member, heartbeats = begin()
+    error = answer(heartbeats, beat(heartbeats, 1.0), code, now=1.0)
+    assert heartbeats.tick(1.0) > 1.0 or error is not None
     assert member.state in (S.JOINING, S.STABLE, S.OUT, S.FENCED)
 
 
 @pytest.mark.parametrize("interval", [0, -5])
 def test_g13_an_interval_of_zero_is_no_flood(interval: int) -> None:
     """G13: ten a second at most."""
-    _, pulse = joined()
-    answer(pulse, beat(pulse, 1.0), interval=interval, now=1.0)
-    assert pulse.tick(1.0) == pytest.approx(1.1)
+    _, heartbeats = joined()
+    answer(heartbeats, beat(heartbeats, 1.0), interval=interval, now=1.0)
+    assert heartbeats.tick(1.0) == pytest.approx(1.1)
 
 
 def test_g6_a_moved_coordinator_is_for_the_link_and_the_heartbeat_is_repeated_at_once() -> None:
     """G6: NOT_COORDINATOR."""
-    member, pulse = joined()
-    assert isinstance(answer(pulse, beat(pulse, 1.0), "NOT_COORDINATOR", now=1.0), BrokerError)
-    assert pulse.tick(1.0) == 1.0
+    member, heartbeats = joined()
+    assert isinstance(answer(heartbeats, beat(heartbeats, 1.0), "NOT_COORDINATOR", now=1.0), BrokerError)
+    assert heartbeats.tick(1.0) == 1.0
     assert member.state is S.STABLE
 
 
 def test_g6_a_coordinator_that_is_not_ready_is_asked_again_soon() -> None:
     """G6: COORDINATOR_LOAD_IN_PROGRESS."""
-    member, pulse = joining()
-    assert answer(pulse, beat(pulse), "COORDINATOR_LOAD_IN_PROGRESS") is None
-    assert pulse.tick(0.0) == pytest.approx(0.1)
+    member, heartbeats = joining()
+    assert answer(heartbeats, beat(heartbeats), "COORDINATOR_LOAD_IN_PROGRESS") is None
+    assert heartbeats.tick(0.0) == pytest.approx(0.1)
     assert member.state is S.JOINING
 
 
 @pytest.mark.parametrize("code", ["NONE", *SENT_AWAY, "FENCED_INSTANCE_ID"])
 def test_g5_an_answer_to_what_it_was_changes_nothing(code: str) -> None:
     """G5: the member was lost, by a commit say, and joins anew before the answer came."""
-    member, pulse = joined()
-    old = beat(pulse, 1.0)
+    member, heartbeats = joined()
+    old = beat(heartbeats, 1.0)
     member.happened(E.LOST)
     member.happened(E.JOIN)
-    pulse.begin(["t"], 1.0)
-    answer(pulse, old, code, given=[0], now=1.0)
+    heartbeats.begin(["t"], 1.0)
+    answer(heartbeats, old, code, given=[0], now=1.0)
     assert member.state is S.JOINING
-    assert pulse.target is None
+    assert heartbeats.target is None
 
 
 @pytest.mark.parametrize("state", [S.OUT, S.LATE, S.FENCED, S.GONE])
 def test_who_is_no_member_is_silent(state: MemberState) -> None:
-    member, pulse = joining()
+    member, heartbeats = joining()
     member.cell.state = state
-    assert pulse.tick(100.0) == NEVER
-    assert pulse.request(100.0) is None
+    assert heartbeats.tick(100.0) == NEVER
+    assert heartbeats.request(100.0) is None

@@ -1,6 +1,7 @@
-"""A group that is rewound from outside while its members read (``core/group/hold.py``), on the fake cluster."""
+"""A group that is rewound from outside while its members read (``core/group/barrier``), on the fake cluster."""
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 
 from kcli.core import Admin, Consumer
 from kcli.core.errors import KcliError, MembershipError
-from kcli.core.group.hold import Hold
+from kcli.core.group.barrier.external import ExternalBarrier
 from kcli.core.options import ConsumerOptions
 from kcli.core.protocol.messages.join_group import JoinGroupRequest
 from kcli.core.protocol.messages.leave_group import LeaveGroupRequest
@@ -38,7 +39,7 @@ def cluster() -> Iterator[FakeCluster]:
         yield made
 
 
-def hold(cluster: FakeCluster, options: dict[str, Any], assignor: str, **more: Any) -> Hold:
+def hold(cluster: FakeCluster, options: dict[str, Any], assignor: str, **more: Any) -> ExternalBarrier:
     protocol = options.get("group_protocol", "classic")
     made = ConsumerOptions(
         bootstrap_servers=cluster.bootstrap,
@@ -48,7 +49,7 @@ def hold(cluster: FakeCluster, options: dict[str, Any], assignor: str, **more: A
         heartbeat_interval_ms=200,
         **more,
     )
-    return Hold(made, assignor=assignor, topics=["t"] if protocol == "consumer" else [])
+    return ExternalBarrier(made, assignor=assignor, topics=["t"] if protocol == "consumer" else [])
 
 
 @contextmanager
@@ -117,7 +118,7 @@ def test_a_guard_that_dies_lets_the_group_go_on_at_the_new_offsets(
 
 
 def test_the_group_is_never_empty(cluster: FakeCluster) -> None:
-    """An empty group takes commits from anybody: the guard waits at the door before it sends the others out."""
+    """An empty group takes commits from anybody: the barrier waits at the door before it sends the others out."""
     with reading(cluster, {}), hold(cluster, {}, "range") as door:
         before = len(cluster.group_members("g"))
         counts: list[int] = []
@@ -171,11 +172,11 @@ def test_what_members_kept_to_commit_is_taken_before_the_group_is_released_and_c
         door.commit(TARGETS, PATIENCE)
         group.watch()
         assert door.wait_for_members(TARGETS, PATIENCE) == 2
-        guard, told = door._membership.member_id, []
+        barrier, told = door._membership.member_id, []
 
         def commit_what_was_kept() -> None:
             wait_for(lambda: all(one.unassigned_since is not None for one in door.door.inside.values()))
-            one = next(view for name, view in cluster.group_members("g").items() if name != guard)
+            one = next(view for name, view in cluster.group_members("g").items() if name != barrier)
             who = GroupMetadata("g", one.epoch, one.id)
             with Admin(bootstrap_servers=cluster.bootstrap) as admin:
                 told.append(admin.commit_offsets({who: {PLACES[0]: OffsetAndMetadata(49)}})["g"])
@@ -186,7 +187,7 @@ def test_what_members_kept_to_commit_is_taken_before_the_group_is_released_and_c
         member.join(PATIENCE)
         assert told == [{PLACES[0]: None}], "a member may commit"
         assert cluster.committed_offsets("g") == {tp: place.offset for tp, place in TARGETS.items()}
-        owned = [view.partitions for name, view in cluster.group_members("g").items() if name != guard]
+        owned = [view.partitions for name, view in cluster.group_members("g").items() if name != barrier]
         assert not any(owned), "and owns nothing"
         assert group.first == {}
         door.release()
@@ -220,7 +221,7 @@ def test_a_member_that_does_not_join_again_is_not_waited_for_until_its_rebalance
     cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All are sent out once more, which ends the rebalance that waits for it."""
-    monkeypatch.setattr("kcli.core.group.classic_guard.HOLD", 0.5)
+    monkeypatch.setattr("kcli.core.group.barrier.classic.HOLD", 0.5)
     polls = threading.Event()
     polls.set()
     with reading(cluster, {}) as group, polled_while(cluster, polls):
@@ -231,6 +232,7 @@ def test_a_member_that_does_not_join_again_is_not_waited_for_until_its_rebalance
             assert door.wait_for_members(TARGETS, PATIENCE) == 3
             door.wait_for_members(TARGETS, PATIENCE, patience=0.0, quiet=0.2)
             polls.clear()
+            time.sleep(0.2)  # for the poll that is under way
             generation = cluster.group_generation("g")
             cluster.force_rebalance("g")
             assert door.wait_for_members(TARGETS, PATIENCE, quiet=0.2) == 2

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kcli.core.cluster.retry import judge_code
+from kcli.core.cluster.retry import classify_code
 from kcli.core.error_codes import (
     FENCED_INSTANCE_ID,
     ILLEGAL_GENERATION,
@@ -22,8 +22,8 @@ from kcli.core.protocol.messages.leave_group import LeaveGroupRequest, MemberIde
 _NEVER = float("inf")
 
 
-class ClassicPulse:
-    """See ``heartbeat.Pulse``. ``interval`` and ``pause`` (after a failure) are in seconds."""
+class ClassicHeartbeats:
+    """See ``heartbeat.Heartbeats``. ``interval`` and ``pause`` (after a failure) are in seconds."""
 
     def __init__(self, membership: Membership, interval: float, pause: float) -> None:
         self._membership = membership
@@ -88,11 +88,11 @@ class ClassicPulse:
         """An answer to what the member was some time ago changes nothing."""
         member, code = self._membership, answer.error_code
         error = BrokerError(code, f"heartbeat of group {member.group_id}") if code != NONE else None
-        if error is not None and judge_code(code).refresh == "coordinator":
+        if error is not None and classify_code(code).refresh == "coordinator":
             self._next = now
             return error
         if (
-            judge_code(code).retriable or code == UNKNOWN_SERVER_ERROR
+            classify_code(code).retriable or code == UNKNOWN_SERVER_ERROR
         ):  # it loads its groups still, or is at a loss
             self._next = now + self._pause
             return None

@@ -14,7 +14,7 @@ from kcli.core.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedMember:
     """A member as its coordinator lists it."""
 
     member_id: str
@@ -36,7 +36,7 @@ class Arrival:
     when it is missed, though nobody has sent it out.
     """
 
-    member: Listed
+    member: ListedMember
     at: float
     unassigned_since: float | None = None
     left_at: float | None = None
@@ -50,20 +50,20 @@ class Arrival:
         return Arrival(self.member, self.at - zero, shifted(self.unassigned_since), shifted(self.left_at))
 
 
-class DoorLog:
+class ArrivalLog:
     """``sent_out`` are those of the first eviction: whoever is sent out later has come back before, or is new.
 
-    ``inside``: who is listed now, by member id; ``gone``: who was, and is missed. ``keeps_id``: see ``Listed.name``.
+    ``inside``: who is listed now, by member id; ``gone``: who was, and is missed. ``keeps_id``: see ``ListedMember``.
     """
 
     def __init__(self, *, keeps_id: bool) -> None:
         self.keeps_id = keeps_id
-        self.sent_out: tuple[Listed, ...] = ()
+        self.sent_out: tuple[ListedMember, ...] = ()
         self.sent_out_at = 0.0
         self.inside: dict[str, Arrival] = {}
         self.gone: dict[str, Arrival] = {}
 
-    def evicted(self, members: Iterable[Listed], now: float) -> None:
+    def evicted(self, members: Iterable[ListedMember], now: float) -> None:
         """These were sent out."""
         gone = tuple(members)
         if not self.sent_out:
@@ -71,8 +71,8 @@ class DoorLog:
         for member in gone:
             self.inside.pop(member.member_id, None)
 
-    def looked(self, members: Collection[Listed], now: float) -> None:
-        """These are listed, at the door or inside, besides the guard."""
+    def looked(self, members: Collection[ListedMember], now: float) -> None:
+        """These are listed, at the door or inside, besides the barrier."""
         before = self.inside
         self.inside = {
             one.member_id: self.inside.get(one.member_id) or self._arrival(one, now) for one in members
@@ -88,7 +88,7 @@ class DoorLog:
             if arrival is not None and arrival.unassigned_since is None:
                 self.inside[member_id] = replace(arrival, unassigned_since=now)
 
-    def _arrival(self, member: Listed, now: float) -> Arrival:
+    def _arrival(self, member: ListedMember, now: float) -> Arrival:
         """Whoever is listed in a group of the new protocol has an epoch, and may commit."""
         return Arrival(member, now, now if self.keeps_id else None)
 

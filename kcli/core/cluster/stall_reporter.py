@@ -11,7 +11,7 @@ TELL_AFTER = 10.0
 """Seconds; a leader that died has a successor by then."""
 
 
-class Troubles:
+class StallReporter:
     """Partitions whose tries come to nothing. Of each topic one is told, and when all of it is well again."""
 
     def __init__(self, hooks: Hooks, area: str) -> None:

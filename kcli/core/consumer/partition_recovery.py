@@ -10,8 +10,8 @@ from heapq import heappop, heappush
 
 from kcli.core.cluster.cluster import TOPIC_PATIENCE, Cluster
 from kcli.core.cluster.metadata import TopicView, topic_error
-from kcli.core.cluster.retry import given_up, judge_code
-from kcli.core.cluster.troubles import Troubles
+from kcli.core.cluster.retry import classify_code, given_up
+from kcli.core.cluster.stall_reporter import StallReporter
 from kcli.core.consumer.subscription import Changes, PartitionState, Phase, Subscription
 from kcli.core.dataclass import dataclass
 from kcli.core.errors import DataLossError, KcliError, NotFoundError
@@ -46,7 +46,7 @@ class Report:
         )
 
 
-class Setbacks:
+class PartitionRecovery:
     """``changed`` gets partitions to be looked at again, ``report`` the errors."""
 
     def __init__(
@@ -66,7 +66,7 @@ class Setbacks:
         self._due: list[tuple[float, TopicPartition]] = []
         self._since: dict[TopicPartition, float] = {}
         self._doubts: dict[TopicPartition, int] = {}
-        self._troubles = Troubles(cluster.hooks, "fetch")
+        self._stalls = StallReporter(cluster.hooks, "fetch")
 
     # --- time --------------------------------------------------------------------------------------
 
@@ -89,11 +89,11 @@ class Setbacks:
     def over(self, tp: TopicPartition) -> None:
         """It is well again, or nobody asks for it any more."""
         self._since.pop(tp, None)
-        self._troubles.over(tp)
+        self._stalls.over(tp)
 
     def met(self, state: PartitionState, error: KcliError, now: float) -> None:
         """Its broker has a problem: that is waited for with the broker."""
-        self._troubles.met(state.tp, error, now)
+        self._stalls.met(state.tp, error, now)
 
     def again(self, state: PartitionState, error: KcliError, now: float, *, patience: float = _NEVER) -> None:
         """The broker did not give it: it is asked again after a pause, for so many seconds."""
@@ -106,7 +106,7 @@ class Setbacks:
         """There is nobody to ask; every metadata answer is news."""
         tp = state.tp
         if topic is None or not topic.partitions:
-            if topic is not None and topic.error and not judge_code(topic.error).retriable:
+            if topic is not None and topic.error and not classify_code(topic.error).retriable:
                 self.fail_topic(topic.name, topic_error(topic))
             else:
                 self._look_up(state, KcliError(f"nothing is known of topic {tp.topic} yet"), now)
@@ -169,7 +169,7 @@ class Setbacks:
             known = isinstance(error, NotFoundError)
             self.fail(state, error if known else given_up(f"fetch of {tp}", error, lasts))
         else:
-            self._troubles.met(tp, error, now)
+            self._stalls.met(tp, error, now)
             self._cluster.topics.add(tp.topic)
             self._cluster.request_refresh()
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kcli.core.errors import BrokerError, MembershipError
-from kcli.core.group.classic_pulse import ClassicPulse
+from kcli.core.group.classic_heartbeats import ClassicHeartbeats
 from kcli.core.group.membership import MemberEvent, Membership, MemberState
 from kcli.core.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kcli.core.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
@@ -15,108 +15,108 @@ S, E = MemberState, MemberEvent
 NEVER = float("inf")
 
 
-def member_in(state: MemberState, *, instance_id: str | None = None) -> tuple[Membership, ClassicPulse]:
+def member_in(state: MemberState, *, instance_id: str | None = None) -> tuple[Membership, ClassicHeartbeats]:
     member = Membership("g", instance_id, 10.0, member_id="m", generation=3)
     member.cell.state = state
-    return member, ClassicPulse(member, 1.0, 0.1)
+    return member, ClassicHeartbeats(member, 1.0, 0.1)
 
 
-def beat(pulse: ClassicPulse, now: float = 0.0) -> HeartbeatRequest:
-    request = pulse.request(now)
+def beat(heartbeats: ClassicHeartbeats, now: float = 0.0) -> HeartbeatRequest:
+    request = heartbeats.request(now)
     assert isinstance(request, HeartbeatRequest)
     return request
 
 
-def answer(pulse: ClassicPulse, code: str, request: Any, now: float = 0.0) -> Any:
+def answer(heartbeats: ClassicHeartbeats, code: str, request: Any, now: float = 0.0) -> Any:
     kind = HeartbeatResponse if isinstance(request, HeartbeatRequest) else LeaveGroupResponse
-    return pulse.heard(request, kind(error_code=Code[code]), now)
+    return heartbeats.heard(request, kind(error_code=Code[code]), now)
 
 
 @pytest.mark.parametrize("state", [S.STABLE, S.REJOIN, S.JOINING])
 def test_a_member_beats_at_once_and_then_every_interval(state: MemberState) -> None:
     """Also while it joins: the coordinator waits for others, or its leader learns of topics."""
-    _, pulse = member_in(state)
-    assert pulse.tick(0.0) <= 0.0
-    request = beat(pulse, 0.0)
+    _, heartbeats = member_in(state)
+    assert heartbeats.tick(0.0) <= 0.0
+    request = beat(heartbeats, 0.0)
     assert (request.group_id, request.member_id, request.generation_id) == ("g", "m", 3)
-    assert pulse.tick(0.0) == 1.0
-    answer(pulse, "NONE", request)
-    assert pulse.tick(0.5) == 1.0
+    assert heartbeats.tick(0.0) == 1.0
+    answer(heartbeats, "NONE", request)
+    assert heartbeats.tick(0.5) == 1.0
 
 
 @pytest.mark.parametrize("state", [S.OUT, S.LATE, S.FENCED, S.GONE])
 def test_who_is_no_member_is_silent(state: MemberState) -> None:
-    _, pulse = member_in(state)
-    assert pulse.tick(100.0) == NEVER
-    assert pulse.request(100.0) is None
+    _, heartbeats = member_in(state)
+    assert heartbeats.tick(100.0) == NEVER
+    assert heartbeats.request(100.0) is None
 
 
 def test_who_has_no_member_id_yet_is_silent_until_it_is_late() -> None:
-    member, pulse = member_in(S.JOINING)
+    member, heartbeats = member_in(S.JOINING)
     member.member_id, member.generation = "", -1
-    assert pulse.tick(0.0) == member.late_at
-    assert pulse.request(0.0) is None
+    assert heartbeats.tick(0.0) == member.late_at
+    assert heartbeats.request(0.0) is None
 
 
 @pytest.mark.parametrize("state", [S.STABLE, S.REJOIN, S.JOINING])
 def test_g2_a_late_poll_leaves_the_group(state: MemberState) -> None:
     """G2: and nothing is committed any more, since there is no generation."""
-    member, pulse = member_in(state)
-    assert pulse.tick(9.99) <= 10.0
+    member, heartbeats = member_in(state)
+    assert heartbeats.tick(9.99) <= 10.0
     assert member.state is state
-    assert pulse.tick(10.0) <= 10.0
+    assert heartbeats.tick(10.0) <= 10.0
     assert (member.state, member.member_id, member.generation) == (S.LATE, "", -1)
-    request = pulse.request(10.0)
+    request = heartbeats.request(10.0)
     assert isinstance(request, LeaveGroupRequest)
     assert (request.member_id, [m.member_id for m in request.members]) == ("m", ["m"])
-    answer(pulse, "NONE", request, 10.0)
-    assert pulse.tick(10.1) == NEVER
+    answer(heartbeats, "NONE", request, 10.0)
+    assert heartbeats.tick(10.1) == NEVER
 
 
 def test_g2_a_late_static_member_keeps_its_place() -> None:
     """G2: KIP-345: whoever comes under its instance id takes it over."""
-    member, pulse = member_in(S.STABLE, instance_id="i")
-    pulse.tick(10.0)
+    member, heartbeats = member_in(S.STABLE, instance_id="i")
+    heartbeats.tick(10.0)
     assert member.state is S.LATE
-    assert pulse.request(10.0) is None
+    assert heartbeats.request(10.0) is None
 
 
 def test_a_member_that_joins_again_has_its_old_id_removed_first() -> None:
-    member, pulse = member_in(S.STABLE)
-    pulse.tick(10.0)
+    member, heartbeats = member_in(S.STABLE)
+    heartbeats.tick(10.0)
     member.polled_at = 11.0
     member.happened(E.JOIN)
     member.member_id, member.generation = "n", 4
-    assert isinstance(pulse.request(11.0), LeaveGroupRequest)
-    pulse.unheard(None, 11.0)
-    again = pulse.request(11.2)
+    assert isinstance(heartbeats.request(11.0), LeaveGroupRequest)
+    heartbeats.unheard(None, 11.0)
+    again = heartbeats.request(11.2)
     assert isinstance(again, LeaveGroupRequest)
     assert again.member_id == "m"
-    answer(pulse, "UNKNOWN_MEMBER_ID", again, 11.2)
-    assert beat(pulse, 11.2).member_id == "n"
+    answer(heartbeats, "UNKNOWN_MEMBER_ID", again, 11.2)
+    assert beat(heartbeats, 11.2).member_id == "n"
 
 
 def test_leaving_says_so_and_ends() -> None:
-    member, pulse = member_in(S.STABLE)
+    member, heartbeats = member_in(S.STABLE)
     member.happened(E.LEAVE)
     member.leave_by = 5.0
-    assert pulse.tick(0.0) <= 0.0
-    request = pulse.request(0.0)
+    assert heartbeats.tick(0.0) <= 0.0
+    request = heartbeats.request(0.0)
     assert isinstance(request, LeaveGroupRequest)
-    answer(pulse, "NONE", request)
-    pulse.tick(0.1)
+    answer(heartbeats, "NONE", request)
+    heartbeats.tick(0.1)
     assert member.state is S.GONE
 
 
 def test_leaving_does_not_wait_longer_than_it_may() -> None:
-    member, pulse = member_in(S.STABLE)
+    member, heartbeats = member_in(S.STABLE)
     member.happened(E.LEAVE)
     member.leave_by = 5.0
-    pulse.tick(0.0)
-    pulse.unheard(pulse.request(0.0), 0.0)
-    assert pulse.tick(4.9) == 0.1
+    heartbeats.tick(0.0)
+    heartbeats.unheard(heartbeats.request(0.0), 0.0)
+    assert heartbeats.tick(4.9) == 0.1
     assert member.state is S.LEAVING
-    pulse.tick(5.0)
+    heartbeats.tick(5.0)
     assert member.state is S.GONE
 
 
@@ -124,10 +124,10 @@ def test_leaving_does_not_wait_longer_than_it_may() -> None:
 def test_static_members_and_those_without_an_id_leave_without_a_word(
     instance_id: str | None, member_id: str
 ) -> None:
-    member, pulse = member_in(S.STABLE, instance_id=instance_id)
+    member, heartbeats = member_in(S.STABLE, instance_id=instance_id)
     member.member_id, member.leave_by = member_id, 5.0
     member.happened(E.LEAVE)
-    pulse.tick(0.0)
+    heartbeats.tick(0.0)
     assert member.state is S.GONE
 
 
@@ -148,18 +148,18 @@ STABLE_OUTCOMES = {
 @pytest.mark.parametrize(("code", "outcome"), STABLE_OUTCOMES.items())
 def test_g5_answers_to_a_member(code: str, outcome: tuple[MemberState, str, int]) -> None:
     """G5: each code and what becomes of the member."""
-    member, pulse = member_in(S.STABLE)
-    answer(pulse, code, beat(pulse))
+    member, heartbeats = member_in(S.STABLE)
+    answer(heartbeats, code, beat(heartbeats))
     assert (member.state, member.member_id, member.generation) == outcome
 
 
 @pytest.mark.parametrize("code", STABLE_OUTCOMES)
 def test_g5_answers_while_it_joins(code: str) -> None:
     """G5: they are about the generation before; only that another has its instance id is still true."""
-    member, pulse = member_in(S.STABLE)
-    request = beat(pulse)
+    member, heartbeats = member_in(S.STABLE)
+    request = beat(heartbeats)
     member.happened(E.JOIN)
-    answer(pulse, code, request)
+    answer(heartbeats, code, request)
     fenced = code == "FENCED_INSTANCE_ID"
     assert member.state is (S.FENCED if fenced else S.JOINING)
     assert member.member_id == "m"
@@ -169,17 +169,17 @@ def test_g5_answers_while_it_joins(code: str) -> None:
 @pytest.mark.parametrize(("member_id", "generation"), [("m", 4), ("n", 3)])
 def test_g5_an_answer_to_what_it_was_changes_nothing(code: str, member_id: str, generation: int) -> None:
     """G5: the member has joined again before the answer came."""
-    member, pulse = member_in(S.STABLE)
-    request = beat(pulse)
+    member, heartbeats = member_in(S.STABLE)
+    request = beat(heartbeats)
     member.member_id, member.generation = member_id, generation
-    answer(pulse, code, request)
+    answer(heartbeats, code, request)
     assert (member.state, member.member_id, member.generation) == (S.STABLE, member_id, generation)
 
 
 def test_g5_what_says_nothing_of_the_membership_is_for_the_next_poll() -> None:
     """G5: no permission (any more); it may be given again, so that it is not the end."""
-    member, pulse = member_in(S.STABLE)
-    error = answer(pulse, "GROUP_AUTHORIZATION_FAILED", beat(pulse))
+    member, heartbeats = member_in(S.STABLE)
+    error = answer(heartbeats, "GROUP_AUTHORIZATION_FAILED", beat(heartbeats))
     assert isinstance(error, BrokerError)
     assert error.exit_code == 4
     assert member.error is None
@@ -188,26 +188,26 @@ def test_g5_what_says_nothing_of_the_membership_is_for_the_next_poll() -> None:
 @pytest.mark.parametrize("code", [one.name for one in Code])
 def test_g5_no_code_makes_a_flood_of_heartbeats(code: str) -> None:
     """G5: the next one is later, or for another coordinator, or there is none any more."""
-    member, pulse = member_in(S.STABLE)
-    error = answer(pulse, code, beat(pulse, 0.5), 0.5)
-    assert pulse.tick(0.5) > 0.5 or error is not None
+    member, heartbeats = member_in(S.STABLE)
+    error = answer(heartbeats, code, beat(heartbeats, 0.5), 0.5)
+    assert heartbeats.tick(0.5) > 0.5 or error is not None
     assert member.state in (S.STABLE, S.REJOIN, S.OUT, S.FENCED)
 
 
 def test_g5_a_fenced_member_knows_why() -> None:
     """G5: exit code 7."""
-    member, pulse = member_in(S.STABLE, instance_id="i")
-    answer(pulse, "FENCED_INSTANCE_ID", beat(pulse))
+    member, heartbeats = member_in(S.STABLE, instance_id="i")
+    answer(heartbeats, "FENCED_INSTANCE_ID", beat(heartbeats))
     assert isinstance(member.error, MembershipError)
     assert "i" in str(member.error)
 
 
 def test_g6_a_moved_coordinator_is_for_the_link_and_the_heartbeat_is_repeated_at_once() -> None:
     """G6: NOT_COORDINATOR."""
-    _, pulse = member_in(S.STABLE)
-    error = answer(pulse, "NOT_COORDINATOR", beat(pulse), 0.5)
+    _, heartbeats = member_in(S.STABLE)
+    error = answer(heartbeats, "NOT_COORDINATOR", beat(heartbeats), 0.5)
     assert isinstance(error, BrokerError)
-    assert pulse.tick(0.5) == 0.5
+    assert heartbeats.tick(0.5) == 0.5
 
 
 @pytest.mark.parametrize(
@@ -215,12 +215,12 @@ def test_g6_a_moved_coordinator_is_for_the_link_and_the_heartbeat_is_repeated_at
 )
 def test_g6_a_coordinator_that_is_not_ready_is_asked_again_soon(code: str) -> None:
     """G6: COORDINATOR_LOAD_IN_PROGRESS."""
-    _, pulse = member_in(S.STABLE)
-    assert answer(pulse, code, beat(pulse), 0.5) is None
-    assert pulse.tick(0.5) == pytest.approx(0.6)
+    _, heartbeats = member_in(S.STABLE)
+    assert answer(heartbeats, code, beat(heartbeats), 0.5) is None
+    assert heartbeats.tick(0.5) == pytest.approx(0.6)
 
 
 def test_a_heartbeat_without_an_answer_is_repeated_soon() -> None:
-    _, pulse = member_in(S.STABLE)
-    pulse.unheard(beat(pulse), 0.5)
-    assert pulse.tick(0.5) == pytest.approx(0.6)
+    _, heartbeats = member_in(S.STABLE)
+    heartbeats.unheard(beat(heartbeats), 0.5)
+    assert heartbeats.tick(0.5) == pytest.approx(0.6)

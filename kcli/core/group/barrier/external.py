@@ -1,7 +1,7 @@
-"""A live group held from outside: whoever is no member of it becomes its guard, sets its offsets, and leaves again.
+"""A live group held from outside: whoever is no member of it becomes its barrier, sets its offsets, and leaves again.
 
 ``seize`` first; from then on nobody reads, and nobody else can commit, until ``release``. If the process dies, the
-session timeout releases it. See ``guard.py`` for why this is exact where evicting and committing is not.
+session timeout releases it. See ``barrier/barrier.py`` for why this is exact where evicting and committing is not.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from types import TracebackType
 
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.errors import BrokerError
-from kcli.core.group.classic_guard import ClassicGuard
-from kcli.core.group.classic_pulse import ClassicPulse
-from kcli.core.group.consumer_guard import ConsumerGuard
+from kcli.core.group.barrier.arrivals import ArrivalLog
+from kcli.core.group.barrier.barrier import HOLD, Barrier, Offsets
+from kcli.core.group.barrier.classic import ClassicBarrier
+from kcli.core.group.barrier.consumer import ConsumerBarrier
+from kcli.core.group.classic_heartbeats import ClassicHeartbeats
+from kcli.core.group.consumer_heartbeats import ConsumerGroupHeartbeats, Partitions
 from kcli.core.group.consumer_protocol import Subscription, encode_subscription
-from kcli.core.group.consumer_pulse import ConsumerPulse, Partitions
 from kcli.core.group.coordinator_link import CoordinatorLink
-from kcli.core.group.door import DoorLog
-from kcli.core.group.guard import HOLD, Guard, Offsets
-from kcli.core.group.heartbeat import HeartbeatThread, Pulse
+from kcli.core.group.heartbeat import Heartbeats, HeartbeatThread
 from kcli.core.group.membership import MemberEvent, Membership
 from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.options import ConsumerOptions
@@ -29,13 +29,13 @@ from kcli.core.types import OffsetAndMetadata, TopicPartition
 _FAREWELL = 5.0  # seconds to leave the group
 
 
-class Hold:
+class ExternalBarrier:
     """A context manager, which releases the group; timeouts are in seconds.
 
-    ``options`` name the group, its protocol (classic, or KIP-848's), and the guard's timeouts: nobody needs to poll, but
+    ``options`` name the group, its protocol (classic, or KIP-848's), and the barrier's timeouts: no poll is needed, but
     after ``max.poll.interval.ms`` the group is let go whatever happens, and ``session.timeout.ms`` after a death (of
     classic groups). ``assignor`` is the one that a classic group uses, ``topics`` are those that are read in a group of
-    the new protocol: the guard must own them all.
+    the new protocol: the barrier must own them all.
     """
 
     def __init__(
@@ -50,11 +50,11 @@ class Hold:
         self._cluster.topics.update(topics)
         self._topics = sorted(topics)
         self._membership = Membership(options.group_id, None, options.max_poll_interval_ms / 1000)
-        self._pulse = self._new_pulse(options)
-        self._heartbeat = HeartbeatThread(options, self._membership, self._pulse, hooks, self._woken)
-        self._guard = self._new_guard(options, assignor)
+        self._heartbeats = self._new_pulse(options)
+        self._heartbeat = HeartbeatThread(options, self._membership, self._heartbeats, hooks, self._woken)
+        self._barrier = self._new_barrier(options, assignor)
 
-    def __enter__(self) -> Hold:
+    def __enter__(self) -> ExternalBarrier:
         return self
 
     def __exit__(
@@ -63,14 +63,14 @@ class Hold:
         self.release()
 
     @property
-    def door(self) -> DoorLog:
+    def door(self) -> ArrivalLog:
         """Who was sent out, and who has come back since."""
-        return self._guard.door
+        return self._barrier.door
 
     @property
     def may_have_committed(self) -> bool:
         """Whether a commit was sent."""
-        return self._guard.may_have_committed
+        return self._barrier.may_have_committed
 
     def seize(self, timeout: float) -> None:
         """Returns when no member has anything any more; KcliError when they will not stay out, or it may not."""
@@ -79,18 +79,18 @@ class Hold:
         if self._topics:
             self._cluster.require_topics(self._topics, deadline, timeout)
         self._heartbeat.start()
-        self._guard.seize(deadline)
+        self._barrier.seize(deadline)
 
     def committed(
         self, partitions: Collection[TopicPartition], timeout: float
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         """What is committed: it stays so until somebody commits through this."""
-        return self._guard.verify(partitions, self._cluster.deadline(timeout))
+        return self._barrier.verify(partitions, self._cluster.deadline(timeout))
 
     def commit(self, offsets: Offsets, timeout: float) -> dict[TopicPartition, BrokerError | None]:
-        """What became of each partition. Raises what is about all: SentOutError when the group has another guard."""
+        """What became of each partition. Raises what is about all: SentOutError when the group has another barrier."""
         self._check_alive()
-        return self._guard.try_commit(offsets, self._cluster.deadline(timeout))
+        return self._barrier.try_commit(offsets, self._cluster.deadline(timeout))
 
     def wait_for_members(
         self,
@@ -107,7 +107,7 @@ class Hold:
         is corrected (KIP-848) or refused (classic).
         """
         deadline = self._cluster.deadline(timeout)
-        return self._guard.hold(offsets, deadline, patience=patience, quiet=quiet, least=least)
+        return self._barrier.hold(offsets, deadline, patience=patience, quiet=quiet, least=least)
 
     def release(self) -> None:
         """Leaves; the members get their partitions with their next heartbeat. May be called again."""
@@ -124,23 +124,28 @@ class Hold:
     def _woken(self) -> None:
         self._cluster.loop.wakeup()
 
-    def _new_pulse(self, options: ConsumerOptions) -> Pulse:
+    def _new_pulse(self, options: ConsumerOptions) -> Heartbeats:
         pause = options.retry_backoff_ms / 1000
         if options.group_protocol == "classic":
-            return ClassicPulse(self._membership, options.heartbeat_interval_ms / 1000, pause)
-        pulse = ConsumerPulse(self._membership, pause)
-        pulse.topics = self._topics
-        return pulse
+            return ClassicHeartbeats(self._membership, options.heartbeat_interval_ms / 1000, pause)
+        heartbeats = ConsumerGroupHeartbeats(self._membership, pause)
+        heartbeats.topics = self._topics
+        return heartbeats
 
-    def _new_guard(self, options: ConsumerOptions, assignor: str) -> Guard:
+    def _new_barrier(self, options: ConsumerOptions, assignor: str) -> Barrier:
         link = CoordinatorLink(self._cluster, options.group_id)
-        if isinstance(self._pulse, ConsumerPulse):
-            return ConsumerGuard(
-                self._cluster, link, self._membership, self._pulse, self._heartbeat.wake, self._everything
+        if isinstance(self._heartbeats, ConsumerGroupHeartbeats):
+            return ConsumerBarrier(
+                self._cluster,
+                link,
+                self._membership,
+                self._heartbeats,
+                self._heartbeat.wake,
+                self._everything,
             )
         nothing = encode_subscription(Subscription(), 0)
         offer = JoinGroupRequestProtocol(name=assignor, metadata=nothing)
-        return ClassicGuard(self._cluster, link, self._membership, [offer], options.session_timeout_ms)
+        return ClassicBarrier(self._cluster, link, self._membership, [offer], options.session_timeout_ms)
 
     def _everything(self) -> Partitions:
         return self._cluster.view.partitions_by_id(self._topics)

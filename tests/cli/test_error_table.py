@@ -14,6 +14,7 @@ import pytest
 
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.create_topics import CreateTopicsRequest
+from kcli.core.protocol.messages.delete_topics import DeleteTopicsRequest
 from kcli.core.protocol.messages.describe_groups import DescribeGroupsRequest
 from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.protocol.messages.find_coordinator import FindCoordinatorRequest
@@ -411,8 +412,13 @@ UNREACHABLE = [
         "--undo takes it back", silent(OffsetCommitRequest),
     ),
     Row(
-        f"topics create x {QUICK}", 3, "could not create topic", "REQUEST_TIMED_OUT (7)", "overloaded",
+        f"topics create x {QUICK}", 3, "could not create topic x: gave up after", "REQUEST_TIMED_OUT (7)", "overloaded",
         fails(CreateTopicsRequest, Code.REQUEST_TIMED_OUT),
+    ),
+    Row(f"topics create x {QUICK}", 3, "topic x: gave up", "no reply to CreateTopics", "overloaded", silent(CreateTopicsRequest)),
+    Row(
+        f"topics delete orders --yes {QUICK}", 3, "topic orders: gave up", "no reply to DeleteTopics", "overloaded",
+        silent(DeleteTopicsRequest),
     ),
     Row(
         f"consume orders -g new -e {QUICK}", 3, "the coordinator of group new", "COORDINATOR_NOT_AVAILABLE",

@@ -375,3 +375,18 @@ def test_a_classic_group_is_not_held_if_nobody_knows_how_long_its_members_wait(
         assert "__consumer_offsets" in refused
         assert cluster.seen(LeaveGroupRequest) == []
         wait_for(lambda: settled(cluster))
+
+
+@pytest.mark.parametrize("more", [("--yes",), ("--dry-run",), ()])
+def test_a_group_without_members_is_not_rewound_as_if_it_had_been_held(
+    cluster: FakeCluster, rewind: Kcli, more: tuple[str, ...]
+) -> None:
+    commit(cluster, "g", {TopicPartition("t", 0): OffsetAndMetadata(9)})
+    done = rewind("g", "--to", "5", "--hold", *more, code=7 if more else 2)
+    if more:
+        assert "Rewind group g" in done.stderr + done.stdout, "the plan is shown"
+        assert "group g has no members to hold" in done.stderr
+        assert "leave --hold out" in done.stderr
+    assert offsets(cluster) == [9]
+    rewind("g", "--to", "5", "--live", "--yes")
+    assert offsets(cluster) == [5] * PARTITIONS

@@ -415,7 +415,10 @@ UNREACHABLE = [
         f"topics create x {QUICK}", 3, "could not create topic x: gave up after", "REQUEST_TIMED_OUT (7)", "overloaded",
         fails(CreateTopicsRequest, Code.REQUEST_TIMED_OUT),
     ),
-    Row(f"topics create x {QUICK}", 3, "topic x: gave up", "no reply to CreateTopics", "overloaded", silent(CreateTopicsRequest)),
+    Row(
+        f"topics create x {QUICK}", 3, "topic x: gave up", "no reply to CreateTopics", "overloaded",
+        silent(CreateTopicsRequest),
+    ),
     Row(
         f"topics delete orders --yes {QUICK}", 3, "topic orders: gave up", "no reply to DeleteTopics", "overloaded",
         silent(DeleteTopicsRequest),

@@ -85,6 +85,8 @@ def tell(inv: Invocation, cluster: str, reports: Sequence[GroupReport], manner: 
             inv.talk.note(text.done_text(report))
         if report.missing:
             inv.talk.warn(text.missing_text(report))
+        if report.journal_error is not None:
+            inv.talk.warn(text.not_recorded_text(report))
     if not manner.stdout_taken:  # last: a full disk or a reader that left must not hide how to undo it
         _print(inv, cluster, reports, manner.report)
     return done

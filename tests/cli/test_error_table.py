@@ -361,7 +361,7 @@ NOT_THERE = [
     Row("groups delete biling --yes", 1, "group biling does not exist", "", "did you mean billing?"),
     Row("groups copy biling x --yes", 1, "group biling does not exist", "", "did you mean billing?"),
     Row("groups delete-offsets billing -t ordrs --yes", 1, "no committed offset of ordrs", "", "offsets of orders"),
-    Row("groups remove-members billing ann --yes", 1, "has no member ann", "", "--dry-run` shows them all"),
+    Row("groups remove-members billing ann --yes", 1, "has no member ann", "", "describe billing --members`"),
     Row("groups rewind billing --to 1 --topic orders:9 --yes", 1, "no partition 9", "has 3 partitions", "describe"),
     Row("groups rewind mixed --to 1 --exclude-topic paymets", 1, "excludes nothing", "", "did you mean payments?"),
     Row("groups rewind billing --undo=nope --yes", 1, "no journal nope", "looked for in", "rewind --journal`"),

@@ -4,7 +4,7 @@
 """
 
 import sys
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from kcli.commands._exit import Declined, usage
@@ -64,10 +64,13 @@ def confirm(
     limit: TimeLimit | None = None,
     among: Collection[str] = (),
     danger: str | None = None,
+    remarks: Callable[[], object] | None = None,
 ) -> bool:
     """See ``Invocation.confirm``."""
     verdict = _verdict(inv, name, among, danger)
     show_plan(inv, plan if danger is None else f"{plan}\n{danger}.", asked=verdict == ASK)
+    if remarks is not None:
+        remarks()
     check_answerable(inv, question, name=name, among=among, danger=danger)
     return verdict != STOP and (verdict == GO or _asked(inv, question, name, limit))
 

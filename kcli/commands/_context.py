@@ -174,16 +174,19 @@ class Invocation:
         limit: TimeLimit | None = None,
         among: Collection[str] = (),
         danger: str | None = None,
+        remarks: Callable[[], object] | None = None,
     ) -> bool:
         """Shows the plan and asks; whether to go on. False with ``--dry-run``, an error on "no".
 
         With ``name``, that name has to be typed, otherwise y. ``--yes`` answers; so does ``--confirm NAME``, which may
         also name another one of ``among``. ``limit`` is for answers that come too late. ``danger`` says why ``--yes``
-        is not enough.
+        is not enough. ``remarks`` reports what of the plan is left out, between the plan and the question.
         """
         from kcli.commands._confirm import confirm
 
-        return confirm(self, plan, question, name=name, limit=limit, among=among, danger=danger)
+        return confirm(
+            self, plan, question, name=name, limit=limit, among=among, danger=danger, remarks=remarks
+        )
 
     # internals
 

@@ -34,6 +34,9 @@ STOP_PATIENCE = 4.5
 """Seconds that a stopped produce waits for confirmations that are under way."""
 CHECKPOINT_INTERVAL = 1.0
 _TICK = 0.1
+_STOPPED = (
+    "correct it; without --on-bad-input fail such lines do not end the run, and --failed FILE collects them"
+)
 _MOST_FILES = 3  # --failed and --checkpoint may refuse once each
 
 
@@ -236,7 +239,7 @@ class ProduceRun:
         finally:
             self._tracker.sent(chunk)
         if stop_at is not None:
-            raise bad_input_error(chunk.name, stop_at)
+            raise bad_input_error(chunk.name, stop_at, _STOPPED)
 
     def _not_handed(self, chunk: Chunk, first: int, error: KcliError) -> None:
         """The rows from ``first`` on were not taken by the producer: they failed, or were not read before the stop."""

@@ -14,6 +14,7 @@ import pytest
 
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.create_topics import CreateTopicsRequest
+from kcli.core.protocol.messages.delete_topics import DeleteTopicsRequest
 from kcli.core.protocol.messages.describe_groups import DescribeGroupsRequest
 from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.protocol.messages.find_coordinator import FindCoordinatorRequest
@@ -360,7 +361,7 @@ NOT_THERE = [
     Row("groups delete biling --yes", 1, "group biling does not exist", "", "did you mean billing?"),
     Row("groups copy biling x --yes", 1, "group biling does not exist", "", "did you mean billing?"),
     Row("groups delete-offsets billing -t ordrs --yes", 1, "no committed offset of ordrs", "", "offsets of orders"),
-    Row("groups remove-members billing ann --yes", 1, "has no member ann", "", "--dry-run` shows them all"),
+    Row("groups remove-members billing ann --yes", 1, "has no member ann", "", "describe billing --members`"),
     Row("groups rewind billing --to 1 --topic orders:9 --yes", 1, "no partition 9", "has 3 partitions", "describe"),
     Row("groups rewind mixed --to 1 --exclude-topic paymets", 1, "excludes nothing", "", "did you mean payments?"),
     Row("groups rewind billing --undo=nope --yes", 1, "no journal nope", "looked for in", "rewind --journal`"),
@@ -411,8 +412,16 @@ UNREACHABLE = [
         "--undo takes it back", silent(OffsetCommitRequest),
     ),
     Row(
-        f"topics create x {QUICK}", 3, "could not create topic", "REQUEST_TIMED_OUT (7)", "overloaded",
+        f"topics create x {QUICK}", 3, "could not create topic x: gave up after", "REQUEST_TIMED_OUT (7)", "overloaded",
         fails(CreateTopicsRequest, Code.REQUEST_TIMED_OUT),
+    ),
+    Row(
+        f"topics create x {QUICK}", 3, "topic x: gave up", "no reply to CreateTopics", "overloaded",
+        silent(CreateTopicsRequest),
+    ),
+    Row(
+        f"topics delete orders --yes {QUICK}", 3, "topic orders: gave up", "no reply to DeleteTopics", "overloaded",
+        silent(DeleteTopicsRequest),
     ),
     Row(
         f"consume orders -g new -e {QUICK}", 3, "the coordinator of group new", "COORDINATOR_NOT_AVAILABLE",

@@ -370,3 +370,28 @@ def test_commits_of_any_topic_say_that_it_exists(cluster: FakeCluster, kcli: Kcl
 )
 def test_what_cannot_be_created(arguments: tuple[str, ...], code: int, said: str, kcli: Kcli) -> None:
     assert said in kcli("create", *arguments, "--yes", code=code).stderr
+
+
+def test_what_changes_nothing_offers_no_undo(cluster: FakeCluster, kcli: Kcli, file: Path) -> None:
+    """The rewind has marked its commits in their metadata, which neither file nor copy has: that is no change."""
+    kcli("rewind", "g", "--to", "7", "--topic", "t", "--yes")
+    (rewind,) = kcli.journals()
+    before = committed(cluster)
+    for name in ("csv", "ndjson"):
+        kcli("export", "g", "--format", name, "--file", str(file.with_suffix(f".{name}")))
+    kcli("copy", "g", "h", "--yes")
+    kcli("rewind", "h", "--to", "9", "--yes")
+    kcli("rewind", "h", "--to", "7", "--yes")
+    known = kcli.journals()
+    for arguments in (
+        ("import", str(file.with_suffix(".csv")), "--group", "g"),
+        ("import", str(file.with_suffix(".ndjson"))),
+        ("copy", "g", "h"),
+    ):
+        done = kcli(*arguments, "--yes").stderr
+        assert "Nothing will change, and there will be nothing to undo." in done, arguments
+        assert "nothing has changed" in done
+        assert "ndo with" not in done
+    assert (kcli.journals(), committed(cluster)) == (known, before)
+    kcli("rewind", "g", f"--undo={rewind.stem}", "--yes")
+    assert committed(cluster)[T0] == OLD[T0]

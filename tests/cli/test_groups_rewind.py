@@ -305,6 +305,7 @@ def test_a_group_with_members_is_refused_and_they_are_named(cluster: FakeCluster
         assert offsets(cluster) == [20, 15, 20]
         assert not rewind.journals()
         done = rewind("g", "--to", "earliest", "--yes", "--wait=300ms", code=7)
+        assert "do: stop its members; or wait longer, as in --wait=1h" in done.stderr
         assert "waiting until g has no members" in done.stderr
 
 

@@ -1,6 +1,8 @@
 """``kcli groups rewind --live`` and ``--hold``: a group is rewound as its members read. Against the fake cluster."""
 
+import json
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +17,7 @@ from kcli.core.protocol.messages.join_group import JoinGroupRequest
 from kcli.core.protocol.messages.leave_group import LeaveGroupRequest
 from kcli.core.protocol.messages.offset_commit import OffsetCommitRequest
 from kcli.core.types import OffsetAndMetadata, TopicPartition
+from kcli.flows.rewind.attendance import PROMPT
 from kcli.flows.rewind.journal import Journals
 from tests.command import KCLI
 from tests.committing import Kcli, commit, offsets, put
@@ -251,6 +254,25 @@ def test_10_only_the_partitions_of_a_member_that_does_not_come_back_are_open(
         assert group.failures == []
 
 
+def test_9_a_newcomer_with_the_client_id_of_a_member_that_is_away_is_not_taken_for_it(
+    cluster: FakeCluster, rewind: Kcli
+) -> None:
+    """It joins later than a live member would have come back, reads the partition, and commits."""
+    slow: dict[str, Any] = {**QUICK, "client_id": "slow", "max_poll_records": 1, **CLASSIC}
+    with reading(cluster, CLASSIC), others(cluster.bootstrap, "t", "g", 1, pause=14.0, **slow):
+        wait_for(lambda: len(cluster.group_members("g")) == 3 and cluster.group_state("g") == "Stable")
+        with rewind.start("g", "--to", "5", "--live", "--yes", "--watch=7s", "-o", "json") as process:
+            wait_for(lambda: bool(cluster.seen(LeaveGroupRequest)))
+            time.sleep(PROMPT + 0.3)
+            with others(cluster.bootstrap, "t", "g", 1, **slow):
+                out, err = process.communicate(timeout=30)
+        assert process.returncode == 6, err
+        items = json.loads(out)["items"]
+        assert sorted(one["status"] for one in items) == ["held", "held", "unknown"]
+        (unknown,) = (one for one in items if one["status"] == "unknown")
+        assert unknown["commits"], "the newcomer has committed"
+
+
 def test_ctrl_c_while_it_is_watched_reports_what_is_known(cluster: FakeCluster, rewind: Kcli) -> None:
     with reading(cluster, CLASSIC):
         pass
@@ -375,3 +397,18 @@ def test_a_classic_group_is_not_held_if_nobody_knows_how_long_its_members_wait(
         assert "__consumer_offsets" in refused
         assert cluster.seen(LeaveGroupRequest) == []
         wait_for(lambda: settled(cluster))
+
+
+@pytest.mark.parametrize("more", [("--yes",), ("--dry-run",), ()])
+def test_a_group_without_members_is_not_rewound_as_if_it_had_been_held(
+    cluster: FakeCluster, rewind: Kcli, more: tuple[str, ...]
+) -> None:
+    commit(cluster, "g", {TopicPartition("t", 0): OffsetAndMetadata(9)})
+    done = rewind("g", "--to", "5", "--hold", *more, code=7 if more else 2)
+    if more:
+        assert "Rewind group g" in done.stderr + done.stdout, "the plan is shown"
+        assert "group g has no members to hold" in done.stderr
+        assert "leave --hold out" in done.stderr
+    assert offsets(cluster) == [9]
+    rewind("g", "--to", "5", "--live", "--yes")
+    assert offsets(cluster) == [5] * PARTITIONS

@@ -173,6 +173,7 @@ def test_c8_one_bad_line_is_told_with_line_and_column(cluster: FakeCluster, tmp_
     assert (kept["line"], kept["code"], kept["input"]) == (7001, "BAD_INPUT", '{"value":"7001')
     done = produce(cluster, "one", "-i", "ndjson", "--on-bad-input", "fail", stdin=data)
     assert done.returncode == 6
+    assert b"do: correct it; without --on-bad-input fail such lines do not end the run" in done.stderr
     assert len(values(cluster)) == 8999 + 7000
     assert produce(cluster, "one", "-i", "ndjson", stdin=b"x\n").returncode == 1
 

@@ -23,7 +23,7 @@ def check(inv: Invocation, names: Sequence[str], journal_id: str, bound: float) 
     from kcli.core.errors import KcliError
     from kcli.flows.rewind.check import checked, outcomes
     from kcli.flows.rewind.execute import GroupReport
-    from kcli.flows.rewind.journal import Journals
+    from kcli.flows.rewind.journal import JournalError, Journals
     from kcli.flows.rewind.live_record import entry_of
     from kcli.flows.rewind.watching import BEFORE_MS, missing
 
@@ -51,13 +51,22 @@ def check(inv: Invocation, names: Sequence[str], journal_id: str, bound: float) 
         seen = watcher.watch(admin, [found.watched])[journal.group]
         known = outcomes(found, seen)
         absent = missing(found.plan.members, found.watched)
+        error = None
+        try:
+            journals.update(
+                journal.id,
+                live=entry_of(found.watched.facts, seen.sentences, seen.seconds),
+                statuses={one.item.tp: one.status for one in known},
+            )
+        except JournalError as not_written:
+            error = not_written
         report = GroupReport(
-            found.plan, tuple(known), kept=True, missing=absent, sent_out=len(found.watched.facts.sent_out)
-        )
-        journals.update(
-            journal.id,
-            live=entry_of(found.watched.facts, seen.sentences, seen.seconds),
-            statuses={one.item.tp: one.status for one in known},
+            found.plan,
+            tuple(known),
+            kept=True,
+            missing=absent,
+            sent_out=len(found.watched.facts.sent_out),
+            journal_error=error,
         )
         done = tell(inv, journals.cluster, [report])
     if watcher.interruption is not None:

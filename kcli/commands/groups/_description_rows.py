@@ -171,6 +171,13 @@ def offset_items(group: Described, times: Times, peeked: Peeked | None) -> list[
     return items
 
 
+def described(rows: Iterable[Row], form: str) -> tuple[Column, ...]:
+    """The columns below a group's heading. Plain output has those that it has without headings, for programs."""
+    if form == "table":
+        return narrowed(rows)
+    return OFFSETS if form == "plain" else OFFSETS[1:]
+
+
 def narrowed(rows: Iterable[Row]) -> tuple[Column, ...]:
     """The columns of one group's offsets on a terminal: without those that could only say ``-`` in each line."""
     told = {key for row in rows for key, value in row.items() if value is not None}

@@ -119,7 +119,7 @@ def _too_large(lags: Mapping[str, float], text: Callable[[float], str], allowed:
             LagTooLargeError(
                 f"{len(lags):,} groups are too far behind, the furthest of them: {named}",
                 why=allowed,
-                do="the rows tell the lag of each group; --watch shows whether they catch up",
+                do="the rows tell the lag of each group; `kcli groups lag --watch` shows whether they catch up",
             )
         ]
     return [

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kcli.commands.groups._reader import reader
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from kcli.commands._context import Invocation
     from kcli.core.admin.admin import Admin
@@ -102,12 +102,12 @@ class Guards:
                 f"group {name} is held for at most {limit:.0f} s: its members read nothing now"
             )
 
-    def confirm(self, plan: str, question: str) -> None:
+    def confirm(self, plan: str, question: str, *, remarks: Callable[[], object] | None = None) -> None:
         """As ``Invocation.confirm``, as long as held groups may be."""
         from kcli.commands._confirm import TimeLimit
 
         limit = TimeLimit(self.until, _LET_GO) if self.until is not None else None
-        self._inv.confirm(plan, question, limit=limit)
+        self._inv.confirm(plan, question, limit=limit, remarks=remarks)
 
     def _shut(self, plan: GroupPlan) -> Shut:
         from kcli.core.errors import KcliError

@@ -134,6 +134,20 @@ def missing_text(report: GroupReport) -> str:
     )
 
 
+def not_recorded_text(report: GroupReport) -> str:
+    """What it means that the journal of a live rewind could not be updated after the offsets were set."""
+    check = (
+        "--check looks again at the members' commits"
+        if report.can_check
+        else "--check has nothing to look at again"
+    )
+    undo = "; the old offsets are in it, for --undo" if report.kept else ""
+    return (
+        f"group {report.plan.group}: its offsets were set, but what became of them is not in the journal: "
+        f"{report.journal_error}; {check}{undo}"
+    )
+
+
 def undo_command(plan: GroupPlan, *, planned: bool = False) -> str:
     """What takes it back; a name that a shell or kcli would take for something else is kept from it.
 

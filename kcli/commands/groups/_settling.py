@@ -38,18 +38,19 @@ def confirm_and_execute(
     inv: Invocation, admin: Admin, plan: RewindPlan, failures: Sequence[KcliError], manner: Manner = DEFAULT
 ) -> int:
     """The exit status. ``failures``: why some of what was asked for is not in the plan."""
+    from functools import partial
+
     from kcli.commands.groups import _rewind_text as text
 
     looks = inv.dry_run or manner.only_look or not plan.possible
     if looks and not manner.stdout_taken:
         _show(inv, plan)
-    for error in (*failures, *(group.refusal for group in plan.groups if group.refusal)):
-        inv.failed(error)
-    _tell_refused(inv, plan)
+    remarks = partial(_tell_left_out, inv, plan, failures)
     if looks:
+        remarks()
         return inv.finish(done=plan.possible, also=_refusals(plan))
     confirm = inv.confirm if manner.barriers is None else manner.barriers.confirm
-    confirm(text.plan_text(plan, _where(inv)), text.question(plan))
+    confirm(text.plan_text(plan, _where(inv)), text.question(plan), remarks=remarks)
     return _carry_out(inv, admin, plan, manner)
 
 
@@ -84,6 +85,8 @@ def tell(inv: Invocation, cluster: str, reports: Sequence[GroupReport], manner: 
             inv.talk.note(text.done_text(report))
         if report.missing:
             inv.talk.warn(text.missing_text(report))
+        if report.journal_error is not None:
+            inv.talk.warn(text.not_recorded_text(report))
     if not manner.stdout_taken:  # last: a full disk or a reader that left must not hide how to undo it
         _print(inv, cluster, reports, manner.report)
     return done
@@ -134,9 +137,12 @@ def _refusals(plan: RewindPlan) -> tuple[int, ...]:
     return refusal_codes(_refused(plan), possible=plan.possible)
 
 
-def _tell_refused(inv: Invocation, plan: RewindPlan) -> None:
+def _tell_left_out(inv: Invocation, plan: RewindPlan, failures: Sequence[KcliError]) -> None:
+    """Why some of what was asked for will not be done."""
     from kcli.commands.groups._verdicts import tell_refused
 
+    for error in (*failures, *(group.refusal for group in plan.groups if group.refusal)):
+        inv.failed(error)
     tell_refused(inv, _refused(plan), possible=plan.possible)
 
 

@@ -20,9 +20,11 @@ def import_into_zookeeper(
     inv: Invocation, hosts: str, chosen: Sequence[Aim], words: str, *, force: bool
 ) -> int:
     """The exit status. ``words`` say what is imported."""
+    from functools import partial
+
     from kcli.commands.groups import _zookeeper_rows as rows
     from kcli.commands.groups._lone_plan import show_alone
-    from kcli.commands.groups._verdicts import refusal_codes, tell_refused
+    from kcli.commands.groups._verdicts import refusal_codes
     from kcli.core.clock import wall_ms
     from kcli.flows.transfer.zookeeper.importing import survey_nodes
 
@@ -32,14 +34,22 @@ def import_into_zookeeper(
         if looks:
             text = rows.plan_text(plan, hosts, dry=True)
             show_alone(inv, text, rows.PLAN, rows.plan_rows(plan), plan.cluster)
-        for group in plan.groups:
-            if group.refusal is not None:
-                inv.failed(group.refusal)
-        tell_refused(inv, plan.refused, possible=plan.possible)
         if looks:
+            _tell_left_out(inv, plan)
             return inv.finish(done=plan.possible, also=refusal_codes(plan.refused, possible=plan.possible))
-        inv.confirm(rows.plan_text(plan, hosts), rows.question(plan))
+        remarks = partial(_tell_left_out, inv, plan)
+        inv.confirm(rows.plan_text(plan, hosts), rows.question(plan), remarks=remarks)
         return _carry_out(inv, zookeeper, plan, hosts)
+
+
+def _tell_left_out(inv: Invocation, plan: NodePlan) -> None:
+    """Why some of what was asked for will not be done."""
+    from kcli.commands.groups._verdicts import tell_refused
+
+    for group in plan.groups:
+        if group.refusal is not None:
+            inv.failed(group.refusal)
+    tell_refused(inv, plan.refused, possible=plan.possible)
 
 
 def _carry_out(inv: Invocation, zookeeper: ZooKeeper, plan: NodePlan, hosts: str) -> int:

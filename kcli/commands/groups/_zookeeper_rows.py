@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from kcli.commands.groups._rewind_text import change_text, rest_text
+from kcli.commands.groups._rewind_text import NO_UNDO, change_text, rest_text
 from kcli.output.progress import counted
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column, aligned
@@ -134,7 +134,9 @@ def _undo(plan: NodePlan, hosts: str, *, dry: bool) -> Iterator[str]:
     """How to go back, and what that leaves."""
     todo = [item for group in plan.groups for item in group.todo]
     made = sum(item.before is None for item in todo)
-    if made < len(todo):
+    if todo and not any(item.changes for item in todo):
+        yield NO_UNDO
+    elif made < len(todo):
         yield (
             "The old offsets will be kept in a file first, which this command puts back."
             if dry

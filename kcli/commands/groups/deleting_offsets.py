@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from kcli.core.admin.committed import Committed
     from kcli.core.admin.group_description import GroupDescription
+    from kcli.core.errors import KcliError
     from kcli.core.types import OffsetAndMetadata, TopicPartition
 
 
@@ -41,6 +42,8 @@ def delete_offsets(inv: Invocation, name: str, scopes: tuple[TopicPartitions, ..
     The name of the group has to be typed, or --yes or --confirm NAME be given. Of a running group only topics that no
     member reads any more can be chosen, the others are refused: exit code 7.
     """
+    from functools import partial
+
     from kcli.commands._confirm import show_plan
     from kcli.commands.groups._losses import offsets_plan
     from kcli.output.progress import counted
@@ -51,13 +54,18 @@ def delete_offsets(inv: Invocation, name: str, scopes: tuple[TopicPartitions, ..
         found = described_groups(inv, admin, [name])
         committed = without_errors(inv, admin.fetch_offsets(dict.fromkeys(found)) if found else {})
         for group in (found[one] for one in committed):
-            chosen = _chosen(inv, name, committed[name], scopes)
-            kept = _kept(inv, group, {tp.topic for tp in chosen})
+            chosen, missing = _chosen(name, committed[name], scopes)
+            kept, refused = _kept(group, {tp.topic for tp in chosen})
             plan = offsets_plan(group, chosen, kept)
             lost = [tp for tp in chosen if tp.topic not in kept]
-            if chosen and not lost:
-                show_plan(inv, plan)
-            if not lost or not inv.confirm(plan, f"Delete these offsets of group {name}?", name=name):
+            report = partial(_report, inv, [*missing, *refused])
+            if not lost:
+                if chosen:
+                    show_plan(inv, plan)
+                report()
+                continue
+            question = f"Delete these offsets of group {name}?"
+            if not inv.confirm(plan, question, name=name, remarks=report):
                 continue
             outcome = admin.delete_offsets({name: lost})[name]
             gone = without_errors(inv, outcome)
@@ -67,19 +75,25 @@ def delete_offsets(inv: Invocation, name: str, scopes: tuple[TopicPartitions, ..
     return inv.finish(done=done)
 
 
-def _chosen(
-    inv: Invocation, name: str, committed: Committed, scopes: Sequence[TopicPartitions]
-) -> dict[TopicPartition, OffsetAndMetadata]:
-    """The commits that are to go; what was named and has none is a failure."""
-    from kcli.core.errors import NotFoundError
+def _report(inv: Invocation, errors: Sequence[KcliError]) -> None:
+    for error in errors:
+        inv.failed(error)
 
+
+def _chosen(
+    name: str, committed: Committed, scopes: Sequence[TopicPartitions]
+) -> tuple[dict[TopicPartition, OffsetAndMetadata], list[KcliError]]:
+    """The commits that are to go, and why others cannot: what was named and has no commit, or cannot be read."""
+    from kcli.core.errors import KcliError, NotFoundError
+
+    errors: list[KcliError] = []
     there = {tp: offset for tp, offset in committed.items() if offset is not None}
     for scope in scopes:
         numbers = scope.partitions
         parts = [scope] if numbers is None else [TopicPartitions(scope.topic, (n,)) for n in numbers]
         for part in parts:
             if not any(tp in part for tp in there):
-                inv.failed(
+                errors.append(
                     NotFoundError(
                         f"group {name} has no committed offset of {part}",
                         do=f"it has committed offsets of {', '.join(sorted({tp.topic for tp in there}))}"
@@ -87,20 +101,17 @@ def _chosen(
                         else "nothing is to be deleted: it has no committed offsets at all",
                     )
                 )
-    return without_errors(
-        inv, {tp: offset for tp, offset in there.items() if any(tp in scope for scope in scopes)}
-    )
+    named = {tp: offset for tp, offset in there.items() if any(tp in scope for scope in scopes)}
+    errors += [offset for offset in named.values() if isinstance(offset, KcliError)]
+    return {w: offset for w, offset in named.items() if not isinstance(offset, KcliError)}, errors
 
 
-def _kept(inv: Invocation, group: GroupDescription, topics: Collection[str]) -> set[str]:
-    """Those of the topics whose offsets the broker keeps because members read them; each of these is a failure."""
+def _kept(group: GroupDescription, topics: Collection[str]) -> tuple[set[str], list[KcliError]]:
+    """Those of the topics whose offsets the broker keeps because members read them, and the errors that say so."""
     from kcli.commands.groups._losses import live_error, subscribed_error, topics_of
     from kcli.core.group.consumer_protocol import PROTOCOL_TYPE
 
     if topics and group.members and group.protocol_type != PROTOCOL_TYPE:
-        inv.failed(live_error(group, f"offsets of group {group.group_id} were not deleted"))
-        return set(topics)
+        return set(topics), [live_error(group, f"offsets of group {group.group_id} were not deleted")]
     read = set(topics) & {topic for member in group.members for topic in topics_of(member)}
-    for topic in sorted(read):
-        inv.failed(subscribed_error(group, topic))
-    return read
+    return read, [subscribed_error(group, topic) for topic in sorted(read)]

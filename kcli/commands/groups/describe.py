@@ -270,13 +270,13 @@ def _print(
     elif section == "members":
         rows = [row for group in groups for row in view.member_rows(group)]
         _print_rows(inv, cluster, view.MEMBERS, rows)
-    elif form in ("table", "wide") and section is None:
+    elif section is None and (form in ("table", "wide") or (form == "plain" and inv.out.headers)):
         for number, group in enumerate(groups):
             inv.out.text(("\n" if number else "") + view.heading(group, nodes))
             if group.positions:
                 inv.out.text("\n")
                 rows = view.offset_rows(group, times)
-                columns = view.narrowed(rows) if form == "table" else view.OFFSETS[1:]
+                columns = view.described(rows, form)
                 _print_rows(inv, cluster, columns, rows)
             _print_peek(inv, cluster, [group], peeked)
     elif groups:

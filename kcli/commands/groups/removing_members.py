@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kcli.core.admin.group_description import GroupDescription, MemberDescription
+    from kcli.core.errors import KcliError
 
 REASON = "removed by an operator with kcli groups remove-members"
 
@@ -36,6 +37,8 @@ def remove_members(inv: Invocation, name: str, words: tuple[str, ...]) -> int:
     MEMBER is a member id or an instance id; without one, all members are removed. For members that have died and are
     waited for, static ones above all: a consumer that runs joins again at once.
     """
+    from functools import partial
+
     from kcli.commands.groups._losses import removal_plan
     from kcli.core.admin.members import GroupMember
     from kcli.output.progress import counted
@@ -44,11 +47,16 @@ def remove_members(inv: Invocation, name: str, words: tuple[str, ...]) -> int:
     with open_admin(inv) as admin:
         connect(inv, admin)
         for group in described_groups(inv, admin, [name]).values():
-            leaving = _leaving(inv, group, unique(words))
+            leaving, unknown = _leaving(group, unique(words))
+            report = partial(_report, inv, unknown)
             if not leaving and not words:
                 inv.talk.note(f"group {name} has no members")
             plan = removal_plan(group, leaving)
-            if not leaving or not inv.confirm(plan, f"Remove these members of group {name}?", name=name):
+            if not leaving:
+                report()
+                continue
+            question = f"Remove these members of group {name}?"
+            if not inv.confirm(plan, question, name=name, remarks=report):
                 continue
             members = [GroupMember(member.member_id, member.instance_id) for member in leaving]
             outcome = admin.remove_members({name: members}, reason=REASON)[name]
@@ -59,23 +67,32 @@ def remove_members(inv: Invocation, name: str, words: tuple[str, ...]) -> int:
     return inv.finish(done=done)
 
 
-def _leaving(inv: Invocation, group: GroupDescription, words: Sequence[str]) -> list[MemberDescription]:
-    """The members that the words name; a word that names none is a failure."""
+def _report(inv: Invocation, errors: Sequence[KcliError]) -> None:
+    for error in errors:
+        inv.failed(error)
+
+
+def _leaving(
+    group: GroupDescription, words: Sequence[str]
+) -> tuple[list[MemberDescription], list[KcliError]]:
+    """The members that the words name, and an error for each word that names none."""
+    from shlex import quote
+
     from kcli.core.errors import NotFoundError
 
     if not words:
-        return list(group.members)
+        return list(group.members), []
     named = {
         word: [member for member in group.members if word in (member.member_id, member.instance_id)]
         for word in words
     }
-    for word, members in named.items():
-        if not members:
-            inv.failed(
-                NotFoundError(
-                    f"group {group.group_id} has no member {word}",
-                    do=f"`kcli groups remove-members {group.group_id} --dry-run` shows them all",
-                )
-            )
+    errors: list[KcliError] = [
+        NotFoundError(
+            f"group {group.group_id} has no member {word}",
+            do=f"`kcli groups describe {quote(group.group_id)} --members` shows them all",
+        )
+        for word, members in named.items()
+        if not members
+    ]
     chosen = {member.member_id for members in named.values() for member in members}
-    return [member for member in group.members if member.member_id in chosen]
+    return [member for member in group.members if member.member_id in chosen], errors

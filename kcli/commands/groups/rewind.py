@@ -234,6 +234,7 @@ class _Run:
         from kcli.core.clock import monotonic, wall_ms
         from kcli.flows.rewind.journal import Journals
         from kcli.flows.rewind.open_transactions import SHORT_SECONDS, refused_for_transactions
+        from kcli.flows.rewind.refusals import only_held, waited_for
         from kcli.flows.rewind.spans import time_spans
         from kcli.flows.rewind.survey import survey
 
@@ -273,6 +274,11 @@ class _Run:
                     plan, failures = look(wall_ms(), partial(time_spans, admin))
                     in_transactions = refused_for_transactions(admin, plan.groups, LOOK_EVERY / 2)
                 plan = replace(plan, groups=tuple(_refused(one, in_transactions) for one in plan.groups))
+            if self.hold is not None:
+                held = None if self.inv.dry_run else barriers.before
+                plan = replace(plan, groups=tuple(only_held(one, held) for one in plan.groups))
+            if self.flags["wait"] is not None:
+                plan = replace(plan, groups=tuple(waited_for(one, waited=waits) for one in plan.groups))
             return self._settle(admin, plan, failures, barriers)
 
     def _settle(self, admin: Admin, plan: RewindPlan, failures: Sequence[KcliError], barriers: Guards) -> int:

@@ -5,7 +5,7 @@ from typing import Any
 
 from kcli.core.cluster.cluster import CONTROLLER, Cluster
 from kcli.core.cluster.metadata import ClusterView, PartitionView, TopicView, topic_error, unknown_topic
-from kcli.core.cluster.retry import classify_error, outcome_is_ambiguous
+from kcli.core.cluster.retry import classify_error, given_up, outcome_is_ambiguous
 from kcli.core.dataclass import dataclass
 from kcli.core.error_codes import (
     NONE,
@@ -182,6 +182,7 @@ def order_of_controller(
     ``already`` is the code for what was done before, be it by an earlier try whose answer was lost.
     """
     order = _Order(names, doing, already)
+    started = cluster.loop.now()
 
     def attempt() -> Future[Any]:
         seconds = max(0.001, deadline - cluster.loop.now())
@@ -191,11 +192,26 @@ def order_of_controller(
         return order.tries[-1]
 
     try:
-        return cluster.call(attempt, lambda answer: order.settle(codes(answer)), deadline, doing)
+        return cluster.call(
+            attempt, lambda answer: order.settle(codes(answer)), deadline, _named(doing, names)
+        )
     except KcliError as error:
         if not order.outcome:
             raise
-        return {name: order.outcome.get(name, error) for name in names}
+        seconds = cluster.loop.now() - started
+        left = {name: _of_one(f"{doing} {name}", error, seconds) for name in order.left}
+        return {name: left[name] if name in left else order.outcome[name] for name in names}
+
+
+def _named(doing: str, names: Sequence[str]) -> str:
+    """``could not create topic a``, ``could not create topics a, b``."""
+    return f"{doing}{'' if len(names) == 1 else 's'} {', '.join(names)}"
+
+
+def _of_one(what: str, error: KcliError, seconds: float) -> KcliError:
+    """The error of one name where others were done: ``error`` is about all that were asked for."""
+    cause = error.__cause__
+    return given_up(what, cause, seconds) if isinstance(cause, KcliError) else error
 
 
 class _Order:

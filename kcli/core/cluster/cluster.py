@@ -131,7 +131,8 @@ class Cluster:
     ) -> T:
         """Sends until ``check(answer)`` returns; errors that a retry can help are retried to ``deadline``.
 
-        ``check`` raises BrokerError for an answer that carries an error.
+        ``check`` raises BrokerError for an answer that carries an error. What is raised at the deadline has the last
+        error as its cause.
         """
         backoff = Backoff.of_requests(self.options)
         started, last = self.loop.now(), None
@@ -139,7 +140,8 @@ class Cluster:
             future = attempt()
             self.poll(max(0.0, deadline - self.loop.now()), future)
             if not future.done:
-                raise given_up(what, last or no_answer(self.waits_for()), self.loop.now() - started)
+                cause = last or no_answer(self.waits_for())
+                raise given_up(what, cause, self.loop.now() - started) from cause
             try:
                 return check(future.value)
             except KcliError as error:

@@ -39,7 +39,7 @@ class Heartbeats(Protocol):
 
     def heard(self, request: Request, answer: Any, now: float) -> KcliError | None:
         """Takes the answer to ``request``; returns an error in it that is about the coordinator, or one that no retry
-        helps and the heartbeats have no use for: it ends the thread, the next poll raises it, and the one after starts anew.
+        helps and the heartbeats have no use for: it ends the thread, the next poll raises it, the one after starts anew.
         """
 
     def unheard(self, request: Request | None, now: float) -> None:

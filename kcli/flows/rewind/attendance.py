@@ -35,6 +35,8 @@ AT_LAST_SECONDS = 0.7
 """Who was a member without partitions for that long has sent what it kept, or sends it at once when it gets partitions
 (librdkafka holds back commits of worker threads until then, aiokafka refuses them).
 """
+NOTICE_SECONDS = 6.0
+"""A heartbeat of KIP-848 (5 s) or of a classic group (3 s) comes within so many seconds, or a third of the session."""
 AT_ONCE = 0.2
 """Who was just joining again when it was sent out is back within so many seconds."""
 
@@ -81,6 +83,11 @@ class Party:
             str
         ]()  # of them: those who have sent what they carried before the group was let in
         self._here = frozenset[str]()
+
+    @property
+    def noticed_at(self) -> float:
+        """By then those who were sent out have noticed it, by a heartbeat, and read no further."""
+        return self._at + max(NOTICE_SECONDS, self._session / 3 + 1.0)
 
     def look(self, here: Collection[str], now: float) -> bool:
         """These ids are listed; whether somebody has come who may be one that was away."""

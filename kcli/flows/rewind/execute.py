@@ -1,7 +1,7 @@
 """A plan carried out: lock, state read again, journal, commit, read back. What is told was seen, not assumed."""
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from shlex import quote
 
@@ -20,7 +20,7 @@ from kcli.core.error_codes import (
 )
 from kcli.core.errors import BrokerError, KcliError, NotFoundError, OutcomeUnknownError, TimedOutError
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
-from kcli.flows.rewind.journal import Journals
+from kcli.flows.rewind.journal import JournalError, Journals, LiveEntry
 from kcli.flows.rewind.judge import HELD, OPEN, OVERWRITTEN, Sentence
 from kcli.flows.rewind.live import Clocks, LiveResult, Shut, set_offsets
 from kcli.flows.rewind.live_record import entry_of
@@ -92,6 +92,8 @@ class GroupReport:
     """One group. ``error``: why nothing of it was tried. ``kept``: whether its journal is there for an undo.
 
     ``missing``: members of a live group that have not come back, of ``sent_out``. ``watched``: for how many seconds.
+    ``journal_error``: why what was seen of a live group is not in its journal; ``can_check``: whether that has what
+    --check needs all the same.
     """
 
     plan: GroupPlan
@@ -101,6 +103,8 @@ class GroupReport:
     missing: tuple[MemberDescription, ...] = ()
     sent_out: int = 0
     watched: float = 0.0
+    journal_error: KcliError | None = None
+    can_check: bool = True
 
     def count(self, status: str) -> int:
         """How many partitions ended so."""
@@ -146,6 +150,7 @@ class _Run:
     def __init__(self, admin: Admin, journals: Journals, written: Callable[[GroupPlan], object]) -> None:
         self.reports: dict[str, GroupReport] = {}
         self._admin, self._journals, self._written = admin, journals, written
+        self._not_recorded: dict[str, KcliError] = {}
 
     def _journal(self, plan: GroupPlan) -> None:
         self._journals.write(plan, clock.wall_ms())
@@ -233,26 +238,40 @@ class _Run:
             self._journals.remove(plan.id)
             raise
         if result.facts is not None:  # before it is watched: who is killed then can look again later
-            self._journals.update(plan.id, live=entry_of(result.facts), statuses={})
+            self._update(plan, entry_of(result.facts), {})
         return result
 
+    def _update(
+        self, plan: GroupPlan, live: LiveEntry, statuses: Mapping[TopicPartition, str]
+    ) -> KcliError | None:
+        """Why the journal was not updated: by then the offsets are set, so it stops nothing. Else None."""
+        try:
+            self._journals.update(plan.id, live=live, statuses=statuses)
+        except JournalError as error:
+            self._not_recorded.setdefault(plan.group, error)
+            return error
+        self._not_recorded.pop(plan.group, None)
+        return None
+
     def _tell(self, result: LiveResult, seen: GroupWatch, group: Watched | None) -> None:
-        outcomes = live_outcomes(result, seen)
+        plan, outcomes, error = result.plan, live_outcomes(result, seen), None
+        recorded = result.facts is not None and plan.group not in self._not_recorded
+        if result.facts is not None:
+            entry = entry_of(result.facts, seen.sentences, seen.seconds)
+            error = self._update(plan, entry, {one.item.tp: one.status for one in outcomes})
+        if error is not None and not recorded:
+            outcomes = [_without_check(outcome, plan.group) for outcome in outcomes]
         absent = missing(result.plan.members, group) if group is not None else ()
         self._report(
-            result.plan,
+            plan,
             outcomes,
             certain=result.failure is None,
             missing=absent,
             facts=result,
             watched=seen.seconds,
+            journal_error=error,
+            can_check=error is None or recorded,
         )
-        if result.facts is not None:
-            self._journals.update(
-                result.plan.id,
-                live=entry_of(result.facts, seen.sentences, seen.seconds),
-                statuses={one.item.tp: one.status for one in outcomes},
-            )
 
     def _report(
         self,
@@ -263,6 +282,8 @@ class _Run:
         missing: tuple[MemberDescription, ...] = (),
         facts: LiveResult | None = None,
         watched: float = 0.0,
+        journal_error: KcliError | None = None,
+        can_check: bool = True,
     ) -> None:
         """The journal of a rewind that has changed nothing is of no use."""
         sure = certain and not any(isinstance(o.error, OutcomeUnknownError) for o in outcomes)
@@ -274,7 +295,14 @@ class _Run:
         in_order = tuple(by_place[item.tp] for item in plan.items)
         sent_out = len(facts.facts.sent_out) if facts is not None and facts.facts is not None else 0
         self.reports[plan.group] = GroupReport(
-            plan, in_order, kept=kept, missing=missing, sent_out=sent_out, watched=watched
+            plan,
+            in_order,
+            kept=kept,
+            missing=missing,
+            sent_out=sent_out,
+            watched=watched,
+            journal_error=journal_error,
+            can_check=can_check,
         )
 
 
@@ -424,6 +452,14 @@ def judged(item: RewindItem, sentence: Sentence, plan: GroupPlan, seconds: float
         do=f"look again with: {check_command(plan.group, plan.id)}",
     )
     return Outcome(item, UNKNOWN, found, error, sentence.owner, commits)
+
+
+def _without_check(outcome: Outcome, group: str) -> Outcome:
+    """--check finds nothing in the journal that it could look at again."""
+    if not isinstance(outcome.error, NotProvenError):
+        return outcome
+    do = f"see what is committed now: kcli groups describe {quote(group)} --offsets"
+    return replace(outcome, error=NotProvenError(outcome.error.what, why=outcome.error.why, do=do))
 
 
 def check_command(group: str, journal_id: str) -> str:

@@ -112,7 +112,7 @@ class Journal(msgspec.Struct, frozen=True):
 
 
 class JournalError(KcliError):
-    """A journal cannot be read or written; nothing was committed."""
+    """A journal cannot be read or written."""
 
 
 class Journals:
@@ -141,9 +141,9 @@ class Journals:
     def update(
         self, journal_id: str, *, live: LiveEntry | None, statuses: Mapping[TopicPartition, str]
     ) -> None:
-        """Adds what was seen since; what cannot be written then is left as it was."""
-        with contextlib.suppress(OSError, msgspec.MsgspecError, JournalError):
-            path = self.folder / f"{journal_id}.json"
+        """Adds what was seen since; JournalError when it cannot be written, and the file is left as it was."""
+        path = self.folder / f"{journal_id}.json"
+        try:
             before = msgspec.json.decode(path.read_bytes(), type=Journal)
             rows = tuple(
                 msgspec.structs.replace(
@@ -152,6 +152,11 @@ class Journals:
                 for row in before.partitions
             )
             self._put(msgspec.structs.replace(before, partitions=rows, live=live or before.live))
+        except (OSError, msgspec.MsgspecError, JournalError) as error:
+            reason = error.strerror if isinstance(error, OSError) else None
+            raise JournalError(
+                f"cannot update the journal {path}", why=(reason or str(error)).lower()
+            ) from None
 
     def _put(self, journal: Journal) -> Path:
         path = self.folder / f"{journal.id}.json"

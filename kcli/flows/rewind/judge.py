@@ -187,8 +187,8 @@ class Judge:
         """Who is new in this look may have come before the commits were looked at."""
         before = {id(one) for one in self.attendance.parties.values() if one.complete}
         for party in self.attendance.looked([listed(one) for one in group.members], look.at):
-            if id(party) in before:
-                continue  # who was back before has read nothing old since
+            if id(party) in before or party.noticed_at <= 0:
+                continue  # who was back before, or had noticed before the release, has read nothing old since
             for tp in party.partitions or self._trails:
                 if tp in self._trails and tp in look.ends:  # nobody has read beyond before they came
                     trail = self._trails[tp]
@@ -360,9 +360,10 @@ class _Trail:
         """See ``Judge.confirm``: the first commit that tells anything is the one to go by."""
         self.unconfirmed = False
         if commits is None:
-            self._spoil(
+            missed = (
                 "an earlier commit may have been missed; __consumer_offsets, which has all, cannot be read"
             )
+            self._spoil(_FROM_FIRST if self.first_kind == _EITHER else missed)
             return
         old_first = False
         for offset in self._after_ours(commits):

@@ -32,7 +32,7 @@ SEIZE_SECONDS = 20.0
 CALL_SECONDS = 10.0
 LONGEST_QUIET = 12.0
 """At most so many seconds a group is held for batches that take long as a rule."""
-_ARRIVALS = 3  # so often a group is held a little longer for somebody who came in the meantime
+_SAMPLE_SECONDS = 0.3
 
 Commit = OffsetAndMetadata | None
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]
@@ -190,7 +190,7 @@ def set_offsets(
         stored = dict(holding.commit(offsets, CALL_SECONDS))
         good = {tp: new for tp, new in offsets.items() if stored[tp] is None}
         if good:
-            ends = _wait(holding, good, lambda found: _patience(shut.before, plan, found), log_ends)
+            ends = _wait(holding, good, shut.before, plan, log_ends, clocks.now)
             stored |= holding.commit(good, CALL_SECONDS)
         found = holding.committed(offsets, CALL_SECONDS)
         result = LiveResult(plan, stored, found)
@@ -226,22 +226,37 @@ class Patience:
 def _wait(
     holding: Holding,
     offsets: Offsets,
-    patience: Callable[[Mapping[TopicPartition, int]], "Patience"],
+    before: Before,
+    plan: GroupPlan,
     log_ends: LogEnds,
+    now: Callable[[], float],
 ) -> Mapping[TopicPartition, int]:
-    """Until the members are back, and as long as ``patience`` says; where the logs ended when the last one came, for at
-    the door nobody reads.
+    """Until the members are back, and what they have in hand has ended. Returns where each log ended when those who had
+    the partition were back, or had noticed that they were sent out: nobody has read beyond that.
     """
-    holding.wait_for_members(offsets, CALL_SECONDS)
-    ends: Mapping[TopicPartition, int] = {}
-    for _ in range(_ARRIVALS):
-        last, ends = holding.door.last_arrival, log_ends(list(offsets))
-        hold = patience(ends)
-        timeout = 2 * hold.quiet + hold.least + CALL_SECONDS
-        holding.wait_for_members(offsets, timeout, patience=0.0, quiet=hold.quiet, least=hold.least)
-        if holding.door.last_arrival == last:
-            return ends
-    return {}
+    ends: dict[TopicPartition, int] = {}
+    reading = set(offsets)
+    give_up = now() + HOLD
+    while reading:
+        timeout = min(_SAMPLE_SECONDS, max(0.0, give_up - now()))
+        holding.wait_for_members(offsets, CALL_SECONDS, patience=timeout)
+        at, attendance = now(), _attendance(before, holding.door)
+        over = {tp for tp in reading if all(at > p.noticed_at or p.complete for p in attendance.of(tp))}
+        ends |= log_ends(sorted(over))
+        reading -= over
+        if holding.door.all_back or now() >= give_up:
+            break
+    ends |= log_ends(sorted(reading))
+    hold = _patience(before, plan, ends)
+    timeout = 2 * hold.quiet + hold.least + CALL_SECONDS
+    holding.wait_for_members(offsets, timeout, patience=0.0, quiet=hold.quiet, least=hold.least)
+    return ends | log_ends(sorted(reading))
+
+
+def _attendance(before: Before, door: ArrivalLog) -> Attendance:
+    """As of now, on the door's clock."""
+    arrivals = (*door.inside.values(), *door.gone.values())
+    return Attendance(_sent_out(before, door), door.sent_out_at, arrivals, keeps_id=door.keeps_id)
 
 
 def patience_at_the_door(paces: Iterable[float], *, bound: float = LONGEST_BATCH) -> Patience:

@@ -23,6 +23,13 @@ def marked_by(commit: OffsetAndMetadata | None) -> str | None:
     return commit.metadata.removeprefix(_PREFIX)
 
 
+def keeping_mark(new: OffsetAndMetadata, committed: OffsetAndMetadata | None) -> OffsetAndMetadata:
+    """The new commit; with the mark of the old one where that would be all that changes."""
+    if committed is None or committed.offset != new.offset or own_metadata(committed) != own_metadata(new):
+        return new
+    return OffsetAndMetadata(new.offset, committed.metadata, new.leader_epoch)
+
+
 def own_metadata(commit: OffsetAndMetadata) -> str:
     """What the application has put there."""
     return "" if marked_by(commit) else commit.metadata

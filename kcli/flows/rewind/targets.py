@@ -13,7 +13,7 @@ from kcli.core.dataclass import dataclass
 from kcli.core.errors import KcliError
 from kcli.core.positions import OffsetSpec
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.flows.rewind.mark import own_metadata
+from kcli.flows.rewind.mark import keeping_mark, own_metadata
 
 NO_RECORD = -1
 
@@ -132,7 +132,7 @@ def _exactly(target: Target, tp: TopicPartition, seen: Seen) -> Found:
         note = "before log start"
     elif before.offset > seen.end.offset:
         note = "behind log end"
-    return Found(before, note)
+    return Found(keeping_mark(before, seen.committed), note)
 
 
 def _known(info: OffsetInfo | None) -> int:

@@ -12,7 +12,7 @@ from kcli.core.cluster.offsets import NOT_FOUND, OffsetInfo
 from kcli.core.dataclass import dataclass
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.flows.rewind.mark import own_metadata
+from kcli.flows.rewind.mark import keeping_mark, own_metadata
 from kcli.flows.transfer.saved_offset import OffsetFile, SavedOffset
 
 Moment = tuple[TopicPartition, int]
@@ -171,7 +171,8 @@ def _item(aim: Aim, here: Here, wish: Wish) -> ImportItem:
     metadata = aim.saved.metadata
     if metadata is None:
         metadata = own_metadata(committed) if committed is not None else ""
-    return ImportItem(aim.group, aim.tp, committed, OffsetAndMetadata(offset, metadata, epoch), note)
+    new = keeping_mark(OffsetAndMetadata(offset, metadata, epoch), committed)
+    return ImportItem(aim.group, aim.tp, committed, new, note)
 
 
 def _place(aim: Aim, here: Here, wish: Wish) -> tuple[int, int, str]:

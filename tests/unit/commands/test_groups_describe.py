@@ -125,19 +125,19 @@ def cells(*arguments: str) -> list[list[str]]:
 # --- forms -------------------------------------------------------------------------------------------
 
 
-def test_a_pipe_gets_a_line_per_partition(admin: StandIn) -> None:
-    head, *rows = cells("idle", "old")
-    assert head[:9] == [
-        "GROUP",
-        "TOPIC",
-        "PARTITION",
-        "COMMITTED",
-        "END",
-        "LAG-RECORDS",
-        "LOG-START",
-        "LEADER-EPOCH",
-        "METADATA",
-    ]
+def test_a_pipe_gets_a_heading_for_each_group_as_a_table_does(admin: StandIn) -> None:
+    lines = describe("idle", "old").stdout.splitlines()
+    assert [line.split(":")[0] for line in lines if ": classic, " in line] == ["idle", "old"]
+    assert lines[0] == "idle: classic, Empty, coordinator one:9092 (node 1), 0 members"
+    assert (lines[1], lines[2].split()[:2]) == ("", ["GROUP", "TOPIC"])
+    headings = [line.split()[:9] for line in lines if line.startswith("GROUP")]
+    assert headings == [[
+        "GROUP", "TOPIC", "PARTITION", "COMMITTED", "END", "LAG-RECORDS", "LOG-START", "LEADER-EPOCH", "METADATA",
+    ]] * 2  # fmt: skip
+
+
+def test_a_pipe_without_headers_gets_a_line_per_partition(admin: StandIn) -> None:
+    rows = cells("idle", "old", "--no-headers")
     assert [row[:9] for row in rows] == [
         ["idle", "orders", "0", "60", "110", "50", "10", "3", "m"],
         ["idle", "pay", "0", "120", "110", "-10", "10", "-", "-"],
@@ -367,7 +367,7 @@ def test_records_that_cannot_be_read_are_a_warning(
     monkeypatch.setattr(reader, "poll", refuse)
     done = describe("idle", "--peek", "2")
     assert "records around the commits of group idle are not shown" in done.stderr
-    assert len(done.stdout.splitlines()) == 3
+    assert len(done.stdout.splitlines()) == 5
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,7 @@ class Barrier(ABC):
                     raise error
             return errors
 
-        what = "committing the rewound offsets"
+        what = f"committing the rewound offsets of group {self._membership.group_id}"
         before = self.may_have_committed
         while True:
             unanswered = -1
@@ -155,7 +155,7 @@ class Barrier(ABC):
 
         def check(answer: Any) -> dict[TopicPartition, OffsetAndMetadata | None]:
             if code := fetch_error(answer):
-                raise BrokerError(code, "reading the offsets back")
+                raise BrokerError(code, f"reading the offsets of group {self._membership.group_id} back")
             found = dict.fromkeys(partitions, None)
             for tp, code, offset in read_fetch(answer):
                 if code != NONE:
@@ -167,7 +167,7 @@ class Barrier(ABC):
             lambda: fetch_request(self._membership.group_id, partitions),
             check,
             deadline,
-            "reading the offsets back",
+            f"reading the offsets of group {self._membership.group_id} back",
         )
 
     # --- shared ----------------------------------------------------------------------------------------
@@ -241,7 +241,7 @@ class Barrier(ABC):
                 raise BrokerError(group.error_code, f"describing group {member.group_id}")
             return group
 
-        group = self._call(self._question, check, deadline, "looking at the group")
+        group = self._call(self._question, check, deadline, f"describing group {member.group_id}")
         self.door.looked(self._listed(group), self._cluster.loop.now())
         return group
 
@@ -272,7 +272,7 @@ class Barrier(ABC):
             if answer.error_code != NONE:
                 raise BrokerError(answer.error_code, f"evicting the members of {self._membership.group_id}")
 
-        self._call(make, check, deadline, "evicting the other members")
+        self._call(make, check, deadline, f"evicting the other members of group {self._membership.group_id}")
         self.door.evicted(others, self._cluster.loop.now())
 
     def _gave_up(self) -> MembershipError:

@@ -96,7 +96,7 @@ def execute_nodes(
     errors = zookeeper.write([_write(item) for item in items])
     outcomes = _outcomes(zookeeper, items, errors)
     late = _late(zookeeper, going)
-    if kept and not any(outcome.status != FAILED for outcome in outcomes.values()):
+    if kept and all(_untouched(outcome) for outcome in outcomes.values()):
         os.unlink(plan.kept)
         kept = False
     reports = []
@@ -114,6 +114,11 @@ def execute_nodes(
             ]
             reports.append(NodeReport(group, tuple(untried), group.refusal or changed.get(group.group)))
     return reports, kept
+
+
+def _untouched(outcome: NodeOutcome) -> bool:
+    """Whether the node has the offset that it had."""
+    return outcome.status == FAILED or (outcome.status == VERIFIED and not outcome.item.changes)
 
 
 def _changed(

@@ -46,6 +46,11 @@ class NodeItem:
         return None if self.before is None or self.new is None else self.new - self.before.offset
 
     @property
+    def changes(self) -> bool:
+        """Whether it is to be anything else than it is."""
+        return self.change != 0
+
+    @property
     def action(self) -> str:
         """``commit`` or ``refused``, as in the plan of a rewind."""
         return "commit" if self.refusal is None else "refused"

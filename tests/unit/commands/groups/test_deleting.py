@@ -267,3 +267,34 @@ def test_a_member_that_has_gone_meanwhile_is_told(admin: StandIn) -> None:
     done = kcli("remove-members", "live", "--yes")
     assert done.return_value == 6
     assert "removed 1 member from" in done.stderr
+
+
+# --- in which order --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "plan", "error"),
+    [
+        (
+            ("delete-offsets", "idle", "-t", "orders:0,7"),
+            "Delete 1 committed offset of",
+            "no committed offset of orders:7",
+        ),
+        (
+            ("delete-offsets", "live", "-t", "orders"),
+            "Delete 0 committed offsets of",
+            "offsets of orders were not deleted",
+        ),
+        (
+            ("delete-offsets", "live", "-t", "orders", "-t", "refunds"),
+            "Delete 1 committed",
+            "offsets of orders were not",
+        ),
+        (("remove-members", "live", "m-1", "m-9"), "Remove 1 of 2 members", "has no member m-9"),
+    ],
+)
+def test_the_plan_comes_first_then_what_is_left_out(
+    admin: StandIn, arguments: tuple[str, ...], plan: str, error: str
+) -> None:
+    said = kcli(*arguments, "--yes").stderr
+    assert -1 < said.find(plan) < said.find(error)

@@ -140,6 +140,17 @@ def test_nothing_is_set_without_an_answer(nodes: Nodes) -> None:
     assert nodes.writes == []
 
 
+def test_an_import_that_changes_nothing_offers_no_undo(nodes: Nodes, tmp_path: Path) -> None:
+    same = f"{ORDERS}/0:12\n{ORDERS}/1:99\n"
+    assert (
+        "Nothing will change, and there will be nothing to undo."
+        in kcli("import", "-", "--dry-run", stdin=same).stdout
+    )
+    done = kcli("import", "-", "--yes", stdin=same)
+    assert (done.return_value, kept(tmp_path)) == (0, [])
+    assert "ndo with" not in done.stderr
+
+
 def test_an_import_is_reported_and_can_be_undone(nodes: Nodes, tmp_path: Path) -> None:
     done = kcli("import", "-", "--yes", "-o", "json", stdin=LINES)
     assert done.return_value == 0

@@ -64,6 +64,10 @@ def create(cluster: Any, clock: Any, *names: str, **how: Any) -> Any:
     return create_topics(cluster, specs, clock() + 10, **{"validate_only": False, **how})
 
 
+def delete(cluster: Any, clock: Any, *names: str) -> Any:
+    return delete_topics(cluster, names, clock() + 10)
+
+
 def test_topics_are_created_by_the_controller(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster, brokers, clock = rig(monkeypatch, created(a=0, b=0))
     assert create(cluster, clock, "a", "b", validate_only=True) == {"a": None, "b": None}
@@ -116,7 +120,20 @@ def test_at_the_deadline_what_was_done_is_told_and_what_was_not(monkeypatch: pyt
     found = create(cluster, clock, "a", "b")
     assert found["a"] is None
     assert isinstance(found["b"], TimedOutError)
-    assert "NOT_CONTROLLER" in str(found["b"])
+    assert found["b"].what.startswith("could not create topic b: gave up after ")
+    assert "NOT_CONTROLLER" in found["b"].why
+
+
+@pytest.mark.parametrize(
+    ("names", "said"), [(("a",), "topic a: gave up"), (("a", "b"), "topics a, b: gave up")]
+)
+def test_what_nobody_has_answered_to_is_named(
+    monkeypatch: pytest.MonkeyPatch, names: tuple[str, ...], said: str
+) -> None:
+    for done, call, codes in (("create", create, created), ("delete", delete, deleted)):
+        cluster, _, clock = rig(monkeypatch, *[codes(**dict.fromkeys(names, 41))] * 50)
+        with pytest.raises(TimedOutError, match=f"^could not {done} {said} after"):
+            call(cluster, clock, *names)
 
 
 def test_topics_are_deleted_by_name_in_every_version(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,14 +5,18 @@ from typing import Any, cast
 
 import pytest
 
+from kcli.commands.groups._rewind_text import not_recorded_text
 from kcli.core import Admin
 from kcli.core.admin.group_description import GroupDescription
 from kcli.core.errors import BrokerError, KcliError, MembershipError, OutcomeUnknownError, TimedOutError
+from kcli.core.group.barrier.arrivals import ArrivalLog
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.execute import Doors, GroupReport, execute
-from kcli.flows.rewind.journal import Journals
+from kcli.flows.rewind.journal import Journal, Journals
+from kcli.flows.rewind.judge import UNKNOWN, Sentence
 from kcli.flows.rewind.live import Shut
 from kcli.flows.rewind.plan import GroupPlan, RewindItem, RewindPlan
+from kcli.flows.rewind.watching import GroupWatch, Watched
 
 A = TopicPartition("a", 0)
 OLD, NEW, OTHER = OffsetAndMetadata(7), OffsetAndMetadata(1), OffsetAndMetadata(5)
@@ -107,6 +111,79 @@ class SentOut:
         raise MembershipError("the group has another barrier")
 
     def release(self) -> None: ...
+
+
+class Held(SentOut):
+    """Holds a group while its offsets are set."""
+
+    may_have_committed = False
+
+    def __init__(self) -> None:
+        self.door = ArrivalLog(keeps_id=False)
+
+    def committed(self, partitions: list[TopicPartition], _timeout: float) -> dict[TopicPartition, Any]:
+        return dict.fromkeys(partitions, NEW if self.may_have_committed else OLD)
+
+    def commit(self, offsets: dict[TopicPartition, Any], _timeout: float) -> Any:
+        self.may_have_committed = True
+        return dict.fromkeys(offsets)
+
+    def wait_for_members(self, *_args: object, **_options: object) -> int:
+        return 0
+
+
+class Unsure:
+    """Watches a group, and cannot tell what became of it."""
+
+    bound = 2.0
+
+    def watch(self, _admin: object, groups: list[Watched]) -> dict[str, GroupWatch]:
+        return {one.group: GroupWatch({A: Sentence(UNKNOWN, ())}, 2.0) for one in groups}
+
+
+class NoRoom(Journals):
+    """Takes the first so many files; then the disk is full."""
+
+    room = 1
+
+    def _put(self, journal: Journal) -> Path:
+        self.room -= 1
+        if self.room < 0:
+            raise OSError(28, "No space left on device")
+        return super()._put(journal)
+
+
+@pytest.mark.parametrize("room", [1, 2, 3])
+def test_a_journal_that_cannot_be_updated_after_the_commits_does_not_make_them_undone(
+    tmp_path: Path, room: int
+) -> None:
+    """1: nothing of the members is in it; 2: what --check needs is; 3: everything is."""
+    journals = NoRoom("c", tmp_path)
+    journals.room = room
+    plan = GroupPlan("g", "id", "offset 1", "Stable", (RewindItem(A, OLD, NEW),), live=True)
+    admin = StandIn(None, OLD)
+    admin.list_offsets = lambda _wanted: {}  # type: ignore[attr-defined]
+    (report,) = execute(
+        cast("Admin", admin),
+        RewindPlan("c", (plan,)),
+        journals,
+        written=lambda _plan: None,
+        doors=Doors(lambda _plan: Shut(cast("Any", Held())), cast("Any", Unsure())),
+    )
+    (outcome,) = report.outcomes
+    assert (report.error, report.kept, outcome.status) == (None, True, "unknown")
+    assert outcome.error is not None
+    assert ("--check" in outcome.error.do) == (room > 1)
+    assert journals.of("g").before == {A: OLD}, "--undo has what it needs"
+    assert (journals.of("g").live is not None) == (room > 1)
+    if room == 3:
+        assert report.journal_error is None
+        return
+    said = not_recorded_text(report)
+    assert "group g: its offsets were set, but what became of them is not in the journal" in said
+    assert "no space left" in said
+    assert ("--check looks again" in said) == (room > 1)
+    assert "for --undo" in said
 
 
 class Nobody:

@@ -171,6 +171,8 @@ class Barrier:
         if not self.door.inside:
             self.now += 0.5
             self.door.looked(came[: self._back], self.now)
+        if not self.door.all_back:
+            self.now += patience
         self.now = max(self.now, self.door.last_arrival + quiet, self.door.sent_out_at + least)
         return self.door.back
 
@@ -248,6 +250,25 @@ def test_a_partition_that_is_refused_leaves_the_others() -> None:
     assert result.stored == {A: refused, B: None}
     assert result.facts is not None
     assert set(result.facts.partitions) == {B}
+
+
+def test_10_nobody_has_read_beyond_the_log_s_end_of_when_the_owner_was_back() -> None:
+    """The other one is away: it has noticed that it was sent out by a heartbeat, at the latest after 16 s."""
+    barrier = Barrier({A: 100, B: 100}, back=1)
+    began = barrier.now
+    clocks = Clocks(lambda: barrier.now, lambda: 7_000)
+
+    def grows(partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
+        return dict.fromkeys(partitions, 200 + round(100 * (barrier.now - began)))
+
+    shown = plan(item(100, 40), item(100, 40, B))
+    result = set_offsets(Shut(barrier, KNOWN), shown, lambda _: None, grows, clocks)
+    assert result.facts is not None
+    ends = {tp: one.end for tp, one in result.facts.partitions.items()}
+    assert ends[A] is not None
+    assert ends[A] <= 300
+    assert ends[B] is not None
+    assert ends[B] >= 1_000
 
 
 def test_o15_the_door_is_opened_whatever_happens() -> None:

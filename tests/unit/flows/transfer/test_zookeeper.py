@@ -278,6 +278,14 @@ def test_nothing_is_kept_where_nothing_was_set(nodes: Nodes) -> None:
     assert not Path(plan.kept).exists()
 
 
+def test_nothing_is_kept_where_every_offset_was_there_already(nodes: Nodes) -> None:
+    plan = plan_of(nodes, lines(p0=12, p1=99))
+    report, kept = carried_out(nodes, plan)
+    assert (report.count("verified"), kept) == (2, False)
+    assert not Path(plan.kept).exists()
+    assert carried_out(nodes, plan_of(nodes, lines(p0=12, p1=98)))[1]
+
+
 def test_an_overwritten_offset_and_a_late_consumer_are_seen(nodes: Nodes) -> None:
     def others() -> None:
         nodes.put(f"{ORDERS}/0", 14)

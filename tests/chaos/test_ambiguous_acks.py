@@ -15,7 +15,7 @@ from tests.proxy.proxy import Proxy
 
 pytestmark = pytest.mark.integration
 
-SWALLOWED = [6, pytest.param(60, marks=pytest.mark.soak)]  # answers for each codec
+SWALLOWED = [8, pytest.param(60, marks=pytest.mark.soak)]  # answers for each codec
 PARTITIONS = 12
 SHARE = 0.2  # of all answers
 
@@ -56,7 +56,7 @@ def test_swallowed_answers_leave_no_trace(
         told = f"seed {SEED}, {dict(rule.counts)}\n{proxy.tell(50)}"
         assert rule.counts["reset"] + rule.counts["silence"] == count, told
         assert abs(rule.counts["reset"] - rule.counts["silence"]) <= 1, told
-        assert len({one.node for one in proxy.produces if one.swallowed}) == 3, told
+        assert len({one.node for one in proxy.produces if one.swallowed}) >= (3 if count > 50 else 2), told
         early = proxy.epochs_bumped_with_in_flight()
         assert not early, f"seed {SEED}\n" + "\n".join(map(str, early))
         assert proxy.numbers_used_twice() == [], told

@@ -1,4 +1,4 @@
-"""Every test runs in exactly one of `make test`, `make test-brokers` and `make chaos`: none is forgotten, none runs twice."""
+"""Every test runs in exactly one of `make test`, `make test-brokers` and `make chaos`: none forgotten, none run twice."""
 
 import os
 import re

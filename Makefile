@@ -52,8 +52,13 @@ test: check
 	@$(PYTEST) -n 4 --dist worksteal -m 'not integration and not brokers and not soak' $(SUITES) $(PYTEST_ARGS) || [ $$? -eq 5 ]
 	@$(PYTEST) -n 2 --dist loadfile -m 'integration and not brokers and not soak' $(SUITES) $(PYTEST_ARGS) || [ $$? -eq 5 ]
 
+# The tests for older versions, then those of the second phase again on each: the newest Kafka before 4.0, the oldest that
+# is supported.
+ON_ANY_VERSION := tests/integration tests/proxy --ignore-glob='*/test_sandbox*'
 test-brokers: venv-dev
-	@$(PYTEST) -m 'brokers and not soak' $(SUITES) $(PYTEST_ARGS)
+	@$(PYTEST) -n 2 --dist loadfile -m 'brokers and not soak' $(SUITES) $(PYTEST_ARGS) || [ $$? -eq 5 ]
+	@$(PYTEST) -n 2 --dist loadfile --kafka-version 3.9.2 -m 'integration and not brokers and not soak' $(ON_ANY_VERSION) $(PYTEST_ARGS) || [ $$? -eq 5 ]
+	@$(PYTEST) -n 2 --dist loadfile --kafka-version 2.8.2 -m 'integration and not brokers and not soak' $(ON_ANY_VERSION) $(PYTEST_ARGS) || [ $$? -eq 5 ]
 
 # One at a time: what they measure is disturbed by each other.
 chaos: venv-dev

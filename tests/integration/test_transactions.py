@@ -12,7 +12,7 @@ from kcli.core.consumer.subscription import Span
 from kcli.core.errors import KcliError, ProducerFencedError, TransactionAbortableError
 from kcli.core.hooks import Hooks
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, ProducerRecord, TopicPartition
-from tests.kafka import DEFAULT_VERSION, Kafka, sandboxed
+from tests.kafka import Kafka, sandboxed, version_of
 
 pytestmark = pytest.mark.integration
 
@@ -24,7 +24,7 @@ NEW, OLD = "4.3.1", ("3.9.2", "2.8.2")
 
 @pytest.fixture(scope="module", params=[NEW, *(pytest.param(old, marks=pytest.mark.brokers) for old in OLD)])
 def broker(request: pytest.FixtureRequest) -> Iterator[Kafka]:
-    if request.param == DEFAULT_VERSION:
+    if request.param == version_of(request.config):
         yield request.getfixturevalue("kafka")
         return
     with sandboxed(version=request.param) as kafka:

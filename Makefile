@@ -21,12 +21,13 @@ SUITES := $(wildcard $(ORDER)) \
           $(wildcard tests/test_*.py)
 
 .NOTPARALLEL:
-.PHONY: help demo test chaos lost-lines rewind-ledger sanitize check docs bench bench-produce-consume clean distclean venv venv-dev
+.PHONY: help demo test test-brokers chaos lost-lines rewind-ledger sanitize check docs bench bench-produce-consume clean distclean venv venv-dev
 
 help:
 	@echo 'make demo       a throw-away Apache Kafka, and records through it and back'
-	@echo 'make test       the static checks, then every suite'
-	@echo 'make chaos      the fault runs of tests/chaos in their full length: about an hour'
+	@echo 'make test       the static checks, then every suite but what the next two run'
+	@echo 'make test-brokers    the tests on older versions of Kafka'
+	@echo 'make chaos      the long fault runs: brokers die, restart and stand still under load, groups are rewound'
 	@echo 'make lost-lines  300 random runs of produce on brokers that die: is a line lost? Half an hour'
 	@echo 'make rewind-ledger   200 random live rewinds, judged by what the members read: half an hour (SEED CELLS JOBS)'
 	@echo 'make sanitize   the C kernels under AddressSanitizer, on 250,000 damaged payloads: minutes'
@@ -42,17 +43,26 @@ help:
 demo: venv
 	@$(PY) -m kcli demo
 
+# The three targets share out all tests by their markers (pyproject.toml); tests/checks/test_targets.py reads these
+# command lines. pytest's 5, "no tests", is what PYTEST_ARGS may leave of one of them.
+#
 # First everything that needs no Kafka, several at a time because most of it waits; then what runs on real brokers, a
-# cluster for each process. pytest's 5, "no tests", is what PYTEST_ARGS may leave of one of the two.
+# node for each process and one cluster of three.
 test: check
-	@$(PYTEST) -n 4 --dist worksteal -m 'not integration' $(SUITES) $(PYTEST_ARGS) || [ $$? -eq 5 ]
-	@$(PYTEST) -n 2 --dist loadfile -m integration $(SUITES) $(PYTEST_ARGS) || [ $$? -eq 5 ]
+	@$(PYTEST) -n 4 --dist worksteal -m 'not integration and not brokers and not soak' $(SUITES) $(PYTEST_ARGS) || [ $$? -eq 5 ]
+	@$(PYTEST) -n 2 --dist loadfile -m 'integration and not brokers and not soak' $(SUITES) $(PYTEST_ARGS) || [ $$? -eq 5 ]
 
-# What `make test` does in small: more kills, records, transactions and lost answers, longer standstills and churn.
+# The tests for older versions, then those of the second phase again on each: the newest Kafka before 4.0, the oldest that
+# is supported.
+ON_ANY_VERSION := tests/integration tests/proxy --ignore-glob='*/test_sandbox*'
+test-brokers: venv-dev
+	@$(PYTEST) -n 2 --dist loadfile -m 'brokers and not soak' $(SUITES) $(PYTEST_ARGS) || [ $$? -eq 5 ]
+	@$(PYTEST) -n 2 --dist loadfile --kafka-version 3.9.2 -m 'integration and not brokers and not soak' $(ON_ANY_VERSION) $(PYTEST_ARGS) || [ $$? -eq 5 ]
+	@$(PYTEST) -n 2 --dist loadfile --kafka-version 2.8.2 -m 'integration and not brokers and not soak' $(ON_ANY_VERSION) $(PYTEST_ARGS) || [ $$? -eq 5 ]
+
+# One at a time: what they measure is disturbed by each other.
 chaos: venv-dev
-	@KCLI_CHAOS_KILLS=10 KCLI_CHAOS_RECORDS=100000 KCLI_CHAOS_SWALLOWED=300 KCLI_CHAOS_STOPS=8 \
-	    KCLI_CHAOS_TRANSACTIONS=1000 KCLI_CHAOS_COORDINATOR_KILLS=4 \
-	    KCLI_CHAOS_MEGABYTES=5000 KCLI_CHAOS_PAUSE=60 KCLI_CHAOS_CHURN=120 KCLI_CHAOS_REWINDS=all $(PY) -m pytest -rP --durations=0 tests/chaos $(PYTEST_ARGS)
+	@$(PYTEST) -rP --durations=0 -m soak $(SUITES) $(PYTEST_ARGS)
 
 # RUNS (CELLS for the ledger), SEED and JOBS choose how many, which, and how many at once.
 RUNS ?= 300

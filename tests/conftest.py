@@ -10,6 +10,7 @@ import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -41,7 +42,6 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     ):  # under nohup: the commands of the tests would inherit that
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    config.addinivalue_line("markers", "integration: talks to a real broker")
     _use_own_folders(config)
     # A run in the background ignores SIGINT, and so would every process that it starts.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -50,10 +50,30 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses by the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test that asks for a broker is an integration test, said or not."""
+    """Mark every test that asks for a broker as an integration test; those of the cluster come first."""
     for item in items:
-        if {"kafka", "kafka3"} & set(getattr(item, "fixturenames", ())):
+        if {"kafka", "kafka3"} & _fixtures_of(item):
             item.add_marker("integration")
+    items.sort(key=lambda item: "kafka3" not in _fixtures_of(item))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
+    """Ours in place of `--dist loadfile`."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    from tests.scheduling import ClusterFirst
+
+    config.option.loadscopereorder = False
+    return ClusterFirst(config, log)
+
+
+def _fixtures_of(item: pytest.Item) -> set[str]:
+    """The fixtures that a test asks for. An argument that is only a parameter may have the name of one."""
+    parameters = (
+        item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    )
+    return set(getattr(item, "fixturenames", ())) - set(parameters)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

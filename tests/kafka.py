@@ -6,6 +6,7 @@ has nodes that a test may break, so three-node tests use one whatever ``--kafka`
 
 import itertools
 import os
+import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -63,6 +64,10 @@ class Kafka:
         topic = NewTopic(name, partitions, replicas or -1, config=kept)
         admin = AdminClient({"bootstrap.servers": self.bootstrap})
         admin.create_topics([topic], operation_timeout=30, request_timeout=30)[name].result(30)
+        deadline = time.monotonic() + 30
+        while len(admin.list_topics(name, timeout=30).topics[name].partitions) < partitions:
+            assert time.monotonic() < deadline, f"{name} was created, but no broker knows it"
+            time.sleep(0.05)  # a busy broker refuses commits for a topic that it does not know yet
         return name
 
     def unused_name(self, hint: str = "t") -> str:

@@ -31,7 +31,7 @@ def filled_cluster(partitions: int) -> Iterator[FakeCluster]:
 
 def wait_for(done: Callable[[], bool]) -> None:
     """Until it is so; AssertionError when it takes too long."""
-    give_up = time.monotonic() + 4 * PATIENCE  # a member that polls rarely needs a second poll to be in
+    give_up = time.monotonic() + PATIENCE
     while not done():
         assert time.monotonic() < give_up
         time.sleep(0.01)
@@ -46,6 +46,8 @@ class Others:
         self._made = (bootstrap, topic, group, options)
         self._pause = pause
         self._stop = threading.Event()
+        self._stalled = threading.Event()
+        self._standing = threading.Semaphore(0)
         self._watching = threading.Event()
         self.first: dict[int, int] = {}
         self.failures: list[BaseException] = []
@@ -53,6 +55,12 @@ class Others:
     def watch(self) -> None:
         """From now on the first offset of each partition counts."""
         self._watching.set()
+
+    def stall(self, count: int) -> None:
+        """They poll no more until they leave; their heartbeats go on. Returns when all ``count`` stand still."""
+        self._stalled.set()
+        for _ in range(count):
+            assert self._standing.acquire(timeout=PATIENCE)
 
     def note(self, partition: int, offset: int) -> None:
         """A record has been read."""
@@ -69,6 +77,9 @@ class Others:
                         self.note(record.partition, record.offset)
                     if self._pause:
                         time.sleep(self._pause)
+                    if self._stalled.is_set():
+                        self._standing.release()
+                        self._stop.wait()
         except BaseException as error:  # noqa: BLE001 - told by the test
             self.failures.append(error)
 

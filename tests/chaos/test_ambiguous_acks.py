@@ -1,10 +1,9 @@
 """Answers to Produce vanish after the broker has stored the batch: half by RST, half by silence (goal R2, in small).
 
 The producer cannot know; it sends again under the same numbers, and never bumps its epoch while anything is in
-flight. ``KCLI_CHAOS_SWALLOWED`` answers in all, shared by the codecs.
+flight.
 """
 
-import os
 import random
 
 import pytest
@@ -16,7 +15,7 @@ from tests.proxy.proxy import Proxy
 
 pytestmark = pytest.mark.integration
 
-SWALLOWED = int(os.environ.get("KCLI_CHAOS_SWALLOWED", "100"))
+SWALLOWED = [8, pytest.param(60, marks=pytest.mark.soak)]  # answers for each codec
 PARTITIONS = 12
 SHARE = 0.2  # of all answers
 
@@ -30,12 +29,14 @@ SHAPES = [
 ]
 
 
-@pytest.mark.timeout(280 + SWALLOWED)
+@pytest.mark.timeout(580)
+@pytest.mark.parametrize("count", SWALLOWED)
 @pytest.mark.parametrize(("codec", "batch_size", "largest"), SHAPES)
-def test_swallowed_answers_leave_no_trace(kafka3: Kafka, codec: str, batch_size: int, largest: int) -> None:
+def test_swallowed_answers_leave_no_trace(
+    kafka3: Kafka, codec: str, batch_size: int, largest: int, count: int
+) -> None:
     topic = kafka3.topic("acks", partitions=PARTITIONS, replicas=3)
     load = Workload(topic, partitions=PARTITIONS, seed=SEED, largest=largest)
-    count = SWALLOWED // len(SHAPES)
     with Proxy(kafka3.bootstrap) as proxy:
         with Producer(
             bootstrap_servers=proxy.bootstrap,
@@ -55,7 +56,7 @@ def test_swallowed_answers_leave_no_trace(kafka3: Kafka, codec: str, batch_size:
         told = f"seed {SEED}, {dict(rule.counts)}\n{proxy.tell(50)}"
         assert rule.counts["reset"] + rule.counts["silence"] == count, told
         assert abs(rule.counts["reset"] - rule.counts["silence"]) <= 1, told
-        assert len({one.node for one in proxy.produces if one.swallowed}) == 3, told
+        assert len({one.node for one in proxy.produces if one.swallowed}) >= (3 if count > 50 else 2), told
         early = proxy.epochs_bumped_with_in_flight()
         assert not early, f"seed {SEED}\n" + "\n".join(map(str, early))
         assert proxy.numbers_used_twice() == [], told

@@ -1,6 +1,5 @@
 """Connections that are slow, narrow and short: everything arrives, once and in order, only later (goal R3, in small)."""
 
-import os
 import random
 
 import pytest
@@ -13,9 +12,8 @@ from tests.proxy.proxy import Proxy
 
 pytestmark = pytest.mark.integration
 
-RECORDS = int(os.environ.get("KCLI_CHAOS_RECORDS", "50000"))
-MOST_ROUNDS = RECORDS // 50
 PARTITIONS = 6
+MOST_ROUNDS = 2_000
 ENOUGH = 3  # connections that were reset, and as many that were closed
 
 
@@ -25,7 +23,9 @@ def ended(lives: Lifetime) -> tuple[int, int]:
 
 
 @pytest.mark.timeout(280)
-def test_every_connection_lives_for_a_second(kafka3: Kafka) -> None:
+@pytest.mark.parametrize("rounds", [10, pytest.param(200, marks=pytest.mark.soak)])
+def test_every_connection_lives_for_a_second(kafka3: Kafka, rounds: int) -> None:
+    """So many times 500 records, or more until connections have ended in both ways."""
     topic = kafka3.topic("short", partitions=PARTITIONS, replicas=3)
     load = Workload(topic, partitions=PARTITIONS, seed=SEED, largest=1_000)
     with Proxy(kafka3.bootstrap) as proxy:
@@ -38,10 +38,10 @@ def test_every_connection_lives_for_a_second(kafka3: Kafka) -> None:
             buffer_memory=300_000,
         ) as producer:
             producer.connect([topic], 30, 10)
-            rounds = 0
-            while rounds < RECORDS // 500 or (rounds < MOST_ROUNDS and min(ended(lives)) < ENOUGH):
+            sent = 0
+            while sent < rounds or (sent < MOST_ROUNDS and min(ended(lives)) < ENOUGH):
                 load.send(producer, 500)
-                rounds += 1
+                sent += 1
             assert producer.flush(60), f"seed {SEED}\n{proxy.tell(50)}"
         told = f"seed {SEED}, ended {dict(lives.ended)}\n{proxy.tell(50)}"
         assert min(ended(lives)) >= ENOUGH, told
@@ -52,7 +52,8 @@ def test_every_connection_lives_for_a_second(kafka3: Kafka) -> None:
 
 
 @pytest.mark.timeout(280)
-def test_slow_narrow_and_short_lived_ways(kafka3: Kafka) -> None:
+@pytest.mark.parametrize("rounds", [4, pytest.param(20, marks=pytest.mark.soak)])
+def test_slow_narrow_and_short_lived_ways(kafka3: Kafka, rounds: int) -> None:
     """300 ± 200 ms to an answer, 256 kbit/s, and a second or so to live."""
     topic = kafka3.topic("slow", partitions=PARTITIONS, replicas=3)
     load = Workload(topic, partitions=PARTITIONS, seed=SEED, largest=200)
@@ -65,7 +66,7 @@ def test_slow_narrow_and_short_lived_ways(kafka3: Kafka) -> None:
             proxy.delay(None, 0.3, 0.2, rng=rng)
             proxy.bandwidth(256_000 / 8)
             lives = proxy.lifetime(0.5, 1.5, rng=rng)
-            for _ in range(20):
+            for _ in range(rounds):
                 load.send(producer, 100)
             assert producer.flush(120), f"seed {SEED}\n{proxy.tell(50)}"
         told = f"seed {SEED}, ended {dict(lives.ended)}\n{proxy.tell(50)}"

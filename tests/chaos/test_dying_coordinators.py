@@ -25,7 +25,10 @@ def assert_committed_soon(admin: Admin, wanted: dict[str, dict[TopicPartition, O
 
 
 @pytest.mark.timeout(200)
-@pytest.mark.parametrize("end", [Node.stop, Node.kill], ids=["SIGTERM", "SIGKILL"])
+@pytest.mark.parametrize(
+    "end",
+    [pytest.param(Node.stop, id="SIGTERM"), pytest.param(Node.kill, id="SIGKILL", marks=pytest.mark.soak)],
+)
 def test_groups_of_a_broker_that_dies_are_told_by_the_others(kafka3: Kafka, end: object) -> None:
     topic = kafka3.topic("moved", replicas=3, config={"min.insync.replicas": "2"})
     tp = TopicPartition(topic, 0)

@@ -4,7 +4,6 @@ The load goes on all the time. In the end everything was read, each partition ha
 was given up in good order was read again, committed offsets never went back, and no poll took longer than it may.
 """
 
-import os
 import random
 import time
 from pathlib import Path
@@ -18,7 +17,7 @@ from tests.kafka import Kafka
 
 pytestmark = pytest.mark.integration
 
-SECONDS = float(os.environ.get("KCLI_CHAOS_CHURN", "10"))
+SHORT, LONG = 6.0, 120.0  # seconds of churn
 MEMBERS, PARTITIONS = 8, 12
 EVERY = 2.0
 SESSION_MS = 2_000
@@ -28,11 +27,18 @@ PROTOCOLS = [
     *(("classic", name) for name in ("range", "roundrobin", "sticky", "cooperative-sticky")),
     ("consumer", ""),
 ]
+RUNS = [
+    pytest.param("classic", "cooperative-sticky", SHORT, id="cooperative-sticky"),
+    *(
+        pytest.param(protocol, name, LONG, id=f"{name or 'KIP-848'}-long", marks=pytest.mark.soak)
+        for protocol, name in PROTOCOLS
+    ),
+]
 
 
-def churn(crowd: Crowd, rng: random.Random) -> None:
+def churn(crowd: Crowd, rng: random.Random, seconds: float) -> None:
     """In turn one leaves or is killed, whoever it hits; another one comes for it."""
-    end, deaths = time.monotonic() + SECONDS, 0
+    end, deaths = time.monotonic() + seconds, 0
     while time.monotonic() < end:
         crowd.check()
         if deaths % 2:
@@ -44,12 +50,10 @@ def churn(crowd: Crowd, rng: random.Random) -> None:
         time.sleep(EVERY)
 
 
-@pytest.mark.timeout(240 + 3 * SECONDS)
-@pytest.mark.parametrize(
-    ("protocol", "assignor"), PROTOCOLS, ids=[name or "KIP-848" for _, name in PROTOCOLS]
-)
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(("protocol", "assignor", "seconds"), RUNS)
 def test_g1_g10_r5_members_come_go_and_die(
-    kafka3: Kafka, tmp_path: Path, protocol: str, assignor: str
+    kafka3: Kafka, tmp_path: Path, protocol: str, assignor: str, seconds: float
 ) -> None:
     """G1, G10 and R5: duplicates only of what the dead had not committed."""
     if protocol == "consumer" and kafka3.version != "unknown" and int(kafka3.version.split(".")[0]) < 4:
@@ -61,7 +65,7 @@ def test_g1_g10_r5_members_come_go_and_die(
             for _ in range(MEMBERS):
                 members.join()
             first = members.wait_until(lambda: members.settled(PARTITIONS), "the first assignment")
-            churn(members, random.Random(SEED))
+            churn(members, random.Random(SEED), seconds)
             last = members.wait_until(lambda: members.settled(PARTITIONS), "the last assignment")
         ends = ends_of(workload, PARTITIONS)
         members.wait_until(lambda: members.read_all(ends), "reading to the end")

@@ -4,7 +4,6 @@ Nothing is lost, and nothing is read again but what was not committed: a commit 
 one that was not made. Committed offsets never go back.
 """
 
-import os
 import time
 from collections.abc import Callable
 from functools import partial
@@ -21,7 +20,11 @@ from tests.kafka import Kafka
 
 pytestmark = pytest.mark.integration
 
-KILLS = int(os.environ.get("KCLI_CHAOS_KILLS", "2"))
+RUNS = [
+    pytest.param("consumer", "", 1, id="KIP-848"),
+    pytest.param("consumer", "", 10, id="KIP-848-long", marks=pytest.mark.soak),
+    pytest.param("classic", "cooperative-sticky", 10, id="cooperative-sticky-long", marks=pytest.mark.soak),
+]
 MEMBERS, PARTITIONS = 4, 6
 SESSION_MS = 10_000
 """Far more than the heirs need: no member is lost."""
@@ -49,10 +52,10 @@ def kill_and_wait(kafka: Kafka, members: Crowd, boss: Callable[[], int]) -> floa
         node.start()
 
 
-@pytest.mark.timeout(300 + 60 * KILLS)
-@pytest.mark.parametrize(("protocol", "assignor"), [("classic", "cooperative-sticky"), ("consumer", "")])
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(("protocol", "assignor", "kills"), RUNS)
 def test_g6_r5_coordinators_and_leaders_are_killed(
-    kafka3: Kafka, tmp_path: Path, protocol: str, assignor: str
+    kafka3: Kafka, tmp_path: Path, protocol: str, assignor: str, kills: int
 ) -> None:
     """G6 and R5: the heirs know the group, the members find them."""
     if protocol == "consumer" and kafka3.version != "unknown" and int(kafka3.version.split(".")[0]) < 4:
@@ -65,7 +68,7 @@ def test_g6_r5_coordinators_and_leaders_are_killed(
             for _ in range(MEMBERS):
                 members.join()
             members.wait_until(lambda: members.settled(PARTITIONS), "the first assignment")
-            for kill in range(KILLS):
+            for kill in range(kills):
                 time.sleep(BETWEEN)
                 if kill % 2:
                     boss = partial(leader_of, kafka3, topic, kill % PARTITIONS)

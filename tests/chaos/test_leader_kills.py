@@ -3,7 +3,6 @@
 A kill counts only if records were waiting for their confirmation and the leadership moved.
 """
 
-import os
 import time
 
 import pytest
@@ -15,8 +14,6 @@ from tests.kafka import Kafka
 
 pytestmark = pytest.mark.integration
 
-KILLS = int(os.environ.get("KCLI_CHAOS_KILLS", "3"))
-RECORDS = int(os.environ.get("KCLI_CHAOS_RECORDS", "15000"))
 CODECS = ("lz4", "none", "zstd", "snappy", "gzip")
 PARTITIONS = 3
 
@@ -29,13 +26,16 @@ def leader_of(kafka: Kafka, topic: str, partition: int) -> int:
 
 
 @pytest.mark.timeout(900)
-def test_b1_r1_leaders_are_killed_under_load(kafka3: Kafka) -> None:
+@pytest.mark.parametrize(
+    ("kills", "records"), [(1, 5_000), pytest.param(10, 100_000, marks=pytest.mark.soak)]
+)
+def test_b1_r1_leaders_are_killed_under_load(kafka3: Kafka, kills: int, records: int) -> None:
     """B1 (R1): another codec for each kill, records of 0 B to 64 KiB."""
     topic = kafka3.topic("kills", partitions=PARTITIONS, replicas=3)
     load = Workload(topic, partitions=PARTITIONS, seed=SEED, largest=65_536)
     kills_that_hit = 0
 
-    for kill in range(KILLS):
+    for kill in range(kills):
         with Producer(
             bootstrap_servers=kafka3.bootstrap,
             compression_type=CODECS[kill % len(CODECS)],
@@ -43,7 +43,7 @@ def test_b1_r1_leaders_are_killed_under_load(kafka3: Kafka) -> None:
             linger_ms=2,
         ) as producer:
             producer.connect([topic], 30, 10)
-            load.send(producer, RECORDS // KILLS // 2)
+            load.send(producer, records // kills // 2)
             partition = kill % PARTITIONS
             leader = leader_of(kafka3, topic, partition)
             node = next(node for node in kafka3.nodes if node.node_id == leader)
@@ -54,10 +54,10 @@ def test_b1_r1_leaders_are_killed_under_load(kafka3: Kafka) -> None:
             while leader_of(kafka3, topic, partition) in (leader, -1):
                 assert time.monotonic() < deadline, "the leadership did not move"
                 load.send(producer, 20)
-            load.send(producer, RECORDS // KILLS // 2)
+            load.send(producer, records // kills // 2)
             node.start()
             assert producer.flush(90)
 
     load.settle()
     load.audit(kafka3)
-    assert kills_that_hit >= 0.8 * KILLS, "a kill that hits nothing in flight proves nothing"
+    assert kills_that_hit >= 0.8 * kills, "a kill that hits nothing in flight proves nothing"

@@ -79,12 +79,9 @@ def _cells() -> Iterator[Cell]:
 
 
 CELLS = list(_cells())
-FEW = [
-    Cell(("aiokafka", "aiokafka"), "range"),
-    Cell(("java", "confluent"), "cooperative-sticky", by_hand=True),
-    Cell(("java", "java"), "", "consumer", by_hand=True),
-]
-CHOSEN = CELLS if os.environ.get("KCLI_CHAOS_REWINDS") == "all" else FEW
+QUICK = Cell(("java", "java"), "", "consumer", by_hand=True)
+"""The smoke of the ledger (``test_rewind_ledger.py``) has two classic ones."""
+RUNS = [pytest.param(cell, id=str(cell), marks=[] if cell == QUICK else [pytest.mark.soak]) for cell in CELLS]
 
 
 class Ledger:
@@ -220,7 +217,7 @@ class Watch:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("cell", CHOSEN, ids=str)
+@pytest.mark.parametrize("cell", RUNS)
 def test_o11_o12_o13_o14_r10_every_report_of_a_live_rewind_is_true(
     kafka: Kafka, tmp_path: Path, cell: Cell
 ) -> None:

@@ -245,6 +245,16 @@ def quick_cells() -> list[Cell]:
 
 
 @pytest.mark.integration
+@pytest.mark.soak
+@pytest.mark.timeout(3_600)
+def test_of_many_cells_none_is_reported_falsely_and_few_are_unknown() -> None:
+    with sandboxed(extra=BROKER, jvm_options=QUICK_JVM) as kafka:
+        outcomes = run_cells(kafka, 1, [draw(1, number) for number in range(100)], jobs=6)
+    print(*report.summary(outcomes), sep="\n")
+    assert report.complaints(outcomes) == []
+
+
+@pytest.mark.integration
 @pytest.mark.timeout(200)
 def test_a_few_cells_are_rewound_and_nothing_is_reported_falsely() -> None:
     with sandboxed(extra=BROKER, jvm_options=QUICK_JVM) as kafka:

@@ -15,7 +15,7 @@ from tests.chaos.workload import SEED, Workload
 from tests.fault.watching import Heard
 from tests.kafka import Kafka
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.soak]
 
 PARTITIONS = 6
 AT_A_TIME, PAUSE = 5, 0.01  # records, seconds

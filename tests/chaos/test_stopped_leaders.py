@@ -1,6 +1,5 @@
 """Leaders that stand still for some seconds and wake up believing that they lead (goal R4, in small)."""
 
-import os
 import random
 import time
 
@@ -11,9 +10,9 @@ from tests.chaos.test_leader_kills import leader_of
 from tests.chaos.workload import SEED, Workload
 from tests.kafka import Kafka
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.soak]
 
-STOPS = int(os.environ.get("KCLI_CHAOS_STOPS", "5"))
+STOPS = 8
 PARTITIONS = 3
 
 

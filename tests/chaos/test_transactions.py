@@ -1,6 +1,5 @@
 """Transactions while their coordinator is killed again and again: seen whole or not at all (goal R11, in small)."""
 
-import os
 import random
 import threading
 import time
@@ -28,8 +27,6 @@ from tests.kafka import Kafka
 
 pytestmark = pytest.mark.integration
 
-TRANSACTIONS = int(os.environ.get("KCLI_CHAOS_TRANSACTIONS", "300"))
-KILLS = int(os.environ.get("KCLI_CHAOS_COORDINATOR_KILLS", "2"))
 PARTITIONS = 3
 FAILOVER = 60.0
 """Seconds within which another broker must have taken over."""
@@ -166,21 +163,20 @@ class Transactions:
 
 
 @pytest.mark.timeout(600)
-def test_p11_r11_the_coordinator_is_killed_under_transactions(kafka3: Kafka) -> None:
+@pytest.mark.parametrize(("count", "kills"), [(50, 1), pytest.param(1_000, 4, marks=pytest.mark.soak)])
+def test_p11_r11_the_coordinator_is_killed_under_transactions(kafka3: Kafka, count: int, kills: int) -> None:
     """P11 (R11): no aborted record is read, no transaction is torn, no commit is lost, positions belong to them."""
     topic = kafka3.topic("txn", partitions=PARTITIONS, replicas=3)
     rng = random.Random(SEED)
     transactions = Transactions(topic, f"{topic}-positions", rng)
-    killer = Killer(kafka3, topic, KILLS, random.Random(SEED))
+    killer = Killer(kafka3, topic, kills, random.Random(SEED))
     with Producer(
         bootstrap_servers=kafka3.bootstrap, transactional_id=topic, compression_type="lz4", linger_ms=2
     ) as producer:
         producer.init_transactions()
         with killing(killer):
-            while len(transactions.members) < TRANSACTIONS or (
-                killer.done < KILLS and killer.failure is None
-            ):
+            while len(transactions.members) < count or (killer.done < kills and killer.failure is None):
                 transactions.one(producer)
     assert killer.failure is None, repr(killer.failure)
-    assert killer.done == KILLS
+    assert killer.done == kills
     transactions.audit(kafka3)

@@ -28,7 +28,7 @@ def project_files() -> list[Path]:
     files = []
     for folder, folders, names in os.walk(ROOT):
         folders[:] = [n for n in folders if n not in made and not n.endswith(("_cache", ".egg-info"))]
-        files += [Path(folder, name).relative_to(ROOT) for name in names]
+        files += [Path(folder, name).relative_to(ROOT) for name in names if name not in made]
     return sorted(path for path in files if path.suffix not in {".pyc", ".so"})
 
 

@@ -171,9 +171,11 @@ def test_who_may_not_list_is_offered_nothing(home: Home, cluster: FakeCluster) -
 def test_no_peer_holds_it_up(home: Home, name: str, protocol: str) -> None:
     with Peer(PEERS[name]) as peer:
         server = ("-b", peer.address, "-X", f"security.protocol={protocol}")
-        assert home.ask("groups", "", *server) == []
-        ended = time.monotonic()
-        assert peer.connects
+        for _ in range(20):  # a machine so busy that reading the configuration took all its time asks again
+            assert home.ask("groups", "", *server) == []
+            ended = time.monotonic()
+            if peer.connects:
+                break
         assert ended - peer.connects[0] < LIMIT + SLACK
 
 

@@ -432,7 +432,7 @@ UNREACHABLE = [
         fails(OffsetFetchRequest, Code.COORDINATOR_LOAD_IN_PROGRESS),
     ),
     Row(
-        f"topics offsets orders {QUICK}", 6, "offsets of orders-0", "has no leader", "`kcli topics describe orders`",
+        "topics offsets orders --timeout 2s", 6, "offsets of orders-0", "has no leader", "`kcli topics describe orders`",
         lambda here: here.without_leader("orders"),
     ),
     Row(

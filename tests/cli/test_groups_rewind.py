@@ -374,17 +374,15 @@ def test_o15_a_killed_rewind_can_be_undone_exactly(moment: str, cluster: FakeClu
 
 
 def test_o16_of_two_rewinds_at_once_one_wins(cluster: FakeCluster, rewind: Kcli) -> None:
-    hold: Hold = cluster.hold(OffsetCommitRequest)
+    """The first is held at its read-back: between its look and its commit a slow machine would leave it in doubt."""
+    hold: Hold = cluster.hold(OffsetFetchRequest, after=2, when=plain)
     with rewind.start("g", "--to", "earliest", "--yes") as first:
         hold.wait()
         second = rewind("g", "--to", "7", "--yes", code=7)
         assert "another kcli process is rewinding group g" in second.stderr
         hold.release()
         first.communicate(timeout=30)
-    assert first.returncode in (
-        0,
-        6,
-    )  # 6: its commit was held for so long that another machine's may have ended unseen
+    assert first.returncode == 0
     assert offsets(cluster) == [0, 0, 0]
     assert len(rewind.journals()) == 1
 

@@ -244,8 +244,9 @@ def test_10_only_the_partitions_of_a_member_that_does_not_come_back_are_open(
 ) -> None:
     slow = {**QUICK, "client_id": "slow"}
     with reading(cluster, CLASSIC) as group:
-        with others(cluster.bootstrap, "t", "g", 1, pause=15.0, max_poll_records=1, **slow, **CLASSIC):
+        with others(cluster.bootstrap, "t", "g", 1, max_poll_records=1, **slow, **CLASSIC) as late:
             wait_for(lambda: len(cluster.group_members("g")) == 3 and cluster.group_state("g") == "Stable")
+            late.stall(1)
             done = rewind("g", "--to", "5", "--live", "--yes", "--watch=4s", code=6)
             lines = [line.split() for line in done.stdout.splitlines()[1:]]
             assert sorted(line[6] for line in lines) == ["held", "held", "unknown"]

@@ -1,9 +1,8 @@
 """A group that is rewound from outside while its members read (``core/group/barrier``), on the fake cluster."""
 
 import threading
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
@@ -196,22 +195,22 @@ def test_what_members_kept_to_commit_is_taken_before_the_group_is_released_and_c
 
 
 @contextmanager
-def polled_while(cluster: FakeCluster, polls: threading.Event) -> Iterator[None]:
-    """One more member, which is polled while ``polls`` is set; its heartbeats go on."""
-    ended = threading.Event()
+def polled(cluster: FakeCluster) -> Iterator[threading.Lock]:
+    """One more member, which is polled except by whoever holds the lock; its heartbeats go on."""
+    ended, polling = threading.Event(), threading.Lock()
 
     def run() -> None:
         with Consumer(bootstrap_servers=cluster.bootstrap, group_id="g", **QUICK) as consumer:
             consumer.subscribe("t")
             while not ended.is_set():
-                if polls.is_set():
+                with polling:
                     consumer.poll(0.05)
                 ended.wait(0.01)
 
     thread = threading.Thread(target=run)
     thread.start()
     try:
-        yield
+        yield polling
     finally:
         ended.set()
         thread.join(PATIENCE)
@@ -222,17 +221,14 @@ def test_a_member_that_does_not_join_again_is_not_waited_for_until_its_rebalance
 ) -> None:
     """All are sent out once more, which ends the rebalance that waits for it."""
     monkeypatch.setattr("kcli.core.group.barrier.classic.HOLD", 0.5)
-    polls = threading.Event()
-    polls.set()
-    with reading(cluster, {}) as group, polled_while(cluster, polls):
+    with reading(cluster, {}) as group, polled(cluster) as polling, ExitStack() as still:
         wait_for(lambda: len(cluster.group_members("g")) == 3 and cluster.group_state("g") == "Stable")
         with hold(cluster, {}, "range") as door:
             door.seize(PATIENCE)
             door.commit(TARGETS, PATIENCE)
             assert door.wait_for_members(TARGETS, PATIENCE) == 3
             door.wait_for_members(TARGETS, PATIENCE, patience=0.0, quiet=0.2)
-            polls.clear()
-            time.sleep(0.2)  # for the poll that is under way
+            still.enter_context(polling)  # from here on it is in no poll
             generation = cluster.group_generation("g")
             cluster.force_rebalance("g")
             assert door.wait_for_members(TARGETS, PATIENCE, quiet=0.2) == 2

@@ -98,7 +98,8 @@ def test_a_group_is_deleted_also_after_its_last_offset(kafka: Kafka, admin: Admi
     """Coordinators before 4.0 drop the group with the offset, and then say that it does not exist."""
     topic, first, second = kafka.topic("deleted"), kafka.unused_name("group"), kafka.unused_name("group")
     tp = TopicPartition(topic, 0)
-    admin.commit_offsets({first: {tp: at(1)}, second: {tp: at(1)}})
+    committed = admin.commit_offsets({first: {tp: at(1)}, second: {tp: at(1)}})
+    assert committed == {first: {tp: None}, second: {tp: None}}
     assert admin.delete_offsets({first: [tp]}) == {first: {tp: None}}
     outcome = admin.delete_groups([first, "no-such-group", second])
     assert (outcome[first], outcome[second]) == (None, None)

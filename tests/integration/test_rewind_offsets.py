@@ -61,7 +61,7 @@ def librdkafka(kafka: Kafka, topic: str, group: str, noted: Others, protocol: st
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
 def test_members_of_two_clients_go_on_where_the_rewind_says(kafka: Kafka, protocol: str) -> None:
     if protocol == "consumer" and int(kafka.version.split(".")[0]) < 4:
-        pytest.skip("groups of the new protocol need Kafka 4.0")
+        pytest.skip(f"Kafka {kafka.version} has no KIP-848 groups")
     topic, group = kafka.topic("rewind", partitions=PARTITIONS), kafka.unused_name("g")
     partitions = [TopicPartition(topic, partition) for partition in range(PARTITIONS)]
     with Producer(bootstrap_servers=kafka.bootstrap) as producer:
@@ -98,7 +98,7 @@ def test_members_of_two_clients_go_on_where_the_rewind_says(kafka: Kafka, protoc
 def test_of_two_rewinds_at_once_each_is_whole_and_the_last_one_stays(kafka: Kafka, protocol: str) -> None:
     """Neither gives up, and none of them is told that it was done while the other one's offsets stand there."""
     if protocol == "consumer" and int(kafka.version.split(".")[0]) < 4:
-        pytest.skip("groups of the new protocol need Kafka 4.0")
+        pytest.skip(f"Kafka {kafka.version} has no KIP-848 groups")
     topic, group = kafka.topic("rewind", partitions=PARTITIONS), kafka.unused_name("g")
     partitions = [TopicPartition(topic, partition) for partition in range(PARTITIONS)]
     with Producer(bootstrap_servers=kafka.bootstrap) as producer:

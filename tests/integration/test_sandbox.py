@@ -295,6 +295,7 @@ def test_three_nodes_keep_their_data(sandbox: Sandbox) -> None:
     assert name in topics(sandbox.up(replace(settings, port=None)).bootstrap)
 
 
+@pytest.mark.brokers
 @pytest.mark.parametrize("version", ["3.9.2", "2.8.2"])
 def test_other_versions_answer(sandbox: Sandbox, version: str) -> None:
     status = sandbox.up(replace(QUICK, version=version))

@@ -12,15 +12,21 @@ from kcli.core.consumer.subscription import Span
 from kcli.core.errors import KcliError, ProducerFencedError, TransactionAbortableError
 from kcli.core.hooks import Hooks
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, ProducerRecord, TopicPartition
-from tests.kafka import Kafka, sandboxed
+from tests.kafka import Kafka, sandboxed, version_of
 
 pytestmark = pytest.mark.integration
 
 PARTITIONS = 3
 
 
-@pytest.fixture(scope="module", params=["4.3.1", "3.9.2", "2.8.2"])
+NEW, OLD = "4.3.1", ("3.9.2", "2.8.2")
+
+
+@pytest.fixture(scope="module", params=[NEW, *(pytest.param(old, marks=pytest.mark.brokers) for old in OLD)])
 def broker(request: pytest.FixtureRequest) -> Iterator[Kafka]:
+    if request.param == version_of(request.config):
+        yield request.getfixturevalue("kafka")
+        return
     with sandboxed(version=request.param) as kafka:
         yield kafka
 
@@ -66,6 +72,7 @@ def position(broker: Kafka, group: str, tp: TopicPartition) -> int:
     return int(found)
 
 
+@pytest.mark.parametrize("broker", [NEW, *OLD], indirect=True, scope="module")
 def test_every_third_is_aborted_and_readers_see_the_others_only(broker: Kafka, topic: str) -> None:
     tp, expected = TopicPartition(topic, 0), []
     apis: set[str] = set()

@@ -50,7 +50,7 @@ class ExternalBarrier:
         self._cluster.topics.update(topics)
         self._topics = sorted(topics)
         self._membership = Membership(options.group_id, None, options.max_poll_interval_ms / 1000)
-        self._heartbeats = self._new_pulse(options)
+        self._heartbeats = self._new_heartbeats(options)
         self._heartbeat = HeartbeatThread(options, self._membership, self._heartbeats, hooks, self._woken)
         self._barrier = self._new_barrier(options, assignor)
 
@@ -124,7 +124,7 @@ class ExternalBarrier:
     def _woken(self) -> None:
         self._cluster.loop.wakeup()
 
-    def _new_pulse(self, options: ConsumerOptions) -> Heartbeats:
+    def _new_heartbeats(self, options: ConsumerOptions) -> Heartbeats:
         pause = options.retry_backoff_ms / 1000
         if options.group_protocol == "classic":
             return ClassicHeartbeats(self._membership, options.heartbeat_interval_ms / 1000, pause)

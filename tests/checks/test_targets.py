@@ -1,0 +1,66 @@
+"""Every test runs in exactly one of `make test`, `make test-brokers` and `make chaos`: none forgotten, none run twice."""
+
+import os
+import re
+import shlex
+import subprocess
+from itertools import chain, combinations
+from pathlib import Path
+
+import pytest
+from _pytest.mark.expression import Expression
+
+ROOT = Path(__file__).parents[2]
+TARGETS = ("test", "test-brokers", "chaos")
+MARKERS = ("integration", "brokers", "soak")
+
+
+def runs_of_pytest(target: str) -> list[list[str]]:
+    """The command lines with which a target runs pytest, without what the present run of make was given.
+
+    Without those, too, that run tests once more on another version of Kafka.
+    """
+    own = {
+        name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS", "PYTEST"))
+    }
+    command = ["make", "--dry-run", target]
+    done = subprocess.run(command, cwd=ROOT, env=own, capture_output=True, text=True, check=True, timeout=60)
+    lines = done.stdout.replace("\\\n", " ").splitlines()
+    runs = [shlex.split(line.partition("||")[0]) for line in lines if "-m pytest" in line]
+    return [run for run in runs if "--kafka-version" not in run]
+
+
+RUNS = {target: runs_of_pytest(target) for target in TARGETS}
+COMBINATIONS = list(chain.from_iterable(combinations(MARKERS, n) for n in range(len(MARKERS) + 1)))
+
+
+def expression(run: list[str]) -> str:
+    """What `-m` says to pytest, not to Python."""
+    return run[run.index("-m", run.index("pytest")) + 1]
+
+
+@pytest.mark.parametrize("marks", COMBINATIONS, ids=str)
+def test_whatever_its_markers_a_test_runs_once(marks: tuple[str, ...]) -> None:
+    found = [
+        target
+        for target, runs in RUNS.items()
+        for run in runs
+        if Expression.compile(expression(run)).evaluate(lambda name, **_: name in marks)
+    ]
+    assert len(found) == 1, (marks, found)
+
+
+def test_the_expressions_know_no_other_marker() -> None:
+    words = {word for runs in RUNS.values() for run in runs for word in re.findall(r"\w+", expression(run))}
+    assert words - {"and", "not", "or"} == set(MARKERS)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_target_looks_at_all_suites(target: str) -> None:
+    assert RUNS[target]
+    files = {path.relative_to(ROOT) for path in (ROOT / "tests").rglob("test_*.py")}
+    for run in RUNS[target]:
+        suites = [Path(word) for word in run if word.startswith("tests/")]
+        forgotten = [file for file in files if not any(file.is_relative_to(suite) for suite in suites)]
+        assert forgotten == []
+        assert not {"-k", "--deselect", "--ignore"} & set(run)

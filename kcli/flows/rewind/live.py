@@ -250,7 +250,7 @@ def _wait(
     hold = _patience(before, plan, ends)
     timeout = 2 * hold.quiet + hold.least + CALL_SECONDS
     holding.wait_for_members(offsets, timeout, patience=0.0, quiet=hold.quiet, least=hold.least)
-    return ends | log_ends(sorted(reading))
+    return {**ends, **log_ends(sorted(reading))}
 
 
 def _attendance(before: Before, door: ArrivalLog) -> Attendance:

@@ -15,7 +15,13 @@ from typing import Any
 import msgspec
 
 from kcli.core.dataclass import dataclass
-from kcli.core.error_codes import INVALID_RECORD, INVALID_TIMESTAMP, MESSAGE_TOO_LARGE
+from kcli.core.error_codes import (
+    INVALID_RECORD,
+    INVALID_TIMESTAMP,
+    MESSAGE_TOO_LARGE,
+    OUT_OF_ORDER_SEQUENCE_NUMBER,
+    UNKNOWN_PRODUCER_ID,
+)
 from kcli.core.errors import (
     BrokerError,
     KcliError,
@@ -39,6 +45,9 @@ MOST_BYTES = 8 << 20
 _PATIENCE = 120.0  # seconds for the end of a transaction
 _SLICE = 4.0  # after so many a stop is looked at
 _OF_THE_RECORD = frozenset({MESSAGE_TOO_LARGE, INVALID_RECORD, INVALID_TIMESTAMP})
+_OF_THE_SEQUENCE = frozenset({OUT_OF_ORDER_SEQUENCE_NUMBER, UNKNOWN_PRODUCER_ID})
+"""The broker misses a batch. An abort with a new epoch starts the sequence again, so the same records may succeed."""
+_TRIES = 3  # of one transaction, when no record is at fault
 
 Sent = tuple[RowChunk, int]
 """A record of the open transaction: a row of a chunk."""
@@ -171,12 +180,14 @@ class TransactionalRun(ProduceRun):
 
     def _commit(self) -> None:
         """Stores the transaction, without the records that brokers refuse; raises when it cannot be."""
+        tries = 0
         while self._rows:
             error = self._end()
             if error is None:
                 break
             refused = self._refused()
-            if not refused:
+            tries = 0 if refused else tries + 1
+            if not refused and (tries >= _TRIES or not _is_of_the_sequence(self._cause)):
                 raise self._cause or error
             self._rows = [sent for sent in self._rows if sent not in refused]
             if self._rows:
@@ -306,6 +317,10 @@ def _spans(rows: list[Sent]) -> list[tuple[RowChunk, int, int]]:
         else:
             found.append((chunk, row, row + 1))
     return found
+
+
+def _is_of_the_sequence(error: KcliError | None) -> bool:
+    return isinstance(error, BrokerError) and error.code in _OF_THE_SEQUENCE
 
 
 def _is_of_the_record(error: KcliError) -> bool:

@@ -495,6 +495,26 @@ def test_refused_records_leave_their_transaction_and_the_others_are_stored_once(
     assert b"296 records confirmed" in done.stderr
 
 
+@pytest.mark.parametrize(("times", "code"), [(1, 0), (2, 0), (3, 1)])
+def test_a_transaction_whose_sequence_the_broker_has_lost_is_written_again(
+    cluster: FakeCluster, tmp_path: Path, times: int, code: int
+) -> None:
+    """Not without end: after three tries the run ends, and what was read is accounted for."""
+    cluster.fail(ProduceRequest, Code.OUT_OF_ORDER_SEQUENCE_NUMBER, times=times)
+    failed = tmp_path / "failed"
+    flags = ["--transactional-id", "x", "--transaction-every", "100", "--failed", str(failed)]
+    done = produce(cluster, "one", *flags, stdin=b"".join(b"%d\n" % i for i in range(250)))
+    assert done.returncode == code, done.stderr
+    stored = values(cluster, committed=True)
+    if not code:
+        assert stored == [b"%d" % i for i in range(250)]
+        assert failures(failed) == []
+    else:
+        assert sorted([*stored, *(f["input"].encode() for f in failures(failed))]) == sorted(
+            b"%d" % i for i in range(250)
+        )
+
+
 def test_a_signal_aborts_the_open_transaction(cluster: FakeCluster) -> None:
     """C3: exit 130; what was committed before stays, the rest is told as not stored."""
     run = ["produce", "one", "--transactional-id", "x", "--transaction-every", "2"]

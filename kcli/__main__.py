@@ -55,7 +55,7 @@ def run(arguments: list[str], *, raise_interrupts: bool = False) -> int:
     """
     values = None
     try:
-        from kcli.commands._options import GlobalValues
+        from kcli.commands._global_values import GlobalValues
 
         values = GlobalValues()
         _survive_odd_locales()

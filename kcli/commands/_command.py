@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 
 import click
 
-from kcli.commands._options import OUTPUT_KINDS, GlobalValues, attach_values, global_options
+from kcli.commands._global_values import GlobalValues
+from kcli.commands._options import OUTPUT_KINDS, attach_values, global_options
 
 F = TypeVar("F", bound=Callable[..., Any])
 Examples = Sequence[tuple[str, str]]
@@ -72,7 +73,7 @@ class Command(WithGlobals):
         """Checks ``-o`` against what this command can print, then runs it."""
         chosen = ctx.ensure_object(GlobalValues).output
         if chosen is not None and chosen not in self.outputs:
-            from kcli.commands._exit import usage, where
+            from kcli.commands._usage import usage, where
 
             raise usage(
                 f"{where(ctx)}there is no output format {chosen!r}",
@@ -119,7 +120,7 @@ class Group(WithGlobals, click.Group):
         found = self.get_command(ctx, name)
         if found is not None or ctx.resilient_parsing:
             return name, found, args[1:]
-        from kcli.commands._exit import unknown_command
+        from kcli.commands._usage import unknown_command
 
         raise unknown_command(ctx, args[0], self.list_commands(ctx))
 

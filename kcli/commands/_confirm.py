@@ -7,7 +7,8 @@ import sys
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
-from kcli.commands._exit import Declined, usage
+from kcli.commands._exit import Declined
+from kcli.commands._usage import usage
 from kcli.core.dataclass import dataclass
 from kcli.core.errors import KcliError
 
@@ -66,7 +67,12 @@ def confirm(
     danger: str | None = None,
     remarks: Callable[[], object] | None = None,
 ) -> bool:
-    """See ``Invocation.confirm``."""
+    """Shows the plan and asks; whether to go on. False with ``--dry-run``, an error on "no".
+
+    With ``name``, that name has to be typed, otherwise y. ``--yes`` answers; so does ``--confirm NAME``, which may
+    also name another one of ``among``. ``limit`` is for answers that come too late. ``danger`` says why ``--yes``
+    is not enough. ``remarks`` reports what of the plan is left out, between the plan and the question.
+    """
     verdict = _verdict(inv, name, among, danger)
     show_plan(inv, plan if danger is None else f"{plan}\n{danger}.", asked=verdict == ASK)
     if remarks is not None:

@@ -9,16 +9,15 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
-from kcli.commands._options import GlobalValues, environment
+from kcli.commands._global_values import GlobalValues, environment
 
 if TYPE_CHECKING:
-    from kcli.commands._confirm import TimeLimit
     from kcli.core.errors import KcliError
     from kcli.core.hooks import Hooks
     from kcli.core.options import ClientOptions
@@ -164,29 +163,6 @@ class Invocation:
             timer.cancel()
 
     # questions
-
-    def confirm(
-        self,
-        plan: str,
-        question: str,
-        *,
-        name: str | None = None,
-        limit: TimeLimit | None = None,
-        among: Collection[str] = (),
-        danger: str | None = None,
-        remarks: Callable[[], object] | None = None,
-    ) -> bool:
-        """Shows the plan and asks; whether to go on. False with ``--dry-run``, an error on "no".
-
-        With ``name``, that name has to be typed, otherwise y. ``--yes`` answers; so does ``--confirm NAME``, which may
-        also name another one of ``among``. ``limit`` is for answers that come too late. ``danger`` says why ``--yes``
-        is not enough. ``remarks`` reports what of the plan is left out, between the plan and the question.
-        """
-        from kcli.commands._confirm import confirm
-
-        return confirm(
-            self, plan, question, name=name, limit=limit, among=among, danger=danger, remarks=remarks
-        )
 
     # internals
 

@@ -13,9 +13,9 @@ from typing import NoReturn
 
 import click
 
-from kcli.commands._options import GlobalValues
+from kcli.commands._global_values import GlobalValues
+from kcli.commands._usage import Refused, where
 from kcli.core.errors import BrokerError, KcliError
-from kcli.core.near_names import near_names
 
 SIGNALS = frozenset((129, 130, 143))
 _BEFORE_PARTLY = (5, 4, 7, 3, 2)
@@ -24,56 +24,12 @@ _NO_THREAD = "can't start new thread"  # a RuntimeError: there is no memory for 
 _DISK = frozenset((errno.ENOSPC, errno.EIO, errno.EFBIG, errno.EDQUOT, errno.EBADF, errno.EROFS))
 
 
-class Refused(click.UsageError):
-    """A usage error with its own why and do."""
-
-    def __init__(self, what: str, *, why: str, do: str, ctx: click.Context | None = None) -> None:
-        super().__init__(what, ctx)
-        self.why = why
-        self.do = do
-
-
 class Declined(KcliError):  # noqa: N818 - an answer, not a fault
     """The user answered no."""
 
 
 class WriteError(KcliError):
     """stdout does not take what is written to it."""
-
-
-def usage(what: str, *, why: str, do: str, ctx: click.Context | None = None) -> Refused:
-    """An error of usage (exit 2) in full words, for a command to raise."""
-    return Refused(what, why=why, do=do, ctx=ctx)
-
-
-def unknown_command(ctx: click.Context, name: str, known: Iterable[str]) -> Refused:
-    """There is no such command: names what does the same, or the nearest."""
-    from kcli.commands._habits import instead_of_command
-
-    path = ctx.command_path
-    habit = instead_of_command(path, name)
-    if habit is not None:
-        why, do = habit
-        return Refused(f"{where(ctx)}there is no command {name!r}", why=why, do=do, ctx=ctx)
-    near = nearest(name, known)
-    return Refused(
-        f"{where(ctx)}there is no command {name!r}",
-        why="commands are never abbreviated, and nothing was run",
-        do=(f"did you mean `{path} {near}`? " if near else "") + f"`{path} --help` lists the commands",
-        ctx=ctx,
-    )
-
-
-def where(ctx: click.Context | None) -> str:
-    """``topics create: ``, the place of an error; nothing for the root, whose name every error begins with."""
-    words = ctx.command_path.split()[1:] if ctx is not None else []
-    return " ".join(words) + ": " if words else ""
-
-
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The name most like ``name``, if any is like it."""
-    close = near_names(name, known)
-    return close[0] if close else None
 
 
 def worst(codes: Iterable[int], *, done: bool) -> int:

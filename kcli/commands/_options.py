@@ -4,7 +4,6 @@ Not here: what the values mean (``_context.py``). Imported at every start, so on
 """
 
 import functools
-import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,45 +11,15 @@ import click
 from click.core import ParameterSource
 
 from kcli.commands._cluster_words import NAMES, QUIET_NAMES
+from kcli.commands._global_values import GlobalValues
 from kcli.commands._types import DEBUG, DEBUG_AREAS, DURATION, OUTPUT, OUTPUT_WORDS
+from kcli.commands._usage import usage, where
 
 OUTPUT_KINDS = OUTPUT_WORDS
 RECORD_KINDS = ("value", "table", "ndjson", "json", "csv", "raw", "hex", "kcat")
 
 
 LIKE_A_DURATION = r"(?i)(\d+(\.\d+)?(ms|s|m|h|d|w))+|P(\d|T\d)[\dDTHMS.]*"
-
-
-class GlobalValues:
-    """What the command line said about the global options so far; None where it said nothing.
-
-    One object lives as long as the process (``ctx.obj`` of every context): each context that parses an
-    option stores it here, so a value after the subcommand replaces one before it, and errors that end the
-    parsing early still know ``-o`` and ``--debug``. (No dataclass: nothing else would import them for ``--version``.)
-    """
-
-    bootstrap_server: str | None = None
-    command_config: tuple[str, ...] = ()
-    command_property: tuple[str, ...] = ()
-    output: str | None = None
-    no_headers: bool = False
-    client_id: str | None = None
-    quiet: bool = False
-    verbose: int = 0
-    debug: frozenset[str] | None = None
-    color: str | None = None
-    no_pager: bool = False
-    progress: str | None = None
-    timeout: float | None = None
-    no_input: bool = False
-    yes: bool = False
-    confirm: str | None = None
-    dry_run: bool = False
-    invocation: Any = None
-
-    def __init__(self, **said: Any) -> None:
-        for name, value in said.items():
-            setattr(self, name, value)
 
 
 class GlobalOption(click.Option):
@@ -80,8 +49,6 @@ class AttachedOption(click.Option):
         import re
 
         if self.looks and words and re.fullmatch(self.looks, words[0]):
-            from kcli.commands._exit import usage, where
-
             raise usage(
                 f"{where(ctx)}{name} is followed by {words[0]}, which is not taken for its value",
                 why=f"the value of {name} attaches with =",
@@ -266,8 +233,3 @@ def _count(value: Any) -> int:
 
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
-
-
-def environment(name: str) -> str | None:
-    """The value of a ``KCLI_*`` variable that stands for a global option; empty counts as unset."""
-    return os.environ.get(f"KCLI_{name.upper()}") or None

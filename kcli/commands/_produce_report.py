@@ -109,6 +109,7 @@ def report_dry_run(
     inv: Invocation, topic: str, result: ProduceResult, partitions: int, cluster: str | None
 ) -> int:
     """What a dry run has found; returns the exit status that the run would have."""
+    from kcli.output.listing import list_rows
     from kcli.output.progress import counted
     from kcli.output.tables import Column
 
@@ -125,8 +126,8 @@ def report_dry_run(
             "bad_input": result.bad,
         }
         columns = [Column(name) for name in values]
-        with inv.out.rows(
-            "ProducePlan", "ProducePlan", columns, cluster=cluster, warnings=inv.talk.warnings
+        with list_rows(
+            inv.out, "ProducePlan", "ProducePlan", columns, cluster=cluster, warnings=inv.talk.warnings
         ) as rows:
             rows.add(values)
     _errors(inv, topic, result, "would not be stored")
@@ -141,6 +142,7 @@ def _document(
     transactional_id: str,
     cluster: str | None,
 ) -> None:
+    from kcli.output.listing import list_rows
     from kcli.output.tables import Column
 
     values = (
@@ -149,7 +151,7 @@ def _document(
         transactional_id or None, result.transactions if transactional_id else None,
     )  # fmt: skip
     columns = [Column(key) for key in KEYS]
-    with inv.out.rows(
-        "ProduceReport", "ProduceReport", columns, cluster=cluster, warnings=inv.talk.warnings
+    with list_rows(
+        inv.out, "ProduceReport", "ProduceReport", columns, cluster=cluster, warnings=inv.talk.warnings
     ) as rows:
         rows.add(dict(zip(KEYS, values, strict=True)))

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kcli.commands._context import Invocation
-from kcli.commands._exit import usage
 from kcli.commands._params import raw_bytes
+from kcli.commands._usage import usage
 
 if TYPE_CHECKING:
     from kcli.core.types import TopicPartition

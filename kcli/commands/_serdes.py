@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kcli.commands._context import Invocation
-from kcli.commands._exit import usage
+from kcli.commands._usage import usage
 from kcli.serde.names import INTERNAL, SerdeSpec, SerdeSpecs, parse_serdes
 from kcli.serde.opening import Serdes, open_serdes
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kcli.commands import _topic_rows as view
 from kcli.core.error_codes import TOPIC_ALREADY_EXISTS
 from kcli.core.errors import BrokerError, KcliError
+from kcli.output.listing import list_rows
 from kcli.output.tables import Column
 
 if TYPE_CHECKING:
@@ -58,7 +59,9 @@ def print_topics(inv: Invocation, cluster: str, outcome: Outcome) -> None:
     """The topics that are as was asked for, where ``-o`` asks for them; else stderr has said it."""
     if inv.out.kind is None:
         return
-    with inv.out.rows("TopicList", "Topic", COLUMNS, cluster=cluster, warnings=inv.talk.warnings) as rows:
+    with list_rows(
+        inv.out, "TopicList", "Topic", COLUMNS, cluster=cluster, warnings=inv.talk.warnings
+    ) as rows:
         for row in (*outcome.created.values(), *outcome.existing.values()):
             rows.add(row)
 

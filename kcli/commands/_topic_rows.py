@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kcli.core.cluster.offsets import OffsetInfo
 from kcli.core.errors import PartlyFailedError
 from kcli.core.types import TopicPartition
+from kcli.output.listing import list_rows
 from kcli.output.tables import Column
 
 if TYPE_CHECKING:
@@ -192,7 +193,8 @@ def print_descriptions(
         for topic in found.values():
             inv.out.text(heading(whole[topic.name], configs.get(topic.name)))
     if found or listed:
-        with inv.out.rows(
+        with list_rows(
+            inv.out,
             "TopicDescriptionList",
             "TopicDescription",
             columns,

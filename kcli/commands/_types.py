@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kcli.commands._usage import usage
+
 if TYPE_CHECKING:
     ParamType = click.ParamType[Any]
 else:
@@ -70,8 +72,6 @@ class OutputType(ParamType):
         """The word, lower case."""
         word = str(value).lower()
         if looks_like_offset(word):
-            from kcli.commands._exit import usage
-
             raise usage(
                 f"-o {value} is not an output format",
                 why="in kcli, -o always chooses the output format; kcat's -o is --offset",

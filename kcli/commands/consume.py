@@ -10,11 +10,12 @@ import click
 from kcli.commands._cluster import check_no_registry
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
-from kcli.commands._exit import abandon_stdout, usage
+from kcli.commands._exit import abandon_stdout
 from kcli.commands._options import RECORD_KINDS
 from kcli.commands._params import DELIMITER, DURATION, INSTANT, OFFSET_RANGE, PARTITIONS
 from kcli.commands._serde_options import plaintext_secrets_option, serde_option
 from kcli.commands._types import GROUP, TOPIC, CountType
+from kcli.commands._usage import usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -477,11 +478,12 @@ class _Run:
         """Where reading would begin and stop, in lines or as the documents of the other commands."""
         out = self.inv.out
         if out.kind in ("json", "ndjson"):
+            from kcli.output.listing import list_rows
             from kcli.output.tables import Column
 
             columns = [Column(key) for key in ("topic", "partition", "from_offset", "to_offset")]
             cluster = self.consumer.cluster.view.cluster_id
-            with out.rows("ConsumePlan", "ConsumePlan", columns, cluster=cluster) as rows:
+            with list_rows(out, "ConsumePlan", "ConsumePlan", columns, cluster=cluster) as rows:
                 for tp, (start, stop) in plan.items():
                     values = (tp.topic, tp.partition, start, stop)
                     rows.add(dict(zip([column.key for column in columns], values, strict=True)))

@@ -3,10 +3,10 @@
 import click
 
 from kcli.commands._command import Group, command
-from kcli.commands._exit import unknown_command
+from kcli.commands._global_values import GlobalValues
 from kcli.commands._help import show_help
-from kcli.commands._options import GlobalValues
 from kcli.commands._types import OfferedType
+from kcli.commands._usage import unknown_command
 from kcli.docgen.exit_codes import EXIT_CODES
 
 TOPICS = ("options", "exit-codes")

@@ -12,11 +12,11 @@ import click
 from kcli.commands._cluster import check_no_registry
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
-from kcli.commands._exit import usage
 from kcli.commands._params import CODEC, DELIMITER, HEADER, RATE, Codec, check_topic_name
 from kcli.commands._produce_input import FORMATS
 from kcli.commands._serde_options import plaintext_secrets_option, serde_option
 from kcli.commands._types import TOPIC, CountType
+from kcli.commands._usage import usage
 
 if TYPE_CHECKING:
     from kcli.core.options import ProducerOptions

@@ -16,6 +16,7 @@ from kcli.commands._command import group
 from kcli.commands._context import Invocation, pass_invocation
 from kcli.commands._orderly_end import orderly_end
 from kcli.commands._types import SANDBOX, CountType
+from kcli.output.listing import list_rows
 from kcli.output.tables import Column
 
 if TYPE_CHECKING:
@@ -237,7 +238,7 @@ def _log_line(inv: Invocation, node: str, line: str, files: int) -> None:
 
 
 def _print(inv: Invocation, found: "Sequence[SandboxStatus]") -> None:
-    with inv.out.rows(KIND, KIND, COLUMNS, warnings=inv.talk.warnings) as rows:
+    with list_rows(inv.out, KIND, KIND, COLUMNS, warnings=inv.talk.warnings) as rows:
         for status in found:
             rows.add(asdict(status))
 

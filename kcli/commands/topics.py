@@ -11,11 +11,12 @@ from kcli.commands._command import group
 from kcli.commands._context import PARTLY, Invocation, pass_invocation
 from kcli.commands._params import OFFSET, check_topic_name
 from kcli.commands._types import TOPIC, CountType
+from kcli.output.listing import list_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from kcli.commands._exit import Refused
+    from kcli.commands._usage import Refused
     from kcli.core.admin.admin import Admin
     from kcli.core.admin.topics import TopicInfo
     from kcli.core.positions import OffsetSpec
@@ -59,7 +60,9 @@ def list_topics(inv: Invocation, match: str | None, internal: bool, with_size: b
         sizes = _sizes(inv, admin, found) if with_size else None
     _tell_partial(inv, found)
     columns = view.LIST if sizes is None else (*view.LIST, *view.SIZES)
-    with inv.out.rows("TopicList", "Topic", columns, cluster=cluster, warnings=inv.talk.warnings) as rows:
+    with list_rows(
+        inv.out, "TopicList", "Topic", columns, cluster=cluster, warnings=inv.talk.warnings
+    ) as rows:
         for topic in found:
             rows.add(view.list_row(topic) | (view.size_row(sizes[topic.name]) if sizes else {}))
     if not found:
@@ -172,8 +175,8 @@ def topic_offsets(inv: Invocation, names: tuple[str, ...], when: OffsetSpec | No
                     inv.failed(answer, partly=done and isinstance(answer, NoLeaderError))
             rows_to_add = view.time_rows(answers)
     columns = view.ENDS if query is None else view.TIMES
-    with inv.out.rows(
-        "TopicOffsetList", "TopicOffset", columns, cluster=cluster, warnings=inv.talk.warnings
+    with list_rows(
+        inv.out, "TopicOffsetList", "TopicOffset", columns, cluster=cluster, warnings=inv.talk.warnings
     ) as rows:
         for row in rows_to_add:
             rows.add(row)
@@ -280,6 +283,7 @@ def _agreed(
 ) -> list[str]:
     """The topics that are to go, after all questions; internal ones are asked about first."""
     from kcli.commands import _topic_rows as view
+    from kcli.commands._confirm import confirm
 
     agreed = []
     own = [topic.name for topic in found.values() if view.purpose(topic) is not None]
@@ -287,13 +291,13 @@ def _agreed(
         purpose = view.purpose(topic)
         plan = view.deletion_plan(topic, view.spans(ends))
         question = f"Delete topic {topic.name}?"
-        if inv.confirm(plan, question, name=topic.name, among=own, danger=purpose):
+        if confirm(inv, plan, question, name=topic.name, among=own, danger=purpose):
             agreed.append(topic.name)
     return agreed
 
 
 def _nothing_named() -> Refused:
-    from kcli.commands._exit import usage
+    from kcli.commands._usage import usage
 
     return usage(
         "topics describe: missing argument TOPIC",
@@ -367,7 +371,7 @@ def _query(when: OffsetSpec | None) -> int | None:
         return when.value
     if when.kind in ("earliest", "latest"):
         return EARLIEST if when.kind == "earliest" else LATEST
-    from kcli.commands._exit import usage
+    from kcli.commands._usage import usage
 
     raise usage(
         "topics offsets: --time takes earliest, latest or a time",
@@ -377,7 +381,7 @@ def _query(when: OffsetSpec | None) -> int | None:
 
 
 def _config_pairs(configs: Iterable[str]) -> dict[str, str]:
-    from kcli.commands._exit import usage
+    from kcli.commands._usage import usage
 
     pairs = {}
     for text in configs:

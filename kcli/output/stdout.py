@@ -7,12 +7,11 @@ both end the run at the rim (``commands/_exit.py``).
 import errno
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import IO, Any, BinaryIO
 
 from kcli.output.colour import is_terminal, wants_colour
 from kcli.output.sanitise import visible
-from kcli.output.tables import Column, Rows, Screen, rows
 
 
 class Output:
@@ -126,20 +125,3 @@ class Output:
         watched.register(descriptor, 0)
         if any(event & select.POLLERR for _, event in watched.poll(0)):
             raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
-
-    def rows(
-        self,
-        kind: str,
-        item: str,
-        columns: Sequence[Column],
-        *,
-        cluster: str | None = None,
-        warnings: Sequence[str] = (),
-        screen: Screen | None = None,
-    ) -> Rows:
-        """A list to be filled: ``with out.rows("TopicList", "Topic", COLUMNS) as rows: rows.add({…})``.
-
-        ``warnings`` is read at the end, so a list that grows meanwhile is complete. ``screen`` is for a table that is
-        shown again and again in its place.
-        """
-        return rows(self, kind, item, columns, cluster=cluster, warnings=warnings, screen=screen)

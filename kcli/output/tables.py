@@ -165,31 +165,6 @@ class Aligned(Rows):
         super().close()
 
 
-def rows(
-    out: "Output",
-    kind: str,
-    item: str,
-    columns: Sequence[Column],
-    *,
-    cluster: str | None = None,
-    warnings: Sequence[str] = (),
-    screen: Screen | None = None,
-) -> Rows:
-    """The rows of the format that was chosen."""
-    form = out.list_kind()
-    if form in ("json", "ndjson", "yaml"):
-        from kcli.output.envelope import document
-
-        return document(out, form, kind, item, columns, cluster=cluster, warnings=warnings)
-    if form in ("tsv", "csv", "name"):
-        return Separated(out, columns, form)
-    if form in ("table", "wide"):
-        from kcli.output.style import TableRows
-
-        return TableRows(out, columns, wide=form == "wide", screen=screen)
-    return Aligned(out, columns)
-
-
 def aligned(cells: Sequence[str], widths: Sequence[int], columns: Sequence[Column]) -> str:
     """One line of plain output."""
     padded = (

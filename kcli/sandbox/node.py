@@ -5,22 +5,31 @@ Each call acts on the process that the sandbox's state names at that moment, by 
 
 import signal
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from kcli.sandbox import process
 from kcli.sandbox.errors import SandboxError
 from kcli.sandbox.identity import ProcessId, send
 from kcli.sandbox.ports import HOST
+from kcli.sandbox.state import NodeState
 from kcli.sandbox.status import node_log
 
-if TYPE_CHECKING:
-    from kcli.sandbox.sandbox import Sandbox
+
+class Nodes(Protocol):
+    """What a node asks of its sandbox."""
+
+    name: str
+    home: Path
+
+    def node_state(self, node_id: int) -> NodeState: ...
+
+    def start_node(self, node_id: int, timeout: float | None) -> None: ...
 
 
 class Node:
     """Node ``node_id`` of ``sandbox``."""
 
-    def __init__(self, sandbox: "Sandbox", node_id: int) -> None:
+    def __init__(self, sandbox: Nodes, node_id: int) -> None:
         self.sandbox = sandbox
         self.node_id = node_id
 

@@ -61,7 +61,7 @@ def new_watcher(inv: Invocation, admin: Admin, bound: float) -> Watcher:
     """Which shows what it waits for, for ``bound`` seconds at most."""
     import time
 
-    from kcli.commands._options import environment
+    from kcli.commands._global_values import environment
     from kcli.commands.groups._live import read_history
     from kcli.core import clock
     from kcli.flows.rewind.watching import Watcher

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcli.commands._cluster import connect, open_admin
-from kcli.commands._exit import usage
+from kcli.commands._usage import usage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

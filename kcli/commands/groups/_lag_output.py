@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcli.commands.groups._lag_rows import KINDS, columns
 from kcli.output.blocks import Block
+from kcli.output.listing import list_rows
 from kcli.output.tables import Column, Screen, time_text
 
 if TYPE_CHECKING:
@@ -78,7 +79,8 @@ class LagOutput:
 
     def _rows(self, screen: Screen | None = None) -> Rows:
         at = (Column("at"),) if self._watched and self._out.list_kind() in ("tsv", "csv") else ()
-        return self._out.rows(
+        return list_rows(
+            self._out,
             "GroupLagList",
             self._kind,
             (*at, *self._columns),

@@ -103,11 +103,11 @@ class Guards:
             )
 
     def confirm(self, plan: str, question: str, *, remarks: Callable[[], object] | None = None) -> None:
-        """As ``Invocation.confirm``, as long as held groups may be."""
-        from kcli.commands._confirm import TimeLimit
+        """As ``_confirm.confirm``, as long as held groups may be."""
+        from kcli.commands._confirm import TimeLimit, confirm
 
         limit = TimeLimit(self.until, _LET_GO) if self.until is not None else None
-        self._inv.confirm(plan, question, limit=limit, remarks=remarks)
+        confirm(self._inv, plan, question, limit=limit, remarks=remarks)
 
     def _shut(self, plan: GroupPlan) -> Shut:
         from kcli.core.errors import KcliError

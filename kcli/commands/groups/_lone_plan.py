@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kcli.commands._confirm import show_plan
+from kcli.output.listing import list_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,8 +27,8 @@ def show_alone(
     if not (inv.dry_run and inv.out.kind in ROW_KINDS):
         show_plan(inv, text)
         return
-    with inv.out.rows(
-        "RewindPlan", "RewindPlanItem", columns, cluster=cluster, warnings=inv.talk.warnings
+    with list_rows(
+        inv.out, "RewindPlan", "RewindPlanItem", columns, cluster=cluster, warnings=inv.talk.warnings
     ) as printed:
         for row in rows:
             printed.add(row)

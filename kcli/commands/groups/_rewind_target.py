@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kcli.commands._exit import usage
+from kcli.commands._usage import usage
 from kcli.core.clock import wall_ms
 from kcli.output.progress import counted
 

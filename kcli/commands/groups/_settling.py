@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcli.core.dataclass import dataclass
+from kcli.output.listing import list_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,6 +41,7 @@ def confirm_and_execute(
     """The exit status. ``failures``: why some of what was asked for is not in the plan."""
     from functools import partial
 
+    from kcli.commands._confirm import confirm
     from kcli.commands.groups import _rewind_text as text
 
     looks = inv.dry_run or manner.only_look or not plan.possible
@@ -49,8 +51,8 @@ def confirm_and_execute(
     if looks:
         remarks()
         return inv.finish(done=plan.possible, also=_refusals(plan))
-    confirm = inv.confirm if manner.barriers is None else manner.barriers.confirm
-    confirm(text.plan_text(plan, _where(inv)), text.question(plan), remarks=remarks)
+    ask = partial(confirm, inv) if manner.barriers is None else manner.barriers.confirm
+    ask(text.plan_text(plan, _where(inv)), text.question(plan), remarks=remarks)
     return _carry_out(inv, admin, plan, manner)
 
 
@@ -108,8 +110,8 @@ def _show(inv: Invocation, plan: RewindPlan) -> None:
 def _print(inv: Invocation, cluster: str, reports: Sequence[GroupReport], kind: str) -> None:
     from kcli.commands.groups import _rewind_rows as rows
 
-    with inv.out.rows(
-        kind, f"{kind}Item", rows.REPORT, cluster=cluster, warnings=inv.talk.warnings
+    with list_rows(
+        inv.out, kind, f"{kind}Item", rows.REPORT, cluster=cluster, warnings=inv.talk.warnings
     ) as printed:
         for report in reports:
             for row in rows.report_rows(report):

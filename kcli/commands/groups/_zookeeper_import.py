@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcli.commands.groups._zookeeper_option import open_zookeeper
+from kcli.output.listing import list_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +23,7 @@ def import_into_zookeeper(
     """The exit status. ``words`` say what is imported."""
     from functools import partial
 
+    from kcli.commands._confirm import confirm
     from kcli.commands.groups import _zookeeper_rows as rows
     from kcli.commands.groups._lone_plan import show_alone
     from kcli.commands.groups._verdicts import refusal_codes
@@ -38,7 +40,7 @@ def import_into_zookeeper(
             _tell_left_out(inv, plan)
             return inv.finish(done=plan.possible, also=refusal_codes(plan.refused, possible=plan.possible))
         remarks = partial(_tell_left_out, inv, plan)
-        inv.confirm(rows.plan_text(plan, hosts), rows.question(plan), remarks=remarks)
+        confirm(inv, rows.plan_text(plan, hosts), rows.question(plan), remarks=remarks)
         return _carry_out(inv, zookeeper, plan, hosts)
 
 
@@ -69,7 +71,8 @@ def _carry_out(inv: Invocation, zookeeper: ZooKeeper, plan: NodePlan, hosts: str
         _tell(inv, report)
     if kept:
         inv.talk.note(f"undo with: {rows.undo_command(plan, hosts)}")
-    with inv.out.rows(  # last: a full disk or a reader that left must not hide how to undo it
+    with list_rows(
+        inv.out,  # last: a full disk or a reader that left must not hide how to undo it
         "OffsetImportReport",
         "OffsetImportReportItem",
         rows.REPORT,

@@ -7,8 +7,8 @@ import click
 from kcli.commands._cluster import connect, open_admin
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
-from kcli.commands._exit import usage
 from kcli.commands._types import GROUP
+from kcli.commands._usage import usage
 
 
 @command(

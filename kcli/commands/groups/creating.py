@@ -9,8 +9,8 @@ import click
 from kcli.commands._cluster import connect, open_admin
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
-from kcli.commands._exit import usage
 from kcli.commands._types import GROUP, START
+from kcli.commands._usage import usage
 from kcli.commands.groups._topics_option import topics_option
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import click
 from kcli.commands._cluster import connect, described_groups, listed_groups, open_admin, unique
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
-from kcli.commands._exit import usage
 from kcli.commands._types import GROUP
+from kcli.commands._usage import usage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,7 +77,7 @@ def _check_confirm(inv: Invocation, names: Sequence[str]) -> None:
 
 
 def _agreed(inv: Invocation, group: GroupDescription, committed: Committed | KcliError) -> bool:
-    from kcli.commands._confirm import show_plan
+    from kcli.commands._confirm import confirm, show_plan
     from kcli.commands.groups._losses import deletion_plan, live_error
 
     plan = deletion_plan(group, committed)
@@ -85,7 +85,7 @@ def _agreed(inv: Invocation, group: GroupDescription, committed: Committed | Kcl
         show_plan(inv, plan)
         inv.failed(live_error(group, f"group {group.group_id} was not deleted"))
         return False
-    return inv.confirm(plan, f"Delete group {group.group_id}?", name=group.group_id)
+    return confirm(inv, plan, f"Delete group {group.group_id}?", name=group.group_id)
 
 
 def _with_remedy(error: KcliError) -> KcliError:

@@ -44,7 +44,7 @@ def delete_offsets(inv: Invocation, name: str, scopes: tuple[TopicPartitions, ..
     """
     from functools import partial
 
-    from kcli.commands._confirm import show_plan
+    from kcli.commands._confirm import confirm, show_plan
     from kcli.commands.groups._losses import offsets_plan
     from kcli.output.progress import counted
 
@@ -65,7 +65,7 @@ def delete_offsets(inv: Invocation, name: str, scopes: tuple[TopicPartitions, ..
                 report()
                 continue
             question = f"Delete these offsets of group {name}?"
-            if not inv.confirm(plan, question, name=name, remarks=report):
+            if not confirm(inv, plan, question, name=name, remarks=report):
                 continue
             outcome = admin.delete_offsets({name: lost})[name]
             gone = without_errors(inv, outcome)

@@ -11,6 +11,7 @@ from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
 from kcli.commands._options import OUTPUT_KINDS
 from kcli.commands._types import GROUP, CountType
+from kcli.output.listing import list_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -88,7 +89,7 @@ def describe_groups(
 
 def _section(**given: bool) -> str | None:
     """The only part that is wanted; None for all."""
-    from kcli.commands._exit import usage
+    from kcli.commands._usage import usage
 
     chosen = [name for name, wanted in given.items() if wanted]
     if len(chosen) > 1:
@@ -109,7 +110,7 @@ def _check(
     every: bool,
     peek: int | None,
 ) -> None:
-    from kcli.commands._exit import usage
+    from kcli.commands._usage import usage
 
     if not (names or every or match is not None):
         raise usage(
@@ -316,8 +317,13 @@ def _item(group: Described, section: str | None, times: view.Times, peeked: view
 
 
 def _print_rows(inv: Invocation, cluster: str, columns: Sequence[Column], rows: Sequence[view.Row]) -> None:
-    with inv.out.rows(
-        "GroupDescriptionList", "GroupDescription", columns, cluster=cluster, warnings=inv.talk.warnings
+    with list_rows(
+        inv.out,
+        "GroupDescriptionList",
+        "GroupDescription",
+        columns,
+        cluster=cluster,
+        warnings=inv.talk.warnings,
     ) as printed:
         for row in rows:
             printed.add(row)

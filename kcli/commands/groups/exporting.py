@@ -97,7 +97,7 @@ def export_groups(
 
 def _form(inv: Invocation, form: str | None, *, timed: bool, zookeeper: bool) -> str:
     """``--format``, ``-o``, or what the other flags ask for."""
-    from kcli.commands._exit import usage
+    from kcli.commands._usage import usage
 
     said = inv.out.kind
     if form is not None and said is not None and form != said:
@@ -121,7 +121,7 @@ def _form(inv: Invocation, form: str | None, *, timed: bool, zookeeper: bool) ->
 
 
 def _check_names(names: Sequence[str], *, every: bool) -> None:
-    from kcli.commands._exit import usage
+    from kcli.commands._usage import usage
 
     if every == bool(names):
         raise usage(

@@ -9,9 +9,9 @@ import click
 from kcli.commands._cluster import connect, open_admin
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation, stdin_is_terminal
-from kcli.commands._exit import usage
 from kcli.commands._params import TOPIC_MAP
 from kcli.commands._types import GROUP
+from kcli.commands._usage import usage
 from kcli.commands.groups._topics_option import topics_option, within
 from kcli.commands.groups._zookeeper_option import zookeeper_option
 

@@ -104,7 +104,7 @@ def lag(inv: Invocation, /, **flags: Any) -> int:
 
 
 def _check(flags: dict[str, Any]) -> None:
-    from kcli.commands._exit import usage
+    from kcli.commands._usage import usage
 
     if flags["names"] and flags["match"] is not None:
         raise usage(

@@ -10,6 +10,7 @@ from kcli.commands._cluster import connect, listed_groups, open_admin
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
 from kcli.commands._types import TOPIC, OfferedType
+from kcli.output.listing import list_rows
 from kcli.output.tables import Column
 
 if TYPE_CHECKING:
@@ -91,7 +92,9 @@ def list_groups(
         lags = _lags(inv, admin, found) if with_lag or sort == "lag" else None
     columns = COLUMNS if lags is None else (*COLUMNS, LAG)
     rows = [_row(one) | ({} if lags is None else {LAG.key: lags.get(one.group_id)}) for one in found]
-    with inv.out.rows("GroupList", "Group", columns, cluster=cluster, warnings=inv.talk.warnings) as printed:
+    with list_rows(
+        inv.out, "GroupList", "Group", columns, cluster=cluster, warnings=inv.talk.warnings
+    ) as printed:
         for row in sorted(rows, key=lambda row: _order(row, sort)):
             printed.add(row)
     if not rows and topic is None:

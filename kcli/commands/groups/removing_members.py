@@ -39,6 +39,7 @@ def remove_members(inv: Invocation, name: str, words: tuple[str, ...]) -> int:
     """
     from functools import partial
 
+    from kcli.commands._confirm import confirm
     from kcli.commands.groups._losses import removal_plan
     from kcli.core.admin.members import GroupMember
     from kcli.output.progress import counted
@@ -56,7 +57,7 @@ def remove_members(inv: Invocation, name: str, words: tuple[str, ...]) -> int:
                 report()
                 continue
             question = f"Remove these members of group {name}?"
-            if not inv.confirm(plan, question, name=name, remarks=report):
+            if not confirm(inv, plan, question, name=name, remarks=report):
                 continue
             members = [GroupMember(member.member_id, member.instance_id) for member in leaving]
             outcome = admin.remove_members({name: members}, reason=REASON)[name]

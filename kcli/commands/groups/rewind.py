@@ -10,10 +10,11 @@ import click
 from kcli.commands._cluster import connect, open_admin, unique
 from kcli.commands._command import command
 from kcli.commands._context import Invocation, pass_invocation
-from kcli.commands._exit import usage
 from kcli.commands._options import LIKE_A_DURATION, AttachedOption
 from kcli.commands._params import DURATION, Word
 from kcli.commands._types import GROUP, TARGET, TOPIC, CountType
+from kcli.commands._usage import usage
+from kcli.output.listing import list_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -551,8 +552,13 @@ def _list_journals(inv: Invocation, names: Sequence[str], flags: dict[str, Any])
     found, broken = Journals(cluster).listed()
     for path in broken:
         inv.talk.warn(f"{path} is no journal of this cluster")
-    with inv.out.rows(
-        "RewindJournalList", "RewindJournal", rows.JOURNALS, cluster=cluster, warnings=inv.talk.warnings
+    with list_rows(
+        inv.out,
+        "RewindJournalList",
+        "RewindJournal",
+        rows.JOURNALS,
+        cluster=cluster,
+        warnings=inv.talk.warnings,
     ) as printed:
         for journal in found:
             if not names or journal.group in names:

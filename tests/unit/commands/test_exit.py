@@ -8,7 +8,7 @@ import pytest
 
 from kcli.commands import _exit
 from kcli.commands._confirm import ASK, GO, MISMATCH, NOBODY, STOP, decide
-from kcli.commands._options import GlobalValues
+from kcli.commands._global_values import GlobalValues
 from kcli.core.errors import BrokerError, ConnectError, KcliError
 
 ORDER = [130, 5, 4, 7, 3, 6, 8, 1]

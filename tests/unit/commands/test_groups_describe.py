@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kcli.cli import cli
-from kcli.commands._options import GlobalValues
+from kcli.commands._global_values import GlobalValues
 from kcli.commands.groups import _reader
 from kcli.commands.groups import describe as module
 from kcli.core.admin.committed import Committed

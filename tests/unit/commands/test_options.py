@@ -8,7 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from kcli.commands._command import Group, command, group
-from kcli.commands._options import DEBUG_AREAS, LIKE_A_DURATION, AttachedOption, GlobalValues, global_options
+from kcli.commands._global_values import GlobalValues
+from kcli.commands._options import DEBUG_AREAS, LIKE_A_DURATION, AttachedOption, global_options
 from kcli.commands._types import DURATION, CountType
 
 ALL = frozenset(DEBUG_AREAS)

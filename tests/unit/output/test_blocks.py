@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from kcli.output.blocks import Block, Frame
+from kcli.output.listing import list_rows
 from kcli.output.stdout import Output
 from kcli.output.tables import Column
 
@@ -19,7 +20,7 @@ def block(group: str, numbers: list[Any], frame: Frame = FRAME, **more: list[Any
 
 def printed(form: str, blocks: list[Block], *, one_by_one: bool) -> str:
     stream = io.BytesIO()
-    with Output(stream, kind=form).rows("L", "I", COLUMNS) as rows:
+    with list_rows(Output(stream, kind=form), "L", "I", COLUMNS) as rows:
         for some in blocks:
             if one_by_one:
                 for row in some:

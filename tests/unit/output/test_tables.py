@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from kcli.output import envelope, style
+from kcli.output.listing import list_rows
 from kcli.output.stdout import Output
 from kcli.output.tables import Column, Screen
 
@@ -43,7 +44,7 @@ def _fixed_time(monkeypatch: pytest.MonkeyPatch) -> None:
 def printed(kind: str | None, rows: list[dict[str, Any]] = ROWS, **settings: Any) -> str:
     stream = io.BytesIO()
     out = Output(stream, kind=kind, **settings)
-    with out.rows("ThingList", "Thing", COLUMNS, cluster="Qx3", warnings=["w"]) as lines:
+    with list_rows(out, "ThingList", "Thing", COLUMNS, cluster="Qx3", warnings=["w"]) as lines:
         for row in rows:
             lines.add(row)
     return stream.getvalue().decode()
@@ -107,7 +108,7 @@ def table(
     rows: list[dict[str, Any]], *, kind: str = "table", screen: Screen | None = None, **how: Any
 ) -> str:
     stream = io.BytesIO()
-    with Output(stream, kind=kind, isatty=True, **how).rows("L", "I", GROUPS, screen=screen) as lines:
+    with list_rows(Output(stream, kind=kind, isatty=True, **how), "L", "I", GROUPS, screen=screen) as lines:
         for row in rows:
             lines.add(row)
     return stream.getvalue().decode()
@@ -261,7 +262,7 @@ def test_a_document_that_is_interrupted_is_closed_validly(rows: int) -> None:
     stream = io.BytesIO()
 
     def interrupted() -> None:
-        with Output(stream, kind="json").rows("ThingList", "Thing", COLUMNS) as lines:
+        with list_rows(Output(stream, kind="json"), "ThingList", "Thing", COLUMNS) as lines:
             for row in ROWS[:rows]:
                 lines.add(row)
             raise Interrupted
@@ -274,7 +275,7 @@ def test_a_document_that_is_interrupted_is_closed_validly(rows: int) -> None:
 @pytest.mark.parametrize("kind", ["json", "yaml", "plain", "table", "csv"])
 def test_an_error_before_the_first_row_leaves_stdout_empty(kind: str) -> None:
     stream = io.BytesIO()
-    with pytest.raises(Interrupted), Output(stream, kind=kind).rows("ThingList", "Thing", COLUMNS):
+    with pytest.raises(Interrupted), list_rows(Output(stream, kind=kind), "ThingList", "Thing", COLUMNS):
         raise Interrupted
     assert stream.getvalue() == b""
 

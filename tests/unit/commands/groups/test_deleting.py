@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kcli.cli import cli
-from kcli.commands._options import GlobalValues
+from kcli.commands._global_values import GlobalValues
 from kcli.commands.groups import deleting, deleting_offsets, removing_members
 from kcli.core.admin.committed import Committed
 from kcli.core.admin.group_description import GroupDescription, MemberDescription

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kcli.commands._exit import Refused
+from kcli.commands._usage import Refused
 from kcli.commands._what_to_read import selection
 from kcli.core.types import Record
 from kcli.serde import open_serdes, parse_serdes

@@ -1,0 +1,41 @@
+"""What the command line said about the options that every command has. Imported at every start."""
+
+import os
+from typing import Any
+
+
+class GlobalValues:
+    """What the command line said about the global options so far; None where it said nothing.
+
+    One object lives as long as the process (``ctx.obj`` of every context): each context that parses an
+    option stores it here, so a value after the subcommand replaces one before it, and errors that end the
+    parsing early still know ``-o`` and ``--debug``. (No dataclass: nothing else would import them for ``--version``.)
+    """
+
+    bootstrap_server: str | None = None
+    command_config: tuple[str, ...] = ()
+    command_property: tuple[str, ...] = ()
+    output: str | None = None
+    no_headers: bool = False
+    client_id: str | None = None
+    quiet: bool = False
+    verbose: int = 0
+    debug: frozenset[str] | None = None
+    color: str | None = None
+    no_pager: bool = False
+    progress: str | None = None
+    timeout: float | None = None
+    no_input: bool = False
+    yes: bool = False
+    confirm: str | None = None
+    dry_run: bool = False
+    invocation: Any = None
+
+    def __init__(self, **said: Any) -> None:
+        for name, value in said.items():
+            setattr(self, name, value)
+
+
+def environment(name: str) -> str | None:
+    """The value of a ``KCLI_*`` variable that stands for a global option; empty counts as unset."""
+    return os.environ.get(f"KCLI_{name.upper()}") or None

@@ -1,0 +1,35 @@
+"""A list of rows in the format that was chosen."""
+
+from collections.abc import Sequence
+
+from kcli.output.stdout import Output
+from kcli.output.tables import Aligned, Column, Rows, Screen, Separated
+
+
+def list_rows(
+    out: Output,
+    kind: str,
+    item: str,
+    columns: Sequence[Column],
+    *,
+    cluster: str | None = None,
+    warnings: Sequence[str] = (),
+    screen: Screen | None = None,
+) -> Rows:
+    """A list to be filled: ``with list_rows(out, "TopicList", "Topic", COLUMNS) as lines: lines.add({…})``.
+
+    ``warnings`` is read at the end, so a list that grows meanwhile is complete. ``screen`` is for a table that is
+    shown again and again in its place.
+    """
+    form = out.list_kind()
+    if form in ("json", "ndjson", "yaml"):
+        from kcli.output.envelope import document
+
+        return document(out, form, kind, item, columns, cluster=cluster, warnings=warnings)
+    if form in ("tsv", "csv", "name"):
+        return Separated(out, columns, form)
+    if form in ("table", "wide"):
+        from kcli.output.style import TableRows
+
+        return TableRows(out, columns, wide=form == "wide", screen=screen)
+    return Aligned(out, columns)

@@ -1,4 +1,4 @@
-"""The client library: ``from kcli.core import Producer, Consumer, Admin, Cluster``, and the values they take and give.
+"""The client library: ``from kcli.core import Producer, Consumer, Admin, Cluster``, and the values they use.
 
 Names are loaded on use (PEP 562): importing this package costs nothing.
 """

@@ -1,6 +1,6 @@
 """The two clocks: one that never steps, for deadlines, and the wall clock, for record timestamps.
 
-Deciders never read a clock; they are given ``now``. Only the rim (loops, commands) calls these.
+Decision logic never reads a clock; it is passed ``now``. Only the outer layer (loops, commands) calls these.
 """
 
 import time

@@ -1,9 +1,9 @@
-"""Dataclasses whose methods are not compiled before somebody needs them.
+"""Dataclasses whose methods are compiled on first use.
 
-The standard decorator writes and compiles up to six methods of each class when its module is imported: a third of the
-start of a command, which then makes instances of a quarter of the classes. Here it only collects the fields, and each
-method is had from it when it is called for the first time; until then something that fetches it stands in its place.
-A test compares every class of kcli with what the standard decorator makes of it.
+The standard decorator generates and compiles up to six methods of each class when its module is imported: a third of
+the start-up time of a command, which then instantiates a quarter of the classes. This decorator only collects the
+fields; each method is obtained from the standard one when it is first called, and a stub takes its place until then. A
+test compares every class of kcli with the result of the standard decorator.
 """
 
 import dataclasses
@@ -17,13 +17,13 @@ T = TypeVar("T")
 def dataclass(
     *, slots: Literal[True], frozen: bool = False, eq: bool = True, kw_only: bool = False
 ) -> Callable[[type[T]], type[T]]:
-    """``dataclasses.dataclass`` for classes with slots. ``slots`` is said for readers who know the standard one."""
+    """``dataclasses.dataclass`` for classes with slots. ``slots`` is for readers who know the standard one."""
     assert slots, "a class without slots is made by the standard decorator"
 
     def decorate(cls: type[T]) -> type[T]:
-        # The standard one refuses a frozen class below one that is not, and the other way round.
+        # The standard decorator rejects a frozen class that inherits from a non-frozen one, and the reverse.
         inherits = any(map(dataclasses.is_dataclass, cls.__bases__))
-        made = dataclasses.dataclass(  # noqa: TID251 - the one place
+        made = dataclasses.dataclass(  # noqa: TID251 - the only use
             init=False, repr=False, eq=False, frozen=frozen and inherits, kw_only=kw_only, slots=True
         )(cls)
         _tell_of(made, init=True, repr=True, eq=eq, frozen=frozen)
@@ -41,7 +41,7 @@ def dataclass(
 
 
 def _tell_of(cls: Any, **parameters: bool) -> None:
-    """What tools for dataclasses, and classes that inherit from this one, ask for."""
+    """Sets what tools for dataclasses, and subclasses, look up."""
     for name, value in parameters.items():
         setattr(cls.__dataclass_params__, name, value)
 
@@ -56,7 +56,7 @@ def _stand_in(cls: type, name: str) -> Callable[..., Any]:
 
 
 def _compiled(cls: Any, name: str) -> Callable[..., Any]:
-    """The method that the standard decorator makes of the fields, taken from a class that has nothing but them."""
+    """The method that the standard decorator makes from the fields, taken from a subclass that has nothing else."""
     about = {key: getattr(cls, key) for key in ("__module__", "__qualname__", "__doc__")}
     twin = type(cls.__name__, (cls,), about)
     full: Any = dataclasses.dataclass(  # noqa: TID251
@@ -94,4 +94,4 @@ _FROZEN: dict[str, Callable[..., Any]] = {
     "__getstate__": _state,
     "__setstate__": _restore,
 }
-"""Methods that need not know the class. Slots have no ``__dict__`` that ``pickle`` and ``copy`` would take."""
+"""Methods that do not depend on the class. Slots have no ``__dict__`` for ``pickle`` and ``copy`` to use."""

@@ -1,14 +1,14 @@
 """Kafka's error codes as a table: number, name, whether a retry can help and what must be looked up first.
 
-A code stays a code until a client decides; ``retry.py`` is the only judge of the two last columns.
-Names and flags are those of the Java client's ``Errors`` (compared with it in the tests).
+A code is not interpreted before a client decides; only ``retry.py`` reads the last two columns. Names and flags are
+those of the Java client's ``Errors`` (compared with it in the tests).
 """
 
 from typing import NamedTuple
 
 
 class ErrorCode(NamedTuple):
-    """One row. ``refresh`` is ``"metadata"``, ``"coordinator"`` or ``""``: what is stale when it appears."""
+    """A row. ``refresh`` is ``"metadata"``, ``"coordinator"`` or ``""``: what is stale when the code appears."""
 
     number: int
     name: str
@@ -17,7 +17,7 @@ class ErrorCode(NamedTuple):
     text: str
 
 
-# number, name, flags (R: a retry can help, M: metadata is stale, C: the coordinator moved), in words
+# number, name, flags (R: a retry can help, M: metadata is stale, C: the coordinator moved), description
 _ROWS: tuple[tuple[int, str, str, str], ...] = (
     (-1, "UNKNOWN_SERVER_ERROR", "", ""),
     (0, "NONE", "", ""),
@@ -205,14 +205,14 @@ CODES: dict[int, ErrorCode] = {
 
 
 def error_code(number: int) -> ErrorCode:
-    """The row of ``number``; a code this table does not know is shown by its number and never retried."""
+    """The row of ``number``; a code that the table lacks is shown by its number and never retried."""
     known = CODES.get(number)
     return known or ErrorCode(
         number, f"UNKNOWN_CODE_{number}", False, "", "a code this version does not know"
     )
 
 
-# The codes that clients and their tests name, as constants.
+# The codes that clients and their tests use, as constants.
 UNKNOWN_SERVER_ERROR = -1
 NONE = 0
 OFFSET_OUT_OF_RANGE = 1

@@ -1,4 +1,4 @@
-"""What to do about an error code of a broker, where the code alone says it: who knows more of the case says that."""
+"""What to do about a broker's error code, where the code alone says it; callers that know more give a better remedy."""
 
 from kcli.core.error_codes import (
     COORDINATOR_LOAD_IN_PROGRESS,
@@ -45,6 +45,6 @@ REMEDIES = {
     76: "choose another codec with -z, or see compression.type of the topic",
     UNSTABLE_OFFSET_COMMIT: "wait for the end of the transaction, or abort it",
 }
-"""By Kafka's number. Codes that kcli names nowhere else stand as numbers: 30 and 31 no permission for group and cluster,
-38 replication factor, 40 configuration, 53 no permission for a transactional id, 56 disk, 76 compression.
+"""By Kafka's number. Codes without a constant in kcli are given as numbers: 30 and 31 no permission for group and
+cluster, 38 replication factor, 40 configuration, 53 no permission for a transactional id, 56 disk, 76 compression.
 """

@@ -1,7 +1,7 @@
-"""What can go wrong, as types: a subclass exists where some caller tells it from the others.
+"""The errors, as types: a subclass exists where some caller distinguishes it from the others.
 
-Every error says what failed and where, why, and what to do about it; the command line prints these as
-three lines and ends with ``exit_code`` (the table of codes is part of the contract: ``kcli --help``).
+Every error says what failed and where, why, and what to do about it; the command line prints these as three lines and
+exits with ``exit_code`` (the table of codes is part of the contract: ``kcli --help``).
 """
 
 from collections.abc import Mapping
@@ -12,9 +12,9 @@ from kcli.core.types import TopicPartition
 
 
 class KcliError(Exception):
-    """The root of all errors raised on purpose.
+    """The base of all errors raised on purpose.
 
-    ``what`` names the thing and the place, ``why`` the cause, ``do`` the next step; these two may be empty.
+    ``what`` says what failed and where, ``why`` the cause, ``do`` the next step; the latter two may be empty.
     """
 
     exit_code = 1
@@ -30,7 +30,7 @@ class KcliError(Exception):
 
 
 class ConfigError(KcliError):
-    """An option or a file that configures the client is wrong; nothing was sent."""
+    """An option or a configuration file is wrong; nothing was sent."""
 
     exit_code = 2
 
@@ -42,25 +42,25 @@ class ConnectError(KcliError):
 
 
 class NotKafkaError(ConnectError):
-    """Something answers, but it does not speak Kafka: connecting again cannot help."""
+    """The peer responds, but does not speak Kafka: reconnecting cannot help."""
 
 
 class OutcomeUnknownError(ConnectError):
-    """The connection ended between a request and its answer: it may or may not have taken effect."""
+    """The connection ended between a request and its response: the request may or may not have taken effect."""
 
 
 class RequestTimeoutError(OutcomeUnknownError):
-    """No answer in time. The connection was closed: a broker answers in order, so nothing else can come."""
+    """No response in time. The connection was closed: a broker responds in order, so nothing else can arrive."""
 
 
 class TimedOutError(KcliError):
-    """What was asked did not finish before its deadline."""
+    """The operation did not finish before its deadline."""
 
     exit_code = 3
 
 
 class NoLeaderError(TimedOutError):
-    """A partition has no leader: an election is going on, or none of its replicas can lead."""
+    """A partition has no leader: an election is under way, or none of its replicas can lead."""
 
 
 class AuthError(KcliError):
@@ -70,15 +70,15 @@ class AuthError(KcliError):
 
 
 class ProtocolError(KcliError):
-    """The peer sent bytes that are not what the protocol says; its connection is closed."""
+    """The peer sent bytes that violate the protocol; its connection is closed."""
 
     exit_code = 5
 
 
 class CorruptRecordsError(ProtocolError):
-    """A record batch that fails its checksum, or whose content contradicts its header, or that is too large open.
+    """A record batch that fails its checksum, contradicts its header, or is too large when decompressed.
 
-    ``tp`` is its partition: bytes do not know it, so who reads a partition's batches adds it (``in_partition``).
+    ``tp`` is its partition: the bytes do not contain it, so the reader adds it (``in_partition``).
     """
 
     def __init__(self, what: str, *, why: str = "", do: str = "", tp: TopicPartition | None = None) -> None:
@@ -86,7 +86,7 @@ class CorruptRecordsError(ProtocolError):
         self.tp = tp
 
     def in_partition(self, tp: TopicPartition) -> "CorruptRecordsError":
-        """The same error with the partition in front, and what helps; itself if it names one already."""
+        """The same error with the partition in front, and a remedy; unchanged if it has a partition already."""
         if self.tp is not None:
             return self
         return CorruptRecordsError(self.what, why=self.why, do=self.do or _DAMAGED, tp=tp)
@@ -96,33 +96,33 @@ _DAMAGED = "the broker's copy of the log is damaged: restore it from a replica, 
 
 
 class DataLossError(KcliError):
-    """Records that were asked for are not there: out of range, truncated, or the topic was created anew."""
+    """Requested records do not exist: out of range, truncated, or the topic was created anew."""
 
     exit_code = 5
 
 
 class UnsupportedError(KcliError):
-    """The broker is too old or too new for what was asked."""
+    """The broker is too old or too new for the operation."""
 
     exit_code = 7
 
 
 class NotFoundError(KcliError):
-    """A topic, partition or group that was named does not exist."""
+    """The given topic, partition or group does not exist."""
 
     exit_code = 1
 
 
 class UnknownPartitionError(NotFoundError):
-    """A record, or the user, names a partition that its topic does not have."""
+    """A record, or the user, gives a partition that its topic does not have."""
 
 
 class BufferFullError(TimedOutError):
-    """``buffer.memory`` stayed full for ``max.block.ms``: records come in faster than they are confirmed."""
+    """``buffer.memory`` stayed full for ``max.block.ms``: records are sent faster than they are acknowledged."""
 
 
 class ClosedError(KcliError):
-    """The client was closed before, or while, this was asked."""
+    """The client was closed before or during the call."""
 
 
 class TransactionStateError(KcliError):
@@ -132,11 +132,11 @@ class TransactionStateError(KcliError):
 
 
 class TransactionAbortableError(KcliError):
-    """The transaction cannot be committed any more: abort it and begin another one."""
+    """The transaction cannot be committed any more: abort it and begin a new one."""
 
 
 class TransactionUnknownError(OutcomeUnknownError):
-    """Nobody answered to the end of a transaction: it may be committed, aborted, or still open."""
+    """The end of a transaction was not acknowledged: it may be committed, aborted, or still open."""
 
 
 class ProducerFencedError(KcliError):
@@ -146,7 +146,7 @@ class ProducerFencedError(KcliError):
 
 
 class MembershipError(KcliError):
-    """The group does not want this member (any more): fenced, full, or of another kind."""
+    """The group does not accept this member (any more): fenced, full, or of another kind."""
 
     exit_code = 7
 
@@ -164,13 +164,13 @@ class CommitFailedError(KcliError):
 
 
 class NoOffsetError(KcliError):
-    """A partition has no committed offset, and ``auto.offset.reset=none`` forbids to choose one."""
+    """A partition has no committed offset, and ``auto.offset.reset=none`` forbids choosing one."""
 
     exit_code = 5
 
 
 class PartlyFailedError(KcliError):
-    """Some of many failed; ``first`` is the error of the first of them and gives cause, remedy and exit code."""
+    """Some of several operations failed; ``first`` is the first error and determines cause, remedy and exit code."""
 
     def __init__(self, what: str, first: KcliError) -> None:
         super().__init__(what, why=str(first), do=first.do)
@@ -178,12 +178,12 @@ class PartlyFailedError(KcliError):
 
     @property
     def exit_code(self) -> int:  # type: ignore[override]
-        """That of the first error."""
+        """The exit code of the first error."""
         return self.first.exit_code
 
 
 class BrokerError(KcliError):
-    """A broker answered with an error code. ``code`` is Kafka's number; ``where`` names what it was about."""
+    """A broker responded with an error code. ``code`` is Kafka's number; ``where`` says what it concerns."""
 
     def __init__(self, code: int, where: str, *, message: str = "", do: str = "") -> None:
         row = error_code(code)
@@ -196,7 +196,7 @@ class BrokerError(KcliError):
 
     @property
     def exit_code(self) -> int:  # type: ignore[override]
-        """Authorisation is 4, refused for state 7, loss 5; any other code is a run-time error, 1."""
+        """4 for authorisation, 7 if the broker's state forbids the request, 5 for data loss; else 1."""
         return _EXIT_BY_CODE.get(self.code, 1)
 
 

@@ -1,7 +1,7 @@
-"""Options of other clients that kcli does not have: those that mean nothing here, and those it does not support yet.
+"""Options of other clients that kcli lacks: those that have no meaning here, and those it does not support yet.
 
-Pure, and loaded only when a key is none of kcli's own. Sources: ``configNames()`` of the Java clients 2.8.2, 3.9.2 and
-4.3.1, and librdkafka's CONFIGURATION.md.
+Pure, and loaded only for a key that is not one of kcli's own. Sources: ``configNames()`` of the Java clients 2.8.2,
+3.9.2 and 4.3.1, and librdkafka's CONFIGURATION.md.
 """
 
 JAVA_KEYS = frozenset({
@@ -17,7 +17,7 @@ JAVA_KEYS = frozenset({
     "ssl.protocol", "ssl.provider", "ssl.secure.random.implementation", "ssl.trustmanager.algorithm",
     "transaction.two.phase.commit.enable", "value.deserializer", "value.serializer",
 })  # fmt: skip
-"""Of Java's producer, consumer and admin client."""
+"""Options of Java's producer, consumer and admin client."""
 
 LIBRDKAFKA_KEYS = frozenset({
     "api.version.fallback.ms", "api.version.request", "api.version.request.timeout.ms",
@@ -39,7 +39,7 @@ LIBRDKAFKA_KEYS = frozenset({
     "topic.metadata.propagation.max.ms", "topic.metadata.refresh.fast.cnt",
     "topic.metadata.refresh.fast.interval.ms", "topic.metadata.refresh.sparse",
 })  # fmt: skip
-"""Of librdkafka alone."""
+"""Options of librdkafka only."""
 
 _INSTEAD = {
     "retries": "records are sent again until delivery.timeout.ms has passed",
@@ -84,7 +84,7 @@ _STORE_FILES = (".jks", ".p12", ".pfx", ".keystore", ".truststore")
 
 
 def is_foreign(key: str, text: str) -> bool:
-    """Whether ``key`` is an option of another client that changes nothing that kcli does."""
+    """Whether ``key`` is an option of another client that has no effect on kcli."""
     if key in ("ssl.keystore.type", "ssl.truststore.type"):
         return text.upper() == "PEM"
     if key == "enable.ssl.certificate.verification":
@@ -98,12 +98,12 @@ def whose(key: str) -> str:
 
 
 def instead_of_key(key: str) -> str:
-    """What to use instead of a foreign option; empty where there is nothing like it."""
+    """What to use instead of a foreign option; empty if there is no equivalent."""
     return _INSTEAD.get(key, "")
 
 
 def is_sasl(key: str) -> bool:
-    """Whether an option is about SASL, known or not: a misspelt one is no reason to go on without authentication."""
+    """Whether an option is about SASL, known or not: a misspelt one must not switch authentication off."""
     return key.startswith("sasl.") or key in (
         "enable.sasl.oauthbearer.unsecure.jwt",
         "oauthbearer_token_refresh_cb",
@@ -111,7 +111,7 @@ def is_sasl(key: str) -> bool:
 
 
 def unsupported_tls(key: str, text: str) -> tuple[str, str] | None:
-    """Why this version cannot do what an option about TLS asks for, and what to do; None where nothing is wrong."""
+    """Why this version cannot do what a TLS option requests, and what to do; None if it can."""
     if key in _STORES or (key in ("ssl.keystore.type", "ssl.truststore.type") and text.upper() != "PEM"):
         return "this version reads PEM files, no Java key stores (JKS, PKCS12)", PEM
     if key == "ssl.truststore.location" and text.lower().endswith(_STORE_FILES):

@@ -1,7 +1,7 @@
-"""A result that is not there yet: a plain cell of state, without a lock or a thread of its own.
+"""A result that is not available yet: plain state, without a lock or a thread of its own.
 
-How to wait is a callable given by its creator: the Loop's poll for requests, the producer's Condition for
-deliveries. A future is completed once, by the thread that owns its creator.
+Its creator passes the callable that waits: the Loop's poll for requests, the producer's Condition for deliveries. A
+future is completed once, by the thread that owns its creator.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ Wait = Callable[["Future[T]", float | None], None]
 
 
 class Future(Generic[T]):
-    """``wait(future, timeout)`` must return when the future is done or ``timeout`` seconds are over."""
+    """``wait(future, timeout)`` must return when the future is done or ``timeout`` seconds have passed."""
 
     __slots__ = ("_callbacks", "_done", "_error", "_value", "_wait")
 
@@ -26,17 +26,17 @@ class Future(Generic[T]):
 
     @property
     def done(self) -> bool:
-        """Whether the value or the error is there."""
+        """Whether it has its value or its error."""
         return self._done
 
     @property
     def error(self) -> BaseException | None:
-        """The error, or None: not done yet, or done well."""
+        """The error; None if it is not done or has succeeded."""
         return self._error
 
     @property
     def value(self) -> T:
-        """The value of a future that is done well; raises its error otherwise."""
+        """The value of a future that has succeeded; raises its error otherwise."""
         if not self._done:
             raise RuntimeError("the future is not done")
         if self._error is not None:
@@ -44,9 +44,9 @@ class Future(Generic[T]):
         return self._value  # type: ignore[return-value]
 
     def result(self, timeout: float | None = None) -> T:
-        """Waits at most ``timeout`` seconds (None: as long as it takes) and returns ``value``.
+        """Waits at most ``timeout`` seconds (None: without limit) and returns ``value``.
 
-        Raises TimeoutError when it is not done by then, or the error the future was completed with.
+        Raises TimeoutError if it is not done by then, or the error the future was completed with.
         """
         if not self._done and self._wait is not None:
             self._wait(self, timeout)
@@ -55,7 +55,7 @@ class Future(Generic[T]):
         return self.value
 
     def set_result(self, value: T) -> None:
-        """Completes it with a value. A second completion is ignored: the first answer stands."""
+        """Completes it with a value. A second completion is ignored: the first one stays."""
         if not self._done:
             self._value = value
             self._finish()
@@ -67,7 +67,7 @@ class Future(Generic[T]):
             self._finish()
 
     def on_done(self, callback: "Callable[[Future[T]], None]") -> None:
-        """Calls ``callback(self)`` when done, at once if it is. Callbacks must not block."""
+        """Calls ``callback(self)`` when done, or at once if it is. Callbacks must not block."""
         if self._done:
             callback(self)
         else:
@@ -80,7 +80,7 @@ class Future(Generic[T]):
         for callback in callbacks:
             try:
                 callback(self)
-            except Exception as error:  # noqa: BLE001 - the other callbacks have a right to be called
+            except Exception as error:  # noqa: BLE001 - the other callbacks must still be called
                 defect = defect or error
         if defect is not None:
             raise defect

@@ -1,6 +1,6 @@
-"""Metrics and events are handed out through callbacks; the core imports no logging library.
+"""Metrics and events are reported through callbacks; the core imports no logging library.
 
-The client proposal asks for this: a library reports through its API, its user chooses how to log.
+The client proposal asks for this: a library reports through its API, and its user chooses how to log.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ def _ignore(*_args: Any, **_fields: Any) -> None:
 
 
 def _contained(event: Event) -> Event:
-    """Errors of whoever listens are his own: they must not end the thread that tells him."""
+    """Suppresses a listener's errors: they must not end the thread that calls it."""
 
     def call(*args: Any, **fields: Any) -> None:
         with suppress(Exception):
@@ -31,10 +31,10 @@ def _contained(event: Event) -> Event:
 class Hooks:
     """Callables that the clients call, from the thread that runs their loop; they must not block or raise.
 
-    ``log(level, area, message)``: level is ``"warning"``, ``"info"`` or ``"debug"``; area one of
-    ``proto``, ``auth``, ``fetch``, ``group``, ``conf``.
-    ``wire(direction, node, correlation_id, api, version, size)``: one call per request (``"→"``) and
-    answer (``"←"``), for ``--debug=proto``; size in bytes, without the 4 bytes of the frame's length.
+    ``log(level, area, message)``: level is ``"warning"``, ``"info"`` or ``"debug"``; area is one of ``proto``,
+    ``auth``, ``fetch``, ``group``, ``conf``. ``wire(direction, node, correlation_id, api, version, size)``: one call
+    per request (``"→"``) and response (``"←"``), for ``--debug=proto``; size in bytes, without the 4 bytes of the
+    frame's length.
     """
 
     log: Event = field(default=_ignore)

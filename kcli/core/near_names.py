@@ -1,10 +1,10 @@
-"""What somebody may have meant who mistyped a name. ``difflib`` is imported when somebody did."""
+"""Suggestions for a mistyped name. ``difflib`` is imported only when they are needed."""
 
 from collections.abc import Iterable
 
 
 def near_names(name: str, known: Iterable[str], most: int = 1) -> list[str]:
-    """The names most like it, the nearest first; none where nothing is near."""
-    from difflib import get_close_matches  # noqa: TID251 - the one place
+    """The most similar names, nearest first; empty if none is similar."""
+    from difflib import get_close_matches  # noqa: TID251 - the only use
 
     return get_close_matches(name, list(known), most)

@@ -1,7 +1,7 @@
 """Client options, each declared once: the field is the option, its metadata the rest.
 
-A field's name is Kafka's name with underscores for dots (``request_timeout_ms`` is ``request.timeout.ms``).
-Help, man pages, completion and the check of files are renderings of these classes. Pure: reads no file.
+A field's name is Kafka's name with underscores for dots (``request_timeout_ms`` is ``request.timeout.ms``). Help, man
+pages, completion and the validation of files are generated from these classes. Pure: reads no file.
 """
 
 import dataclasses
@@ -14,7 +14,7 @@ from kcli.core.dataclass import dataclass
 from kcli.core.errors import ConfigError
 from kcli.core.near_names import near_names
 
-O = TypeVar("O", bound="ClientOptions")  # noqa: E741 - the only letter that says Options
+O = TypeVar("O", bound="ClientOptions")  # noqa: E741 - O for Options
 
 
 def option(
@@ -26,14 +26,14 @@ def option(
     low: int | None = None,
     secret: bool = False,
 ) -> Any:
-    """Declares an option: default, one line of help, librdkafka's spelling, what is legal."""
+    """Declares an option: default, one line of help, librdkafka's spelling, legal values."""
     metadata = {"doc": doc, "aliases": aliases, "choices": choices, "low": low, "secret": secret}
     return dataclasses.field(default=default, metadata=metadata)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientOptions:
-    """What every client needs. Durations end in ``_ms`` because Kafka's own names do."""
+    """Options of every client. Durations end in ``_ms`` because Kafka's own names do."""
 
     bootstrap_servers: str = option(
         "",
@@ -111,7 +111,7 @@ class ClientOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProducerOptions(ClientOptions):
-    """Options of a producer: Java's defaults, but about 1 MB batches for bulk input."""
+    """Options of a producer: Java's defaults, except batches of about 1 MB for bulk input."""
 
     acks: str = option(
         "all",
@@ -169,7 +169,7 @@ class ProducerOptions(ClientOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerOptions(ClientOptions):
-    """Options of a consumer: Java's defaults, but whole batches and larger fetches."""
+    """Options of a consumer: Java's defaults, except whole batches and larger fetches."""
 
     group_id: str = option("", "the group whose members share the partitions of what they subscribe to")
     group_instance_id: str = option(
@@ -256,7 +256,7 @@ class ConsumerOptions(ClientOptions):
 
 
 WHOLE_BATCHES = 0x7FFF_FFFF
-"""For ``max_poll_records``: a poll hands out all that has come."""
+"""For ``max_poll_records``: a poll returns all that has arrived."""
 
 ALL_OPTIONS: tuple[type[ClientOptions], ...] = (ClientOptions, ProducerOptions, ConsumerOptions)
 
@@ -269,8 +269,8 @@ def key_of(name: str) -> str:
 
 
 class Vocabulary:
-    """The options of some classes under all their spellings. ``whose`` they are is told of a key that is none of them,
-    with ``hint`` where nothing is near.
+    """The options of some classes under all their spellings. The error for an unknown key says ``whose`` options they
+    are, and gives ``hint`` if no name is similar.
     """
 
     def __init__(self, kinds: Iterable[type[Any]], whose: str, hint: str = "") -> None:
@@ -289,7 +289,7 @@ class Vocabulary:
         }
 
     def field_of(self, key: str, origin: str = "") -> dataclasses.Field[Any]:
-        """The option that ``key`` spells; ConfigError with the nearest name for an unknown one."""
+        """The option that ``key`` spells; ConfigError with the nearest name for an unknown key."""
         field = self.fields.get(key)
         if field is not None:
             return field
@@ -317,12 +317,12 @@ parse_pairs = _CLIENTS.parse_pairs
 
 
 def is_option(key: str) -> bool:
-    """Whether an option of a client is spelled like this."""
+    """Whether ``key`` is a spelling of a client's option."""
     return key in _CLIENTS.fields
 
 
 def parse_value(field: dataclasses.Field[Any], text: str, origin: str = "") -> Any:
-    """The value that ``text`` stands for; ConfigError says what is legal."""
+    """The value of ``text``; ConfigError says what is legal."""
     key = key_of(field.name)
     try:
         return _parse(field, text)
@@ -374,7 +374,7 @@ def _parse_choice(text: str, choices: tuple[str, ...]) -> str:
 
 
 def nearest_choice(text: str, choices: tuple[str, ...]) -> str:
-    """The choice that is meant, empty where that is not clear. SSL is what Kafka calls TLS."""
+    """The choice that was probably meant, empty if that is not clear. SSL is Kafka's name for TLS."""
     word = text.lower().replace("tls", "ssl")
     by_word = {choice.lower(): choice for choice in choices}
     near = near_names(word, by_word)
@@ -384,8 +384,8 @@ def nearest_choice(text: str, choices: tuple[str, ...]) -> str:
 def given(kind: type[O], options: O | None, values: Mapping[str, Any]) -> O:
     """The options of a client of the Python API: an object of ``kind``, or keywords that name its fields.
 
-    A keyword's value may be text as in a file. ConfigError for a name or a value that is none, or for both ways at
-    once.
+    A keyword's value may be text as in a file. ConfigError for an unknown name or an invalid value, or for both an
+    object and keywords.
     """
     if options is not None and values:
         raise ConfigError(
@@ -423,7 +423,7 @@ def _checked(kind: type[O], options: Any) -> O:
 
 
 def _taken(field: dataclasses.Field[Any], value: Any) -> Any:
-    """The value of a keyword, as a file would give it."""
+    """Parses the value of a keyword as in a file."""
     if isinstance(value, list | tuple) and field.name == "bootstrap_servers":
         value = ",".join(map(str, value))
     if isinstance(value, bool) != (field.type is bool) and not isinstance(value, str):
@@ -438,7 +438,7 @@ def _taken(field: dataclasses.Field[Any], value: Any) -> Any:
 
 
 def build(options: type[O], values: Mapping[str, Any]) -> O:
-    """``options`` from those of ``values`` that it has; keys of other clients are left out."""
+    """``options`` from the ``values`` that it has a field for; keys of other clients are left out."""
     names = {field.name for field in dataclasses.fields(options)}
     found = {name: value for name, value in values.items() if name in names}
     for name, value in found.items():
@@ -447,7 +447,7 @@ def build(options: type[O], values: Mapping[str, Any]) -> O:
 
 
 def _check_text(name: str, value: Any) -> None:
-    """What goes to brokers is UTF-8; only the name of a file may be other bytes (PEP 383)."""
+    """What is sent to brokers is UTF-8; only a file name may contain other bytes (PEP 383)."""
     if not isinstance(value, str) or name.endswith("_location"):
         return
     try:

@@ -1,4 +1,4 @@
-"""Offsets, ranges, instants and durations as people write them. Pure: ``now_ms`` and the local zone are given.
+"""Offsets, ranges, instants and durations as people write them. Pure: ``now_ms`` and the time zone are passed in.
 
 ``parse_offset`` and ``parse_range`` read ``--offset`` and ``--to``; ``parse_instant`` reads ``--since`` and
 ``--until``. All raise ValueError with a sentence that says what is expected.
@@ -17,9 +17,9 @@ DAY_WORDS = frozenset(("now", "today", "yesterday"))
 
 @dataclass(frozen=True, slots=True)
 class OffsetSpec:
-    """A place in every partition.
+    """A position in every partition.
 
-    ``kind``: ``earliest``, ``latest``, ``stored`` (the group's commit), ``offset`` (``value`` itself),
+    ``kind``: ``earliest``, ``latest``, ``stored`` (the group's committed offset), ``offset`` (``value`` itself),
     ``from_start`` and ``from_end`` (``value`` records from there, ≥ 0), ``timestamp`` (``value`` in ms).
     """
 
@@ -36,10 +36,10 @@ class RangeSpec:
 
 
 def parse_range(text: str, now_ms: int, tz: tzinfo | None = None) -> RangeSpec:
-    """A place or a range of two: ``A:B``, ``A..B``, ``:B``, ``A:``, ``@T1:T2``; the end is exclusive.
+    """A position or a range of two: ``A:B``, ``A..B``, ``:B``, ``A:``, ``@T1:T2``; the end is exclusive.
 
-    A colon also stands inside of times, so a range of instants splits at the only colon where both sides
-    are places; where none or several are, ValueError asks for ``..``. ``tz`` None is the system's zone.
+    Times contain colons too, so a range of instants is split at the only colon with a position on both sides; if there
+    are none or several, ValueError asks for ``..``. ``tz`` None is the system's zone.
     """
     text = text.strip()
     if ".." in text:
@@ -64,7 +64,7 @@ def parse_range(text: str, now_ms: int, tz: tzinfo | None = None) -> RangeSpec:
 
 
 def parse_offset(text: str, now_ms: int, tz: tzinfo | None = None) -> OffsetSpec:
-    """One place: a word, ``N``, ``+N``, ``-N``, ``@instant``, an ISO date, a day word."""
+    """A position: a word, ``N``, ``+N``, ``-N``, ``@instant``, an ISO date, a day word."""
     text = text.strip()
     word = text.lower()
     if word in EARLIEST_WORDS:
@@ -113,7 +113,7 @@ def parse_instant(text: str, now_ms: int, tz: tzinfo | None = None) -> int:
 
 
 def has_zone(text: str) -> bool:
-    """Whether an instant means the same everywhere: everything but a date or a clock time without a zone."""
+    """Whether an instant means the same everywhere: everything except a date or a clock time without a zone."""
     said = text.strip().removeprefix("@")
     if said.lower() in ("today", "yesterday") or re.fullmatch(_CLOCK, said):
         return False
@@ -121,7 +121,7 @@ def has_zone(text: str) -> bool:
 
 
 def epoch_ms(digits: str) -> int:
-    """An epoch in seconds (up to 11 digits), ms (14), µs (17) or ns, told apart by the number of digits."""
+    """An epoch in seconds (up to 11 digits), ms (14), µs (17) or ns, distinguished by the number of digits."""
     count, value = len(digits.lstrip("0")), int(digits)
     if count <= 11:
         return value * 1000
@@ -158,7 +158,7 @@ _BY_DURATION = "by_duration:"
 
 
 def parse_reset(text: str) -> ResetPolicy:
-    """Java's words for ``auto.offset.reset``, and librdkafka's for the same."""
+    """Parses Java's values of ``auto.offset.reset``, and librdkafka's equivalents."""
     word = text.strip()
     if word.lower() in _RESETS:
         return ResetPolicy(_RESETS[word.lower()])
@@ -201,7 +201,7 @@ def _side(text: str, now_ms: int, tz: tzinfo | None) -> OffsetSpec | None:
 
 
 def _with_at(whole: str, stop: str) -> str:
-    """The second end of ``@T1:T2`` is an instant too; words and +N, -N stay what they are."""
+    """The second end of ``@T1:T2`` is an instant too; words and +N, -N are unchanged."""
     said = stop.strip()
     plain = not said or said[0] == "@" or re.fullmatch(r"[+-][0-9]+", said)
     word = said.lower() in EARLIEST_WORDS | LATEST_WORDS | STORED_WORDS
@@ -212,7 +212,7 @@ Ends = tuple[OffsetSpec | None, OffsetSpec | None]
 
 
 def _splits(text: str, now_ms: int, tz: tzinfo | None) -> list[Ends]:
-    """Every way to part the text at one colon into two places."""
+    """Every way to split the text at one colon into two positions."""
     found: list[Ends] = []
     for at in (index for index, sign in enumerate(text) if sign == ":"):
         start, stop = text[:at], text[at + 1 :]
@@ -221,7 +221,7 @@ def _splits(text: str, now_ms: int, tz: tzinfo | None) -> list[Ends]:
         except ValueError:
             continue
         kinds = {end.kind for end in ends if end is not None}
-        if kinds and kinds != {"timestamp", "offset"}:  # 10:00:30 is never a time and the offset 30
+        if kinds and kinds != {"timestamp", "offset"}:  # 10:00:30 never means a time and the offset 30
             found.append(ends)
     return found
 

@@ -1,4 +1,4 @@
-"""A state, the table of what events do to it, and the one setter that tells what changed and why."""
+"""A state, its transition table, and the only setter, which reports each change and its reason."""
 
 from collections.abc import Callable, Mapping
 from enum import Enum
@@ -25,16 +25,16 @@ class StateCell(Generic[S, E]):
         self._report = report
 
     def reporting(self, report: Callable[[S, S, str], None]) -> "StateCell[S, E]":
-        """Itself, telling ``report`` of each change from now on."""
+        """Sets ``report``, which is called after each change from now on; returns the cell."""
         self._report = report
         return self
 
     def allows(self, event: E) -> bool:
-        """Whether the table has the event for the present state."""
+        """Whether the table has the event for the current state."""
         return (self.state, event) in self._table
 
     def apply(self, event: E, why: str = "") -> None:
-        """Moves to the state that the table gives; IllegalEventError where it gives none."""
+        """Moves to the state in the table; IllegalEventError if there is none."""
         old = self.state
         new = self._table.get((old, event))
         if new is None:

@@ -1,4 +1,4 @@
-"""What may name a topic or a partition. Pure."""
+"""Validates topics' names and partitions. Pure."""
 
 import re
 from typing import Any
@@ -10,12 +10,12 @@ _LEGAL = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
 
 def is_topic_name(name: str) -> bool:
-    """Whether Kafka takes it for the name of a topic."""
+    """Whether Kafka accepts it as a topic name."""
     return _LEGAL.fullmatch(name) is not None and name not in (".", "..")
 
 
 def check_topic(name: Any) -> None:
-    """Refuses what cannot be a topic's name: asked for among others, it would spoil the answer about them all."""
+    """Rejects what cannot be a topic name: in a request with others, it would spoil the response for all of them."""
     if not isinstance(name, str) or not is_topic_name(name):
         raise ConfigError(
             f"{name!r} is not a valid topic name",
@@ -24,7 +24,7 @@ def check_topic(name: Any) -> None:
 
 
 def check_place(where: Any) -> None:
-    """Refuses what is no TopicPartition of a text and a whole number; which ones there are, brokers say."""
+    """Rejects what is not a TopicPartition of a text and an integer; whether the partition exists is not checked."""
     right = isinstance(where, TopicPartition)
     if not right or not isinstance(where.topic, str) or type(where.partition) is not int:
         raise ConfigError(

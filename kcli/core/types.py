@@ -1,4 +1,4 @@
-"""Values that every layer shares: names of places in a cluster, and records as the API shows them."""
+"""Values that every layer shares: topics, partitions and brokers, and records as the API shows them."""
 
 from dataclasses import field
 from typing import Any, NamedTuple
@@ -40,10 +40,10 @@ Header = tuple[str | bytes, bytes | None]
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One record, as it is read.
+    """A record, as it is read.
 
-    ``timestamp`` is in ms since the epoch (−1: none); ``timestamp_type`` is 0 for CreateTime,
-    1 for LogAppendTime, −1 where the format has none (magic 0). ``None`` and ``b""`` differ.
+    ``timestamp`` is in ms since the epoch (−1: none); ``timestamp_type`` is 0 for CreateTime, 1 for LogAppendTime, −1
+    where the format has none (magic 0). ``None`` and ``b""`` differ.
     """
 
     topic: str
@@ -59,9 +59,9 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class ProducerRecord:
-    """One record to be sent; ``partition`` None lets the partitioner choose, ``timestamp`` None is now.
+    """A record to be sent; ``partition`` None lets the partitioner choose, ``timestamp`` None is now.
 
-    ``key`` and ``value`` are bytes or None, or what the producer's serializers make bytes of.
+    ``key`` and ``value`` are bytes or None, or any value that the producer's serializers convert to bytes.
     """
 
     topic: str
@@ -74,7 +74,7 @@ class ProducerRecord:
 
 @dataclass(frozen=True, slots=True)
 class RecordMetadata:
-    """Where an acknowledged record stands. ``offset`` is −1 where the broker did not tell (acks=0)."""
+    """The location of an acknowledged record. ``offset`` is −1 if the broker did not return it (acks=0)."""
 
     topic: str
     partition: int
@@ -94,7 +94,7 @@ class TopicSpec:
 
 @dataclass(frozen=True, slots=True)
 class OffsetAndMetadata:
-    """A position to be committed: the offset of the next record to read, and what the committer noted with it."""
+    """A position to be committed: the offset of the next record to read, and the committer's metadata."""
 
     offset: int
     metadata: str = ""
@@ -103,7 +103,7 @@ class OffsetAndMetadata:
 
 @dataclass(frozen=True, slots=True)
 class GroupMetadata:
-    """Who commits for a group; the defaults stand for nobody in particular (KIP-447)."""
+    """The identity under which a group's offsets are committed; the defaults mean no member in particular (KIP-447)."""
 
     group_id: str
     generation_id: int = -1

@@ -1,1 +1,1 @@
-"""The cluster as a client sees it: who leads what, where to send, what to try again."""
+"""The cluster as a client sees it: which broker leads what, where to send, what to retry."""

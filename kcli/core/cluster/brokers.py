@@ -1,7 +1,6 @@
 """Connections to brokers, keyed by (node id, purpose), made on demand and made again after a failure.
 
-Different purposes have different connections, so that a long poll never delays anything else. Runs in the
-loop's thread.
+Each purpose has its own connection, so that a long poll never delays anything else. Runs in the loop's thread.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ Key = tuple[int, str]
 
 @dataclass(slots=True)
 class _Route:
-    """The connection to one node for one purpose, and why the last one broke."""
+    """The connection to one node for one purpose, and why the last one failed."""
 
     address: _Address
     channel: Channel | None = None
@@ -51,8 +50,8 @@ class _Route:
 
 @dataclass(slots=True)
 class _Address:
-    """What is known about reaching a host and port: all purposes share one backoff, so that a dead broker is
-    tried as seldom by all of them together as by one. ``failure``: the last try to connect came to nothing.
+    """The state of a host and port: all purposes share one backoff, so that together they try a dead broker no more
+    often than one would. ``failure``: why the last attempt to connect failed.
     """
 
     backoff: Backoff
@@ -63,7 +62,7 @@ class _Address:
 
 
 class Brokers:
-    """``send`` queues a request for a node; ``available`` says whether that may be done now."""
+    """``send`` queues a request for a node; ``available`` returns whether that may be done now."""
 
     def __init__(
         self,
@@ -88,7 +87,7 @@ class Brokers:
     def send(
         self, node: Node, purpose: str, request: Request | Plan, future: Future[Any], deadline: float
     ) -> None:
-        """Queues ``request``; errors come back through ``future`` like everything else."""
+        """Queues ``request``; all errors are reported through ``future``."""
         now = self._loop.now()
         route = self._route(node, purpose)
         channel = self._usable(route)
@@ -100,7 +99,7 @@ class Brokers:
         channel.connection.request(request, future, now, deadline)
 
     def rename(self, bootstrap: Node, node: Node) -> None:
-        """The bootstrap address turned out to be ``node``: its connection serves for it from now on."""
+        """The bootstrap address turned out to be ``node``: its connection becomes that node's."""
         old, new = (bootstrap.id, CONTROL), (node.id, CONTROL)
         route = self._routes.get(old)
         if route is not None and new not in self._routes and self._usable(route) is not None:
@@ -118,25 +117,25 @@ class Brokers:
         return self._retry_at(self._route(node, purpose).address)
 
     def failure(self, node: Node, purpose: str) -> KcliError | None:
-        """Why the last connection to the node ended, or could not be made; None once one stands."""
+        """Why the last connection to the node ended, or could not be made; None once a connection is ready."""
         route = self._route(node, purpose)
         self._retry_at(route.address)
         return route.address.failure or route.failure
 
     def offer(self, node: Node, purpose: str) -> Any:
-        """What the broker offers, once its connection is ready."""
+        """The API versions that the broker offers, once its connection is ready."""
         route = self._routes.get((node.id, purpose))
         channel = self._usable(route) if route else None
         return channel.connection.offer if channel else None
 
     def pending(self, node: Node, purpose: str) -> int:
-        """Requests that wait or are in flight to the node."""
+        """Requests to the node that are queued or in flight."""
         route = self._routes.get((node.id, purpose))
         channel = self._usable(route) if route else None
         return channel.connection.pending if channel else 0
 
     def disconnect(self, node_id: int, purpose: str) -> None:
-        """Gives a connection up whose broker is slow to answer: what is asked next must not stand behind that."""
+        """Closes the connection to a broker that is slow to respond, so that the next requests do not wait behind it."""
         route = self._routes.get((node_id, purpose))
         channel = self._usable(route) if route else None
         if channel is not None and channel.connection.pending:
@@ -145,7 +144,7 @@ class Brokers:
             )
 
     def close_idle(self, now: float) -> None:
-        """Closes the connections on which nothing has moved for ``connections.max.idle.ms``."""
+        """Closes connections that were idle for ``connections.max.idle.ms``."""
         limit = self._options.connections_max_idle_ms / 1000
         for route in self._routes.values():
             channel = route.channel
@@ -156,7 +155,7 @@ class Brokers:
     # --- inside ------------------------------------------------------------------------------------
 
     def _route(self, node: Node, purpose: str) -> _Route:
-        """The node's route at its present address; one to an address that it has left goes on while it stands."""
+        """The node's route at its current address; a connection to a former address is used while it lasts."""
         key = (node.id, purpose)
         route, address = self._routes.get(key), self._address(node)
         if route is None or (route.address is not address and self._usable(route) is None):
@@ -173,13 +172,13 @@ class Brokers:
         return self._addresses[place]
 
     def _retry_at(self, address: _Address) -> float:
-        """When the address may be tried again, after a look at what became of all its connections."""
+        """When the address may be tried again, after checking the state of all its connections."""
         for route in address.routes:
             self._usable(route)
         return address.retry_at
 
     def _usable(self, route: _Route) -> Channel | None:
-        """The route's open channel. Notes the failure of one that has closed since the last look."""
+        """The route's open channel. Records the failure of a channel that has closed since the last call."""
         channel, address = route.channel, route.address
         if channel is None:
             return None
@@ -191,11 +190,11 @@ class Brokers:
         if channel.is_open:
             return channel
         route.channel = None
-        if channel.closed_idle:  # a broker may close what nobody uses; that is no failure
+        if channel.closed_idle:  # a broker may close idle connections; that is no failure
             return None
         if route.was_ready:
             self._hooks.log("info", "proto", f"{channel.failure}; trying again")
-            address.backoff.reset()  # all its connections may end at the same time: that is one failure
+            address.backoff.reset()  # all its connections may end at the same time: that counts as one failure
             route.failure = channel.failure
         else:
             address.failure = channel.failure
@@ -219,7 +218,7 @@ class Brokers:
             receive_buffer=options.receive_buffer_bytes,
         )
         address = route.address
-        if address.backoff.failures:  # until this try has come to an end, the other purposes hold back
+        if address.backoff.failures:  # the other purposes wait for the outcome of this attempt
             address.retry_at = now + address.backoff.peek()
         if node.id >= 0 and not address.has_answered:
             channel.explain = lambda error: advertised_in_vain(node, error)
@@ -255,7 +254,7 @@ def _not_now(node: Node, failure: KcliError | None) -> KcliError:
 
 
 def advertised_in_vain(node: Node, error: KcliError) -> ConnectError:
-    """Metadata names an address at which nobody was ever reached: most often a listener meant for others."""
+    """Metadata names an address that was never reached: most often a listener meant for other clients."""
     return ConnectError(
         f"broker {node.id} advertises {node.address}, unreachable from here",
         why=str(error),
@@ -264,5 +263,5 @@ def advertised_in_vain(node: Node, error: KcliError) -> ConnectError:
 
 
 def is_final(error: KcliError | None) -> bool:
-    """Whether connecting again cannot help: a certificate, a peer that is not Kafka, or too old or new for us."""
+    """Whether reconnecting cannot help: a certificate, a peer that is not Kafka, or an unsupported version."""
     return isinstance(error, AuthError | NotKafkaError | UnsupportedError)

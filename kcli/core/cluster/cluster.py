@@ -1,7 +1,7 @@
 """The low-level client: metadata, routing and retries over one loop. ``send`` and ``poll`` are public.
 
-The client proposal's KafkaConnection: addresses brokers by id, multiplexes over many connections, blocks only
-in ``poll``. Owned by the thread that owns its loop; only ``view`` may be read from others.
+The client proposal's KafkaConnection: addresses brokers by id, multiplexes over many connections, blocks only in
+``poll``. Owned by the thread that owns its loop; other threads may read only ``view``.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from kcli.core.types import Node
 T = TypeVar("T")
 
 ANY = -1
-"""Send to whichever broker is at hand."""
+"""Send to any broker."""
 CONTROLLER = -2
 """Send to the broker that metadata names as the controller."""
 
 TOPIC_PATIENCE = 5.0
 """Seconds for which a topic may be missing from metadata: it may be about to be created, or come back."""
 _FIRST_BOOTSTRAP_ID = -10
-_REFUSED_PATIENCE = 3.0  # seconds that a first contact is tried while every address refuses connections
+_REFUSED_PATIENCE = 3.0  # seconds to keep trying to connect while every bootstrap address refuses connections
 
 
 class Cluster:
@@ -84,10 +84,10 @@ class Cluster:
         purpose: str = CONTROL,
         timeout: float | None = None,
     ) -> Future[Any]:
-        """Queues ``request`` for a broker and returns at once; the future gets its answer or its error.
+        """Queues ``request`` for a broker and returns at once; the future completes with the response or an error.
 
-        A Plan is turned into requests by what the broker offers; its future gets theirs, all done. ``timeout``
-        is in seconds (default ``request.timeout.ms``). Nothing is retried here.
+        A Plan makes its requests from the versions that the broker offers; its future completes with theirs, all done.
+        ``timeout`` is in seconds (default ``request.timeout.ms``). Nothing is retried here.
         """
         future: Future[Any] = Future(self.loop.wait)
         if self._closed:
@@ -103,13 +103,13 @@ class Cluster:
         return future
 
     def poll(self, timeout: float | None = None, *requests: Future[Any] | Request) -> list[Future[Any]]:
-        """Turns the loop; see ``Loop.poll``. A Request among ``requests`` is sent first, to any broker."""
+        """Runs the loop; see ``Loop.poll``. A Request among ``requests`` is sent first, to any broker."""
         futures = [self.send(r) if isinstance(r, Request) else r for r in requests]
         self.maybe_refresh(self.loop.now())
         return self.loop.poll(timeout, *futures)
 
     def node(self, node_id: int, purpose: str = CONTROL) -> Node:
-        """The broker that ``node_id``, ANY or CONTROLLER means; ConnectError for one that is not known."""
+        """The broker that ``node_id``, ANY or CONTROLLER refers to; ConnectError for an unknown broker."""
         if node_id == ANY:
             return self._any_node(purpose)
         wanted = self.view.controller if node_id == CONTROLLER else node_id
@@ -129,9 +129,9 @@ class Cluster:
         deadline: float,
         what: str,
     ) -> T:
-        """Sends until ``check(answer)`` returns; errors that a retry can help are retried to ``deadline``.
+        """Sends until ``check(answer)`` returns; retriable errors are retried until ``deadline``.
 
-        ``check`` raises BrokerError for an answer that carries an error. What is raised at the deadline has the last
+        ``check`` raises BrokerError for a response that carries an error. The error raised at the deadline has the last
         error as its cause.
         """
         backoff = Backoff.of_requests(self.options)
@@ -159,7 +159,7 @@ class Cluster:
                 self.wait_refreshed(deadline)
 
     def waits_for(self, node_id: int = ANY) -> str:
-        """The broker of that id, or all that have not answered what they were asked, as errors name them."""
+        """The broker of that id, or all brokers with unanswered requests, as named in errors."""
         nodes = {node.address: node for node in (*self._bootstrap, *self.view.nodes.values())}.values()
         asked = [node for node in nodes if self.brokers.pending(node, CONTROL)]
         if node_id >= 0:
@@ -167,7 +167,7 @@ class Cluster:
         return ", ".join(map(str, asked)) or "any broker"
 
     def sleep(self, seconds: float) -> None:
-        """Turns the loop for so long."""
+        """Runs the loop for ``seconds``."""
         end = self.loop.now() + seconds
         while (left := end - self.loop.now()) > 0:
             self.poll(left)
@@ -182,9 +182,9 @@ class Cluster:
     # --- metadata ----------------------------------------------------------------------------------
 
     def connect(self, timeout: float) -> ClusterView:
-        """First contact: returns when a broker has told the cluster's layout.
+        """First contact: returns when a broker has sent the cluster's metadata.
 
-        ConnectError says which address failed and why; it comes early when no wait can help.
+        ConnectError says which address failed and why; it is raised early when waiting cannot help.
         """
         check_timeout(timeout)
         start = self.loop.now()
@@ -197,7 +197,7 @@ class Cluster:
             if step.done and step.error is None:
                 break
             if isinstance(step.error, UnsupportedError):
-                raise step.error  # no other moment and no other answer will offer what is missing
+                raise step.error  # retrying cannot help: what is missing will not be offered later
             now = self.loop.now()
             errors = [self.brokers.failure(n, CONTROL) for n in self._bootstrap]
             hopeless = all(is_final(e) for e in errors)
@@ -208,12 +208,12 @@ class Cluster:
         return self.view
 
     def ensure_topics(self, topics: Iterable[str], deadline: float) -> ClusterView:
-        """Returns when metadata has an answer (maybe an error) for each of ``topics``."""
+        """Returns when metadata has an entry (possibly an error) for each of ``topics``."""
         wanted = set(topics)
         self.topics |= wanted
         while not wanted <= self.view.topics.keys():
             if self._refreshed_at > float("-inf"):
-                self.refresh_now(self.topics)  # the first question about these topics need not wait
+                self.refresh_now(self.topics)  # the first request about these topics need not wait
             self.request_refresh()
             if self.loop.now() >= deadline:
                 missing = ", ".join(sorted(wanted - self.view.topics.keys()))
@@ -225,7 +225,7 @@ class Cluster:
     def require_topics(self, topics: Iterable[str], deadline: float, patience: float) -> ClusterView:
         """Returns when all of ``topics`` have partitions; raises the first one's error after ``patience`` seconds.
 
-        A topic that does not exist may be about to: its creation takes a moment to get round.
+        A topic that does not exist may be about to: its creation takes a moment to propagate.
         """
         names = list(topics)
         self.ensure_topics(names, deadline)
@@ -237,7 +237,7 @@ class Cluster:
         return self.view
 
     def all_topics(self, deadline: float) -> ClusterView:
-        """Asks for every topic of the cluster and returns a view that has them all."""
+        """Requests metadata of every topic and returns a view that has them all."""
 
         def check(answer: MetadataResponse) -> ClusterView:
             if answer.error_code:
@@ -248,19 +248,19 @@ class Cluster:
         return self.call(lambda: self.send(MetadataRequest(topics=None)), check, deadline, "listing topics")
 
     def request_refresh(self) -> None:
-        """The view is known to be stale: ask again as soon as the backoff allows."""
+        """The view is known to be stale: refresh it as soon as the backoff allows."""
         self._refreshed_at = float("-inf")
         self.maybe_refresh(self.loop.now())
 
     def wait_refreshed(self, deadline: float) -> None:
-        """Returns when metadata has been asked for again and answered, or at the deadline."""
+        """Returns when metadata has been refreshed, or at the deadline."""
         version = self.view.version
         self.request_refresh()
         while self.view.version == version and (left := deadline - self.loop.now()) > 0:
             self.poll(left)
 
     def maybe_refresh(self, now: float) -> None:
-        """Starts a metadata request when one is due and none is in flight; in backoff, sets a timer for it."""
+        """Sends a metadata request if a refresh is due and none is in flight; during backoff, sets a timer for it."""
         if self._refreshing is not None or self._closed:
             return
         if now < self._refreshed_at + self.options.metadata_max_age_ms / 1000:
@@ -287,7 +287,7 @@ class Cluster:
         self._refreshing = done
         timeout = None
         if not self.view.version:
-            # A first address that swallows packets must leave time for the others.
+            # A first address that drops packets must leave time for the others.
             timeout = self.options.socket_connection_setup_timeout_ms / 1000 / max(2, len(self._bootstrap))
         answer = self.send(request, timeout=timeout)
         answer.on_done(lambda future: self._refreshed(future, names, done))
@@ -298,7 +298,7 @@ class Cluster:
         self.brokers.close_idle(now)
         failure = answer.error
         if failure is None and answer.value.error_code:
-            # e.g. REBOOTSTRAP_REQUIRED (KIP-1102): what is known of the cluster is of no use any more
+            # e.g. REBOOTSTRAP_REQUIRED (KIP-1102): the known metadata is of no use any more
             failure = BrokerError(answer.value.error_code, "asking for the cluster's layout")
             self._refresh_failures += len(self.view.nodes)
         if isinstance(failure, KcliError):
@@ -341,7 +341,7 @@ class Cluster:
             self.maybe_refresh(now)
 
     def gone(self, topic: str, patience: float = TOPIC_PATIENCE) -> NotFoundError | None:
-        """The error for a topic that brokers have not known for a while: it does not exist, or not any more."""
+        """The error for a topic that brokers have not known for ``patience`` seconds: deleted, or never created."""
         since = self._missing_since.get(topic)
         if since is None or self.loop.now() - since < patience:
             return None
@@ -352,20 +352,20 @@ class Cluster:
         )
 
     def close(self) -> None:
-        """Closes all connections; what was in flight fails with its outcome unknown."""
+        """Closes all connections; requests in flight fail with their outcome unknown."""
         if not self._closed:
             self._closed = True
             self.loop.close()
 
     def drop(self) -> None:
-        """The same for a finalizer: calls nobody back."""
+        """Like ``close``, for a finalizer: calls no callbacks."""
         self._closed = True
         self.loop.drop()
 
     # --- inside ------------------------------------------------------------------------------------
 
     def _any_node(self, purpose: str) -> Node:
-        """Brokers in turn, one that is connected or may be tried before one in backoff (KIP-601)."""
+        """Brokers in turn; connected ones, or those that may be tried, before those in backoff (KIP-601)."""
         now = self.loop.now()
         nodes = [*self.view.nodes.values()] or self._bootstrap
         connected = [n for n in nodes if self.brokers.offer(n, purpose) is not None]
@@ -373,7 +373,7 @@ class Cluster:
             return min(connected, key=lambda n: self.brokers.pending(n, purpose))
         ready = [n for n in nodes if self.brokers.available(n, purpose, now)]
         if self.view.nodes and self._refresh_failures >= len(nodes):
-            # None of the known brokers answers: go back to where we came from (KIP-899).
+            # No known broker responds: return to the bootstrap addresses (KIP-899).
             back = [n for n in self._bootstrap if self.brokers.available(n, purpose, now)]
             ready = back or ready
         if not ready:
@@ -400,7 +400,7 @@ class Cluster:
 
 
 def check_timeout(timeout: Any) -> None:
-    """Refuses what is no time to wait: one that compares with no clock (NaN) would wait for ever."""
+    """Rejects values that are no timeout: NaN, which compares with no clock, would wait indefinitely."""
     number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
     if not number or not timeout >= 0:
         raise ConfigError(
@@ -411,7 +411,7 @@ def check_timeout(timeout: Any) -> None:
 
 
 def _bracketed(address: str) -> str:
-    """An IPv6 address without brackets as it should be written; four or five digits at its end are taken for the port."""
+    """How an IPv6 address without brackets should be written; four or five digits at its end are taken for the port."""
     import contextlib
     from ipaddress import IPv6Address
 
@@ -423,7 +423,7 @@ def _bracketed(address: str) -> str:
 
 
 def bootstrap_nodes(servers: str) -> list[Node]:
-    """Addresses to start from, as nodes with negative ids; ConfigError names one that is malformed."""
+    """The bootstrap addresses, as nodes with negative ids; ConfigError names a malformed address."""
     nodes: list[Node] = []
     for text in filter(None, (part.strip() for part in servers.split(","))):
         address = text.split("://", 1)[-1]

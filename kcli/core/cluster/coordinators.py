@@ -1,8 +1,8 @@
-"""Which broker coordinates groups and transactional ids: asked for, remembered, forgotten when refuted.
+"""The coordinators of groups and transactional ids: looked up, cached, and forgotten when refuted.
 
-Asked in the plural: one request for all keys where the broker can (KIP-699; the wish of KIP-347), else one for each
-key, pipelined. Which of the two is decided from what that broker offers, before anything is sent. Runs in the loop's
-thread; a lookup is a future, nothing here waits.
+Looks up many keys at once: one request for all keys where the broker supports it (KIP-699; KIP-347 proposed it), else
+one for each key, pipelined. Which of the two depends on the versions that the broker offers, before anything is sent.
+Runs in the loop's thread; a lookup is a future, nothing here blocks.
 """
 
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from kcli.core.errors import BrokerError, KcliError
 from kcli.core.future import Future
 from kcli.core.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 
-_FIRST_WITH_KEY_TYPE = 1  # version 0 knows groups only, and would take any key for one
+_FIRST_WITH_KEY_TYPE = 1  # version 0 has groups only, and would read any key as a group id
 _FIRST_WITH_KEYS = 4
 
 Found = dict[str, int | KcliError]
@@ -24,25 +24,25 @@ Found = dict[str, int | KcliError]
 
 
 class KeyType(IntEnum):
-    """What is coordinated, with Kafka's numbers."""
+    """The kind of coordinator, with Kafka's numbers."""
 
     GROUP = 0
     TRANSACTION = 1
 
 
 class Coordinators:
-    """Answers stay until ``forget``: a broker that is asked in vain says NOT_COORDINATOR."""
+    """Results are kept until ``forget``: a broker that is not the coordinator responds with NOT_COORDINATOR."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._known: dict[tuple[KeyType, str], int] = {}
 
     def known(self, key_type: KeyType, key: str) -> int | None:
-        """The node id, when it was found and not refuted since."""
+        """The node id, if it was found and not refuted since."""
         return self._known.get((key_type, key))
 
     def learn(self, key_type: KeyType, key: str, node_id: int) -> None:
-        """Somebody else has found it."""
+        """Records a coordinator that was found elsewhere."""
         self._known[key_type, key] = node_id
 
     def forget(self, key_type: KeyType, key: str) -> None:
@@ -50,7 +50,7 @@ class Coordinators:
         self._known.pop((key_type, key), None)
 
     def find(self, key_type: KeyType, key: str) -> Future[int]:
-        """Asks any broker; the future's BrokerError says why there is none at the moment."""
+        """Asks any broker; the future's BrokerError says why there is no coordinator at the moment."""
         found: Future[int] = Future(self._cluster.loop.wait)
 
         def take(lookup: Future[Found]) -> None:
@@ -64,7 +64,7 @@ class Coordinators:
         return found
 
     def find_many(self, key_type: KeyType, keys: Iterable[str]) -> Future[Found]:
-        """Asks any broker for all ``keys`` in one round trip; what is found is known from then on."""
+        """Asks any broker for all ``keys`` in one round trip; what is found is cached."""
         found: Future[Found] = Future(self._cluster.loop.wait)
         wanted = list(dict.fromkeys(keys))
         parts: list[list[str]] = []
@@ -109,7 +109,7 @@ _UNNAMED = (COORDINATOR_NOT_AVAILABLE, -1, "the answer does not name it")
 
 
 def _request(key_type: KeyType, keys: list[str]) -> FindCoordinatorRequest:
-    # The newest versions take a list, the older ones a name: whichever is chosen finds its field.
+    # The newest versions take a list, the older ones one key: both fields are set.
     request = FindCoordinatorRequest(key=keys[0], key_type=int(key_type), coordinator_keys=keys)
     if key_type is not KeyType.GROUP:
         request.require_version(_FIRST_WITH_KEY_TYPE)
@@ -117,7 +117,7 @@ def _request(key_type: KeyType, keys: list[str]) -> FindCoordinatorRequest:
 
 
 def _rows(answer: FindCoordinatorResponse, keys: list[str]) -> dict[str, tuple[int, int, str]]:
-    """Code, node id and message of each key, from either form of the answer."""
+    """Code, node id and message of each key, from either form of the response."""
     if answer.coordinators:
         return {r.key: (r.error_code, r.node_id, r.error_message or "") for r in answer.coordinators}
     if len(keys) != 1 or (answer.error_code == NONE and not answer.host):

@@ -1,4 +1,4 @@
-"""Questions that every broker answers for itself: asked of all in parallel, an answer or an error for each.
+"""Requests that every broker answers for itself: sent to all in parallel, with a result or an error for each.
 
 Runs in the loop's thread and blocks only in its poll.
 """
@@ -25,9 +25,9 @@ def ask_every_broker(
     deadline: float,
     what: str,
 ) -> dict[int, A | KcliError]:
-    """Node id → answer or error, of the brokers that the cluster has now. ``read`` gives the code and the value.
+    """Node id → result or error, of the current brokers. ``read`` returns the code and the value of a response.
 
-    When a broker leaves before it has answered, all are asked again: what was its business is theirs now.
+    When a broker leaves before it has responded, all are asked again: its responsibilities have moved to the others.
     """
     while True:
         found = ask_brokers(cluster, _present(cluster, deadline), ask, read, deadline, what)
@@ -44,7 +44,7 @@ def ask_brokers(
     deadline: float,
     what: str,
 ) -> dict[int, A | KcliError]:
-    """The same of some brokers; NotFoundError for a number that the cluster has not."""
+    """The same for some brokers; NotFoundError for an id that the cluster does not have."""
 
     def ask_one(broker: Broker, items: Items[int, None]) -> list[Part[int]]:
         return [Part(ask(broker), [number for number, _ in items])]

@@ -1,7 +1,7 @@
-"""Questions about many things: split by route, asked in parallel, merged, errors per key.
+"""Requests about many keys: split by route, sent in parallel, merged, with errors per key.
 
-A key whose broker has moved is asked for again after a new look-up, alone; the others keep their answers, and no
-broker waits for another one. Runs in the loop's thread and blocks only in its poll.
+A key whose broker has moved is sent again after a new lookup, alone; the other keys keep their results, and no broker
+waits for another. Runs in the loop's thread and blocks only in its poll.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -30,36 +30,36 @@ V = TypeVar("V")
 A = TypeVar("A")
 
 UNKNOWN_TOPIC_PATIENCE = 1.0
-"""Seconds for which a topic or broker that does not exist may be about to: creation takes a moment to get round."""
+"""Seconds for which a topic or broker that does not exist may be about to: its creation takes a moment to propagate."""
 
 Items = list[tuple[K, V]]
 
 
 class LeftOutError(ProtocolError):
-    """An answer says nothing about a key that it was asked for. It is asked again, to the deadline."""
+    """A response lacks a key that was in its request. The key is retried until the deadline."""
 
 
 class Part(NamedTuple, Generic[K]):
-    """One request and the keys that its answer is to settle; or why this broker cannot be asked about them."""
+    """A request and the keys that its response should cover; or the error that rules out a request for them."""
 
     request: Request | KcliError
     keys: Collection[K]
 
 
 Ask = Callable[[Broker, Items[K, V]], Iterable[Part[K]]]
-"""Makes the requests for what one broker is asked, given what it offers. A KcliError it raises is every key's."""
+"""Makes the requests to one broker, given the versions it offers. A KcliError it raises applies to every key."""
 Read = Callable[[Any, Part[K]], Iterable[tuple[K, int | KcliError, A]]]
-"""What the answer to a part says: key, the broker's code or a finished error, value."""
+"""Reads the response to a part: for each key an error code or a finished error, and a value."""
 
 
 def verdict(code: int, what: str, message: str | None) -> int | KcliError:
-    """What a row says that explains its code: the code where all is well, else the error in the broker's words."""
+    """The outcome of a row that carries a message: the code, or an error with the broker's message."""
     return code if code == NONE else BrokerError(code, what, message=message or "")
 
 
 @dataclass(eq=False, slots=True)
 class _Question(Generic[K]):
-    """One broker's share of a round."""
+    """The share of a round that goes to one broker."""
 
     node_id: int
     keys: list[K]
@@ -82,12 +82,12 @@ def fan_out(
     unsure: set[K] | None = None,
     leader_patience: float | None = None,
 ) -> dict[K, A | KcliError]:
-    """The answer or the error of every key in ``items``, in their order. Never raises for a single key.
+    """The result or the error of every key in ``items``, in their order. Never raises for a single key.
 
-    ``what`` stands before the key in errors. ``final`` are codes that no retry helps here, whatever the table says;
-    ``unknown`` are codes by which a broker says that there is no such thing, which may be news of a moment.
-    ``unsure`` collects the keys with a try whose outcome is unknown: what was ordered may be done already.
-    ``leader_patience``: seconds for which a partition may be without a leader; None: to the deadline.
+    ``what`` precedes the key in errors. ``final``: codes that are not retried here, whatever the table of codes says;
+    ``unknown``: codes that mean "does not exist", which may change within a moment. ``unsure`` collects the keys with
+    an attempt whose outcome is unknown: the broker may have done what was requested. ``leader_patience``: seconds for
+    which a partition may be without a leader; None: until the deadline.
     """
     run = _FanOut(cluster, items, route, ask, read, deadline, what)
     run.final, run.unknown = final, unknown
@@ -104,7 +104,7 @@ def by_leader(
     deadline: float,
     what: str,
 ) -> dict[TopicPartition, A | KcliError]:
-    """``fan_out`` to the leaders of partitions, with one request for each that is the same in all versions."""
+    """``fan_out`` to the leaders of partitions, with one request per broker that is the same in all versions."""
 
     def one(_broker: Broker, group: Items[TopicPartition, V]) -> list[Part[TopicPartition]]:
         return [Part(ask(group), [tp for tp, _ in group])]
@@ -113,7 +113,7 @@ def by_leader(
 
 
 class _FanOut(Generic[K, V, A]):
-    """``results`` are final; a key in ``errors`` is still open, and was refused the last time."""
+    """``results`` are final; a key in ``errors`` is still open, and its last attempt failed."""
 
     def __init__(
         self,
@@ -137,10 +137,10 @@ class _FanOut(Generic[K, V, A]):
         self._in_flight: list[_Question[K]] = []
         self._backoff = Backoff.of_requests(cluster.options)
         self._started = cluster.loop.now()
-        self._placed: float | None = None  # when the first keys had been looked up
+        self._placed: float | None = None  # when the first keys had been routed
 
     def run(self) -> dict[K, A | KcliError]:
-        """Rounds until every key has its result."""
+        """Runs rounds until every key has its result."""
         while self._open():
             self._send(self._idle())
             self._wait()
@@ -179,14 +179,14 @@ class _FanOut(Generic[K, V, A]):
         return _Question(node_id, keys, parts, plan, self._cluster.send(plan, node_id))
 
     def _wait(self) -> None:
-        """Returns when one of the brokers has answered, or at the deadline."""
+        """Returns when one of the brokers has responded, or at the deadline."""
         while self._in_flight and not any(question.future.done for question in self._in_flight):
             if (left := self._deadline - self._cluster.loop.now()) <= 0:
                 return
             self._cluster.poll(left)
 
     def _collect(self) -> None:
-        """Takes what has been answered; at the deadline also the parts of what has not been answered in full."""
+        """Handles what has been answered; at the deadline also the answered parts of incomplete responses."""
         late = self._cluster.loop.now() >= self._deadline
         done = [question for question in self._in_flight if late or question.future.done]
         self._in_flight = [question for question in self._in_flight if question not in done]
@@ -217,7 +217,7 @@ class _FanOut(Generic[K, V, A]):
         left_out = dict.fromkeys(part.keys)
         for key, outcome, value in self._read(answer.value, part):
             if key not in left_out:
-                continue  # told twice, or never asked for
+                continue  # listed twice, or not requested
             del left_out[key]
             if isinstance(outcome, KcliError):
                 self._note(key, outcome)
@@ -229,7 +229,7 @@ class _FanOut(Generic[K, V, A]):
             self._note(key, LeftOutError("the broker's answer leaves it out"))
 
     def _give_up(self) -> None:
-        """Settles what has had its time."""
+        """Completes the keys whose time is up."""
         now = self._cluster.loop.now()
         for key in self._idle():
             error = self._errors[key]
@@ -242,14 +242,14 @@ class _FanOut(Generic[K, V, A]):
     # --- inside ------------------------------------------------------------------------------------
 
     def _until(self, key: K) -> float:
-        """When the last error of a key is its answer."""
+        """When the last error of a key becomes its result."""
         patience = self._patience(self._errors[key])
         if patience is None or self._placed is None:
             return self._deadline
         return min(self._placed + patience, self._deadline)
 
     def _patience(self, error: KcliError) -> float | None:
-        """Seconds after which what is known is the answer; None: it is tried again to the deadline."""
+        """Seconds after which the error becomes the result; None: the key is retried until the deadline."""
         if isinstance(error, NotFoundError) or _code(error) in self.unknown:
             return UNKNOWN_TOPIC_PATIENCE
         return self.leader_patience if isinstance(error, NoLeaderError) else None
@@ -258,13 +258,13 @@ class _FanOut(Generic[K, V, A]):
         return [key for key in self._items if key not in self._results]
 
     def _idle(self) -> list[K]:
-        """What is open and not being asked."""
+        """Keys that are open and not in flight."""
         asked = {key for question in self._in_flight for key in question.keys}
         return [key for key in self._open() if key not in asked]
 
     def _no_answer(self, keys: Iterable[K], node_id: int) -> None:
         error = no_answer(self._cluster.waits_for(node_id))
-        for key in keys:  # an earlier error tells more than the deadline
+        for key in keys:  # an earlier error says more than the deadline
             self._errors.setdefault(key, error)
             self.unsure.add(key)
 
@@ -273,7 +273,7 @@ class _FanOut(Generic[K, V, A]):
             self._note(key, error)
 
     def _note(self, key: K, error: BaseException, *, passing: bool = False) -> None:
-        """Keeps an error: for good when a retry cannot help."""
+        """Records an error: final if it is not retriable."""
         if not isinstance(error, KcliError):
             raise error
         if outcome_is_ambiguous(error) or isinstance(error, LeftOutError):

@@ -1,4 +1,4 @@
-"""What is known of a cluster: an immutable view, replaced whole, readable from any thread without a lock."""
+"""A cluster's metadata: an immutable view, replaced as a whole, readable from any thread without a lock."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
@@ -27,7 +27,7 @@ class PartitionView:
 
 @dataclass(frozen=True, slots=True)
 class TopicView:
-    """One topic; ``error`` is its code in the last answer, the partitions are then those known before."""
+    """One topic; ``error`` is its code in the last response, and the partitions are then those known before."""
 
     name: str
     id: bytes = NO_UUID
@@ -36,7 +36,7 @@ class TopicView:
     error: int = NONE
 
     def partition(self, number: int) -> PartitionView | None:
-        """The partition of this number. Brokers list them from 0 on, without gaps."""
+        """The partition of this number. Brokers list partitions from 0 on, without gaps."""
         if 0 <= number < len(self.partitions) and self.partitions[number].partition == number:
             return self.partitions[number]
         return next((p for p in self.partitions if p.partition == number), None)
@@ -44,7 +44,7 @@ class TopicView:
 
 @dataclass(frozen=True, slots=True)
 class ClusterView:
-    """Brokers and topics, as of the last metadata answer."""
+    """Brokers and topics, as of the last metadata response."""
 
     nodes: Mapping[int, Node] = field(default_factory=dict)
     topics: Mapping[str, TopicView] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class ClusterView:
     version: int = 0
 
     def leader(self, tp: TopicPartition) -> Node | None:
-        """The broker that leads the partition, None while it has none or is not known."""
+        """The broker that leads the partition; None if there is none or it is not known."""
         topic = self.topics.get(tp.topic)
         partition = topic.partition(tp.partition) if topic else None
         return self.nodes.get(partition.leader) if partition else None
@@ -63,7 +63,7 @@ class ClusterView:
         return next((t.name for t in self.topics.values() if t.id == topic_id), None)
 
     def partitions_by_id(self, names: Iterable[str]) -> dict[bytes, list[int]]:
-        """Topic id → its partitions, of those topics that are known."""
+        """Topic id → its partitions, for the topics that are known."""
         topics = (self.topics.get(name) for name in names)
         return {t.id: [p.partition for p in t.partitions] for t in topics if t is not None and t.partitions}
 
@@ -71,12 +71,12 @@ class ClusterView:
 def apply_answer(
     view: ClusterView, answer: MetadataResponse, asked: Iterable[str] | None, keep: Iterable[str] = ()
 ) -> ClusterView:
-    """The view after ``answer`` to a request for the topics ``asked`` (None: for all of them).
+    """The view after ``answer`` to a request for the topics ``asked`` (None: for all topics).
 
-    Of all topics those that the answer lacks are forgotten, but for those to ``keep``: they are marked as missing.
+    A response for all topics drops those that it lacks, except those in ``keep``, which are marked as missing.
 
-    Topics that were not asked for stay. A topic that is briefly missing or in error keeps its partitions,
-    and a leader epoch never goes back while the topic id is the same: brokers that lag behind tell old news.
+    Topics that were not requested are kept. A topic that is briefly missing or in error keeps its partitions, and a
+    leader epoch never goes back while the topic id is the same: lagging brokers send old metadata.
     """
     topics = {} if asked is None else dict(view.topics)
     for found in answer.topics:
@@ -117,7 +117,7 @@ def _merge(old: TopicView | None, name: str, found: MetadataResponseTopic) -> To
         stale = before is not None and 0 <= new.leader_epoch < before.leader_epoch
         partitions.append(before if stale and before is not None else new)
     listed = {p.partition for p in partitions}
-    # Partitions are never taken away: an answer without some of them is older than what is known.
+    # Partitions are never removed: a response without some of them is older than what is known.
     partitions.extend(p for p in (same.partitions if same else ()) if p.partition not in listed)
     partitions.sort(key=lambda p: p.partition)
     topic_id = found.topic_id if found.topic_id != NO_UUID or old is None else old.id
@@ -144,7 +144,7 @@ def no_partition(tp: TopicPartition, count: int) -> UnknownPartitionError:
 
 
 def no_leader(tp: TopicPartition, down: Iterable[int] = ()) -> NoLeaderError:
-    """The error for a partition without a leader; ``down``: brokers with replicas, where none can lead."""
+    """The error for a partition without a leader; ``down``: the brokers with its replicas, if none of them can lead."""
     brokers = ", ".join(map(str, down))
     return NoLeaderError(
         f"{tp} has no leader",
@@ -156,7 +156,7 @@ def no_leader(tp: TopicPartition, down: Iterable[int] = ()) -> NoLeaderError:
 
 
 def unknown_topic(name: str, known: Iterable[str]) -> NotFoundError:
-    """The error for a topic that does not exist, with the names that come nearest."""
+    """The error for a topic that does not exist, with the most similar names."""
 
     near = near_names(name, known, 3)
     hint = f"did you mean {', '.join(near)}?" if near else _CHECK_NAME
@@ -164,7 +164,7 @@ def unknown_topic(name: str, known: Iterable[str]) -> NotFoundError:
 
 
 def topic_error(topic: TopicView) -> KcliError:
-    """Why a topic cannot be used that metadata reports with an error."""
+    """The error for a topic that metadata reports with an error code."""
     if topic.error == UNKNOWN_TOPIC_OR_PARTITION:
         return NotFoundError(f"topic {topic.name} does not exist", do=_CHECK_NAME)
     return BrokerError(topic.error, f"looking up topic {topic.name}")

@@ -1,7 +1,7 @@
-"""Offsets by place or time (ListOffsets), for many partitions at once.
+"""Offsets by special position or by time (ListOffsets), for many partitions at once.
 
-Places are negative timestamps, and old brokers take one that they do not know for a time: 2.8.2 answers "the first
-record with at least this timestamp" without an error. So a place goes only to brokers whose version has it.
+Special positions are negative timestamps, and old brokers read one that they do not know as a time: 2.8.2 returns "the
+first record with at least this timestamp" without an error. So a position is sent only to brokers whose version has it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -32,7 +32,7 @@ EARLIEST_PENDING_UPLOAD = -6
 """The first offset that tiered storage does not have yet (KIP-1023)."""
 
 NOT_FOUND = -1
-"""The offset where no record is that new, nothing is stored, or nothing is tiered."""
+"""The offset when no record is that new, nothing is stored, or nothing is tiered."""
 
 _FIRST_WITH = {
     LATEST: ("the end", 0),
@@ -49,7 +49,7 @@ Wanted = Mapping[TopicPartition, int]
 
 @dataclass(frozen=True, slots=True)
 class OffsetInfo:
-    """``offset`` −1: no record is that new. ``timestamp`` is of the record found, −1 for a place."""
+    """``offset`` −1: no record is that new. ``timestamp`` is that of the record found, −1 for a special position."""
 
     offset: int
     timestamp: int
@@ -64,12 +64,12 @@ def list_offsets(
     committed_only: bool = True,
     leader_patience: float | None = None,
 ) -> dict[TopicPartition, OffsetInfo | KcliError]:
-    """For each partition the first offset whose timestamp is at least the wanted one (ms), or a place (LATEST, …).
+    """For each partition the first offset whose timestamp is at least the wanted one (ms), or a position (LATEST, …).
 
-    LATEST is the last stable offset with ``committed_only``, else the high watermark. UnsupportedError for a
-    partition whose leader is too old for the place, ProtocolError for an answer that is no offset. NoLeaderError
-    for one that has no leader for ``leader_patience`` seconds; None: that is waited for to the deadline.
-    ConfigError for a place that does not exist: nothing was sent.
+    LATEST is the last stable offset with ``committed_only``, else the high watermark. UnsupportedError for a partition
+    whose leader is too old for the position, ProtocolError for a response that is no offset. NoLeaderError for a
+    partition without a leader for ``leader_patience`` seconds; None: that is waited for until the deadline. ConfigError
+    for a position that does not exist: nothing was sent.
     """
     for tp, timestamp in wanted.items():
         if timestamp < 0 and timestamp not in _FIRST_WITH:
@@ -111,7 +111,7 @@ def list_offsets(
 def offsets_request(
     items: Items[TopicPartition, int], *, committed_only: bool, timeout_ms: int
 ) -> ListOffsetsRequest:
-    """One broker's share of the question."""
+    """The request for one broker's partitions."""
     topics: dict[str, ListOffsetsTopic] = {}
     for tp, timestamp in items:
         topic = topics.setdefault(tp.topic, ListOffsetsTopic(name=tp.topic, partitions=[]))
@@ -133,7 +133,7 @@ def _too_old(broker: Broker, tp: TopicPartition, place: int, version: int) -> Un
 
 
 def _checked(tp: TopicPartition, asked: int, info: OffsetInfo) -> int | KcliError:
-    """0 for an answer that can be one."""
+    """0 for a response that is possible."""
     if info.offset >= 0 or (info.offset == NOT_FOUND and asked not in _ALWAYS_THERE):
         return 0
     return ProtocolError(f"asking for offsets of {tp}", why=f"the broker answers with {info.offset}")
@@ -142,7 +142,7 @@ def _checked(tp: TopicPartition, asked: int, info: OffsetInfo) -> int | KcliErro
 def _still_there(
     cluster: Cluster, newest: Mapping[TopicPartition, OffsetInfo | KcliError], deadline: float
 ) -> dict[TopicPartition, OffsetInfo | KcliError]:
-    """Brokers name a record as the newest that DeleteRecords has taken away (seen on 4.3.1 and 3.9.2)."""
+    """Brokers may return a newest record that DeleteRecords has deleted (seen on 4.3.1 and 3.9.2)."""
     named = {w: i for w, i in newest.items() if isinstance(i, OffsetInfo) and i.offset >= 0}
     starts = list_offsets(cluster, dict.fromkeys(named, EARLIEST), deadline)
     deleted = [w for w, i in named.items() if (s := _offset(starts[w])) is None or s > i.offset]

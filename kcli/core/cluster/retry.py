@@ -1,4 +1,4 @@
-"""Whether and when to try again: the only place that judges errors. Pure: given ``now``, reads no clock."""
+"""Whether and when to retry: the only module that classifies errors. Pure: given ``now``, reads no clock."""
 
 import random
 
@@ -14,25 +14,25 @@ from kcli.core.options import ClientOptions
 
 JITTER = 0.2
 _RANDOM = random.Random()
-_ENOUGH = 32  # doublings, after which no wait grows any more
+_ENOUGH = 32  # doublings, after which the delay does not grow any more
 
 
 @dataclass(frozen=True, slots=True)
 class RetryDecision:
-    """``refresh`` is what must be looked up before the next try: metadata, the coordinator, or nothing (``""``)."""
+    """``refresh`` is what must be looked up before the next attempt: metadata, the coordinator, or nothing (``""``)."""
 
     retriable: bool
     refresh: str = ""
 
 
 def classify_code(code: int) -> RetryDecision:
-    """What a broker's error code asks for."""
+    """The decision for a broker's error code."""
     row = error_code(code)
     return RetryDecision(row.retriable, row.refresh)
 
 
 def classify_error(error: BaseException) -> RetryDecision:
-    """What an error of a request asks for. A lost connection may mean that the leader moved."""
+    """The decision for an error of a request. A lost connection may mean that the leader moved."""
     if isinstance(error, BrokerError):
         return classify_code(error.code)
     if isinstance(error, ConnectError):
@@ -41,20 +41,20 @@ def classify_error(error: BaseException) -> RetryDecision:
 
 
 def outcome_is_ambiguous(error: BaseException) -> bool:
-    """Whether what was asked may have been done all the same: no answer, or one that says "done in part"."""
+    """Whether the request may have taken effect all the same: no response, or one that means "partly done"."""
     if isinstance(error, BrokerError):
         return error.code in (REQUEST_TIMED_OUT, NOT_ENOUGH_REPLICAS_AFTER_APPEND)
     return isinstance(error, OutcomeUnknownError)
 
 
 def given_up(what: str, error: KcliError, seconds: float) -> KcliError:
-    """What is said at the deadline: the last error, and for how long it was tried to get past it."""
+    """The error at the deadline: the last error, and for how long it was retried."""
     kind = OutcomeUnknownError if isinstance(error, OutcomeUnknownError) else TimedOutError
     return kind(f"{what}: gave up after {seconds:.1f} s", why=str(error), do=error.do)
 
 
 def no_answer(where: str) -> TimedOutError:
-    """The deadline came before an answer. ``where``: the brokers that were asked."""
+    """The error when the deadline passed without a response. ``where``: the brokers that were asked."""
     return TimedOutError(
         f"no answer from {where} in time",
         do="check that it is running and not overloaded, or wait longer with --timeout",
@@ -62,12 +62,12 @@ def no_answer(where: str) -> TimedOutError:
 
 
 def is_controller_error(error: BaseException) -> bool:
-    """Whether the broker asked is not the controller (any more): metadata names the new one."""
+    """Whether the broker is not the controller (any more): metadata names the new one."""
     return isinstance(error, BrokerError) and error.code == NOT_CONTROLLER
 
 
 class Backoff:
-    """Waits that double with each failure up to ``longest`` seconds, spread by ±20 % (KIP-580)."""
+    """Delays that double with each failure up to ``longest`` seconds, with ±20 % of jitter (KIP-580)."""
 
     def __init__(self, first: float, longest: float, rng: random.Random | None = None) -> None:
         self.failures = 0
@@ -76,23 +76,23 @@ class Backoff:
         self._random = rng or _RANDOM
 
     def next(self) -> float:
-        """Seconds to wait before the next try; counts a failure."""
+        """Seconds to wait before the next attempt; counts a failure."""
         wait = self.peek()
         self.failures += 1
         return wait
 
     def peek(self) -> float:
-        """What ``next`` would say, without a failure."""
+        """What ``next`` would return, without counting a failure."""
         wait = min(self._first * 2.0 ** min(self.failures, _ENOUGH), self._longest)
         return wait * self._random.uniform(1 - JITTER, 1 + JITTER)
 
     @classmethod
     def of_requests(cls, options: ClientOptions, failures: int = 0) -> "Backoff":
-        """The waits of ``retry.backoff.ms``, as after so many failures."""
+        """The delays of ``retry.backoff.ms``, as after ``failures`` failures."""
         backoff = cls(options.retry_backoff_ms / 1000, options.retry_backoff_max_ms / 1000)
         backoff.failures = failures
         return backoff
 
     def reset(self) -> None:
-        """A success: the next failure waits the shortest time again."""
+        """Records a success: the next failure waits the shortest time again."""
         self.failures = 0

@@ -1,7 +1,7 @@
-"""Where a question about something goes: to a partition's leader, a key's coordinator, a named broker.
+"""Where a request about a key is sent: to a partition's leader, a key's coordinator, or a given broker.
 
-A route splits keys by broker and knows what to look up again when a broker has refused one. Runs in the loop's
-thread; may wait in its poll for what it has to look up.
+A route groups keys by broker and knows what to look up again when a broker has refused a key. Runs in the loop's
+thread; a lookup may wait in its poll.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -18,32 +18,32 @@ from kcli.core.types import TopicPartition
 K = TypeVar("K")
 
 Places = dict[K, int | KcliError]
-"""Key → node id (or ANY), or why there is none at the moment. NotFoundError may pass within a second."""
+"""Key → node id (or ANY), or why there is none at the moment. NotFoundError may be resolved within a second."""
 
 
 class Route(Protocol[K]):
     """How ``fan_out`` finds the brokers of its keys."""
 
     def places(self, keys: Collection[K], deadline: float) -> Places[K]:
-        """Where each key's broker is."""
+        """The broker of each key."""
 
     def renew(self, errors: Mapping[K, KcliError], deadline: float) -> None:
-        """These keys are asked for again next: looks up what their errors say is stale."""
+        """Looks up what the errors show to be stale, before these keys are sent again."""
 
 
 class ToLeader:
-    """Partitions to their leaders, as metadata names them."""
+    """Routes partitions to their leaders, as metadata names them."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
 
     def places(self, keys: Collection[TopicPartition], deadline: float) -> Places[TopicPartition]:
-        """Waits for metadata of topics that are new to it."""
+        """Waits for metadata of topics that it does not have yet."""
         self._cluster.ensure_topics({tp.topic for tp in keys}, deadline)
         return {tp: self._place(tp) for tp in keys}
 
     def renew(self, errors: Mapping[TopicPartition, KcliError], deadline: float) -> None:  # noqa: ARG002
-        """Returns when metadata was asked for again."""
+        """Returns when metadata has been refreshed."""
         self._cluster.wait_refreshed(deadline)
 
     def _place(self, tp: TopicPartition) -> int | KcliError:
@@ -52,7 +52,7 @@ class ToLeader:
 
 
 class ToCoordinator(Generic[K]):
-    """Keys to the coordinator of the group or transactional id that ``name`` finds in each."""
+    """Routes keys to the coordinator of the group or transactional id that ``name`` returns for each."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class ToCoordinator(Generic[K]):
         self._key_type = key_type
 
     def places(self, keys: Collection[K], deadline: float) -> Places[K]:
-        """Looks up those that are not known, all in one round trip."""
+        """Looks up unknown coordinators, all in one round trip."""
         names = {key: self._name(key) for key in keys}
         known = {name: self._coordinators.known(self._key_type, name) for name in names.values()}
         unknown = [name for name, node in known.items() if node is None]
@@ -96,7 +96,7 @@ class ToCoordinator(Generic[K]):
 
 
 class ToBroker(Generic[K]):
-    """Keys to the broker whose id ``number`` finds in each; ANY for those that any broker can answer."""
+    """Routes keys to the broker whose id ``number`` returns for each; ANY for keys that any broker can answer."""
 
     def __init__(self, cluster: Cluster, number: Callable[[K], int]) -> None:
         self._cluster = cluster
@@ -107,7 +107,7 @@ class ToBroker(Generic[K]):
         return {key: self._place(self._number(key)) for key in keys}
 
     def renew(self, errors: Mapping[K, KcliError], deadline: float) -> None:  # noqa: ARG002
-        """Returns when metadata was asked for again: a broker may have come, or gone."""
+        """Returns when metadata has been refreshed: a broker may have joined, or left."""
         self._cluster.wait_refreshed(deadline)
 
     def _place(self, number: int) -> int | KcliError:

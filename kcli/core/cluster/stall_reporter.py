@@ -1,6 +1,6 @@
-"""What keeps going wrong, told once it has lasted: one retry is nobody's business, ten seconds of them are.
+"""Reports failures that last: a single retry is not worth a message, ten seconds of retries are.
 
-Used by the thread that owns the loop; it is given ``now``.
+Used by the thread that owns the loop; the caller passes ``now``.
 """
 
 from kcli.core.errors import KcliError
@@ -8,11 +8,11 @@ from kcli.core.hooks import Hooks
 from kcli.core.types import TopicPartition
 
 TELL_AFTER = 10.0
-"""Seconds; a leader that died has a successor by then."""
+"""Seconds; a leader that died has been replaced by then."""
 
 
 class StallReporter:
-    """Partitions whose tries come to nothing. Of each topic one is told, and when all of it is well again."""
+    """Partitions whose attempts keep failing. Reports one of each topic, and when the whole topic has recovered."""
 
     def __init__(self, hooks: Hooks, area: str) -> None:
         self._hooks, self._area = hooks, area
@@ -20,14 +20,14 @@ class StallReporter:
         self._told: set[str] = set()
 
     def met(self, tp: TopicPartition, error: KcliError, now: float) -> None:
-        """Another try has failed, and there will be more."""
+        """Another attempt has failed, and there will be more."""
         lasts = now - self._since.setdefault(tp, now)
         if lasts >= TELL_AFTER and tp.topic not in self._told:
             self._told.add(tp.topic)
             self._hooks.log("warning", self._area, f"{error}; tried for {lasts:.0f} s, and trying on")
 
     def over(self, tp: TopicPartition) -> None:
-        """A try has succeeded, or there will be none."""
+        """An attempt has succeeded, or there will be no more."""
         if self._since.pop(tp, None) is None or tp.topic not in self._told:
             return
         if not any(other.topic == tp.topic for other in self._since):

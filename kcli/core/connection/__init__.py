@@ -1,1 +1,1 @@
-"""One conversation with one broker, without a socket: frames, requests in flight, handshake, state."""
+"""The protocol side of one connection to a broker, without a socket: frames, requests in flight, handshake, state."""

@@ -1,7 +1,7 @@
-"""A conversation with one broker: requests in, bytes out; bytes in, answers out. No socket, no clock.
+"""A connection to one broker, without socket and clock: requests in, bytes out; bytes in, responses out.
 
-Requests are pipelined and answered in order. Until the handshake is done they wait here unencoded, because
-their version depends on what the broker offers. The loop's thread is the only one that touches it.
+Requests are pipelined and answered in order. Until the handshake is done they are queued unencoded, because their
+version depends on what the broker offers. Used only by the loop's thread.
 """
 
 import struct
@@ -37,14 +37,14 @@ from kcli.core.state_cell import StateCell
 from kcli.core.types import Node
 
 Completion = tuple[Future[Any], Any, BaseException | None]
-"""A future with the value or the error it is to be completed with, after the bytes of the turn."""
+"""A future with the value or the error that completes it, after all bytes of the turn are processed."""
 
 _LAST_ID = 0x7FFF_FFFF
 _SEE_BROKER = "check that this broker is running and not overloaded"
 
 
 class Connection:
-    """``request`` queues, ``outgoing`` holds the bytes to write, ``received`` takes the bytes read."""
+    """``request`` queues, ``outgoing`` holds the bytes to write, ``received`` handles the bytes read."""
 
     def __init__(
         self,
@@ -74,12 +74,12 @@ class Connection:
 
     @property
     def state(self) -> State:
-        """Where in its life the connection is."""
+        """The current state of the connection."""
         return self._cell.state
 
     @property
     def pending(self) -> int:
-        """Requests that are waiting or in flight."""
+        """Requests that are queued or in flight."""
         return len(self._waiting) + len(self._in_flight) + len(self._awaiting_write)
 
     @property
@@ -88,20 +88,20 @@ class Connection:
         return bool(self.outgoing)
 
     def connected(self, now: float, deadline: float) -> None:
-        """The transport stands: starts the handshake, which must be over by ``deadline``."""
+        """The transport is connected: starts the handshake, which must complete by ``deadline``."""
         self._cell.apply(Event.CONNECTED, "the transport is up")
         self._handshake = handshake(str(self.node))
         self._advance_handshake(None, now, deadline)
 
     def request(self, request: Request | Plan, future: "Future[Any]", now: float, deadline: float) -> None:
-        """Queues ``request``; its answer completes ``future``. Errors end up in the future as well.
+        """Queues ``request``; its response or its error completes ``future``.
 
-        A Plan becomes its requests when it can be written; the future gets one future for each of them.
+        A Plan makes its requests when it can be written; the future gets one future for each of them.
         """
         if self.state is State.READY and now >= self._quiet_until:
             self._write(request, future, now, deadline)
         elif self.state is State.READY:
-            # The broker asked for a pause (KIP-219): it is obeyed, and is nobody's timeout.
+            # The broker asked for a pause (KIP-219), which does not count against the timeout.
             self._waiting.append((request, future, deadline + self._quiet_until - now))
         elif self.state is State.CLOSED:
             self._complete((future, None, ConnectError(f"the connection to {self.node} is closed")))
@@ -116,10 +116,10 @@ class Connection:
         return min(waiting, unwritten, resume, self._in_flight.earliest)
 
     def check_deadlines(self, now: float, setup_error: Callable[[], ConnectError] | None = None) -> None:
-        """Raises RequestTimeoutError when an answer is overdue; drops what waited too long to be sent.
+        """Raises RequestTimeoutError when a response is overdue; fails requests that waited too long to be sent.
 
-        When a pause that the broker asked for is over, what waited is sent. ``setup_error`` describes what a connection
-        that is not ready yet waits for.
+        When a pause that the broker asked for is over, queued requests are sent. ``setup_error`` makes the error that
+        says what a connection that is not ready yet waits for.
         """
         if self.state is State.READY and self._waiting and now >= self._quiet_until:
             self._flush_waiting(now)
@@ -157,21 +157,21 @@ class Connection:
     # --- bytes -----------------------------------------------------------------------------------
 
     def writable(self) -> memoryview:
-        """Where the socket's next bytes go."""
+        """The buffer for the socket's next bytes."""
         return self._frames.writable()
 
     @property
     def missing(self) -> int:
-        """Bytes that a large answer lacks: fewer are of no use to anybody. 0 when none has begun."""
+        """Bytes still missing from a large response, of which a part is of no use; 0 if none has begun."""
         return self._frames.missing
 
     def received(self, count: int, now: float, deadline: float) -> None:
-        """``count`` bytes were written there. Any error that leaves here must close the connection."""
+        """``count`` bytes were written to ``writable()``. Any error raised here must close the connection."""
         for frame in self._frames.received(count):
             self._answer(frame, now, deadline)
 
     def wrote(self, count: int) -> None:
-        """``count`` bytes of ``outgoing`` went out."""
+        """``count`` bytes of ``outgoing`` were sent."""
         self._sent_bytes += count
         while count:
             head = self.outgoing[0]
@@ -184,7 +184,7 @@ class Connection:
             self._complete((self._awaiting_write.popleft()[1], None, None))
 
     def close(self, error: KcliError | None = None) -> None:
-        """Ends it: what was never written fails with ``error``, what was is of unknown outcome."""
+        """Closes it: requests that were never written fail with ``error``, those in flight with their outcome unknown."""
         error = error or ConnectError(f"the connection to {self.node} was closed")
         self._cell.apply(Event.CLOSE, str(error))
         self.outgoing.clear()
@@ -278,7 +278,7 @@ class Connection:
             self._complete((sent.future, answer, None))
 
     def _note_throttle(self, api_name: str, pause_ms: int, now: float) -> None:
-        """KIP-219: the broker reads nothing from this connection for so long, so neither is sent, nor waited for."""
+        """KIP-219: the broker reads nothing from this connection meanwhile: send nothing, and extend deadlines."""
         if pause_ms > 0:
             self._quiet_until = max(self._quiet_until, now + pause_ms / 1000)
             self._in_flight.postpone(pause_ms / 1000)
@@ -289,7 +289,7 @@ class Connection:
         version = sent.version
         refused = int.from_bytes(data[4:6], "big", signed=True) == UNSUPPORTED_VERSION
         if sent.request.api_key == API_VERSIONS and refused:
-            version = 0  # a broker that does not know the version answers in v0 (KIP-511)
+            version = 0  # a broker that does not support the version responds in v0 (KIP-511)
         return decode_response(type(sent.request), version, data)
 
     def _advance_handshake(self, answer: Response | None, now: float, deadline: float) -> None:

@@ -1,8 +1,8 @@
-"""Cuts the byte stream of a broker into frames: 4 bytes of length, then the answer.
+"""Cuts the byte stream of a broker into frames: 4 bytes of length, then the response.
 
-Small answers are copied out of one scratch buffer. A large one (a fetch) gets a buffer of its own from a pool
-and the socket reads straight into it; records are slices of that buffer, and it returns to the pool when the
-reader has released the answer. No socket here: the channel asks where the next bytes go.
+Small responses are copied out of one scratch buffer. A large one (a fetch) gets its own buffer from a pool and the
+socket reads directly into it; records are slices of that buffer, which returns to the pool when the reader has released
+the response. No socket here: the channel asks for the buffer to read into.
 """
 
 import struct
@@ -26,14 +26,14 @@ _FOREIGN = (
 
 
 class BufferPool:
-    """Large receive buffers of one connection, used again when their answer was released."""
+    """Large receive buffers of one connection, reused once their response was released."""
 
     def __init__(self, keep: int = 2) -> None:
         self._free: list[bytearray] = []
         self._keep = keep
 
     def take(self, size: int) -> bytearray:
-        """A buffer of at least ``size`` bytes, with whatever content it had."""
+        """A buffer of at least ``size`` bytes, with arbitrary content."""
         for index, buffer in enumerate(self._free):
             if len(buffer) >= size:
                 return self._free.pop(index)
@@ -41,13 +41,13 @@ class BufferPool:
         return bytearray((size + _ROUND - 1) // _ROUND * _ROUND)
 
     def give(self, buffer: bytearray) -> None:
-        """Takes a buffer back; nobody may hold a view of it that is still read."""
+        """Returns a buffer to the pool; no view of it may be in use any more."""
         if len(self._free) < self._keep:
             self._free.append(buffer)
 
 
 class Frame:
-    """One answer: ``data`` starts with the correlation id. ``release`` lets its buffer be used again."""
+    """One response: ``data`` starts with the correlation id. ``release`` lets its buffer be reused."""
 
     __slots__ = ("_buffer", "_pool", "data")
 
@@ -57,14 +57,14 @@ class Frame:
         self._pool = pool
 
     def release(self) -> None:
-        """Gives the buffer back, once; the views into it must not be read any more."""
+        """Returns the buffer, once; views of it must not be read any more."""
         buffer, self._buffer = self._buffer, None
         if buffer is not None and self._pool is not None:
             self._pool.give(buffer)
 
 
 class FrameReader:
-    """``writable()`` says where the next bytes go, ``received(n)`` returns the frames they completed."""
+    """``writable()`` returns the buffer for the next bytes, ``received(n)`` the frames that they completed."""
 
     def __init__(self, peer: str, max_bytes: int) -> None:
         self._peer = peer
@@ -79,18 +79,18 @@ class FrameReader:
         self._spoke_kafka = False
 
     def writable(self) -> memoryview:
-        """The room that the next bytes must be written to; never empty."""
+        """The memory that the next bytes must be written to; never empty."""
         if self._large is not None:
             return memoryview(self._large)[self._large_filled : self._large_size]
         return self._view[self._filled :]
 
     @property
     def missing(self) -> int:
-        """Bytes that a large answer lacks; 0 when none has begun."""
+        """Bytes still missing from a large response; 0 if none has begun."""
         return self._large_size - self._large_filled if self._large is not None else 0
 
     def received(self, count: int) -> list[Frame]:
-        """Takes note of ``count`` new bytes; ProtocolError or ConnectError when they cannot be Kafka's."""
+        """Processes ``count`` new bytes; ProtocolError or ConnectError when they cannot be Kafka's."""
         if self._large is not None:
             self._large_filled += count
             if self._large_filled < self._large_size:
@@ -128,7 +128,7 @@ class FrameReader:
 
     def _frame_size(self, pos: int) -> int:
         (size,) = _SIZE.unpack_from(self._scratch, pos)
-        # The first answer of a connection is never as large as the first bytes of other protocols would have it.
+        # The first bytes of other protocols, read as a size, exceed any first response of a broker.
         most = self._max if self._spoke_kafka else min(self._max, _FIRST_MAX)
         if 4 <= size <= most:
             self._spoke_kafka = True

@@ -1,7 +1,7 @@
-"""What is said on a new connection before the first real request, as a generator of steps.
+"""The exchange on a new connection before the first real request, as a generator of steps.
 
-It yields ``Send(request, version)`` and is sent the answer; it returns what the broker offers. Whoever drives
-it owns the socket and the clock. Source: KIP-35, KIP-511 (software name), KIP-584 (features).
+It yields ``Send(request, version)``, receives the response, and returns what the broker offers. The caller owns the
+socket and the clock. Source: KIP-35, KIP-511 (software name), KIP-584 (features).
 """
 
 from collections.abc import Generator, Mapping
@@ -17,7 +17,7 @@ from kcli.core.protocol.messages.api_versions import ApiVersionsRequest, ApiVers
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """Send ``request`` in exactly this version and come back with its answer."""
+    """Send ``request`` in exactly this version and resume with its response."""
 
     request: Request
     version: int
@@ -33,12 +33,12 @@ class BrokerApiVersions:
 
 Handshake = Generator[Send, Response, BrokerApiVersions]
 
-# Every broker since 2.4 answers v3 at once; v4 would cost those before 3.9 a second round trip.
+# Every broker since 2.4 supports v3; v4 would cost a second round trip with brokers before 3.9.
 _FIRST_VERSION = 3
 
 
 def handshake(peer: str) -> Handshake:
-    """ApiVersions, asked again in a version the broker knows when it refuses the first one."""
+    """Sends ApiVersions, and again in a version that the broker supports when it refuses the first one."""
     answer: Any = yield Send(_ask(), _FIRST_VERSION)
     if answer.error_code == UNSUPPORTED_VERSION:
         highest = next((a.max_version for a in answer.api_keys if a.api_key == ApiVersionsRequest.api_key), 0)
@@ -56,7 +56,7 @@ def handshake(peer: str) -> Handshake:
 
 
 def offer_of(answer: ApiVersionsResponse) -> BrokerApiVersions:
-    """The tables of the answer; an API whose lowest version is above its highest is not offered."""
+    """The tables of the response; an API whose lowest version is above its highest is not offered."""
     apis = {a.api_key: (a.min_version, a.max_version) for a in answer.api_keys}
     features = {f.name: f.max_version_level for f in answer.finalized_features}
     return BrokerApiVersions(apis, features)

@@ -1,4 +1,4 @@
-"""Requests that wait for their answer, in the order they were sent: a broker answers in that order."""
+"""Requests that wait for their response, in the order they were sent: a broker responds in that order."""
 
 from collections import deque
 from typing import Any
@@ -13,7 +13,7 @@ NEVER = float("inf")
 
 @dataclass(slots=True)
 class Sent:
-    """One request on the wire. ``deadline`` is absolute, on the loop's clock."""
+    """A request that was sent. ``deadline`` is absolute, on the loop's clock."""
 
     correlation_id: int
     request: Request
@@ -24,7 +24,7 @@ class Sent:
 
 
 class InFlight:
-    """First in, first out. ``earliest`` is a lower bound of the deadlines, made exact only when it passes."""
+    """First in, first out. ``earliest`` is a lower bound of the deadlines, recomputed only when it passes."""
 
     def __init__(self) -> None:
         self._queue: deque[Sent] = deque()
@@ -39,7 +39,7 @@ class InFlight:
         self.earliest = min(self.earliest, sent.deadline)
 
     def take(self, correlation_id: int, peer: str) -> Sent:
-        """The request this answer belongs to; ProtocolError unless it is the oldest one."""
+        """The request that this response belongs to; ProtocolError unless it is the oldest one."""
         if not self._queue:
             raise ProtocolError(
                 f"{peer} sent a response with correlation id {correlation_id}, expected none",
@@ -65,7 +65,7 @@ class InFlight:
         return late if late and late.deadline <= now else None
 
     def postpone(self, seconds: float) -> None:
-        """Gives everything in flight so much more time."""
+        """Extends all deadlines by ``seconds``."""
         for sent in self._queue:
             sent.deadline += seconds
         self.earliest += seconds

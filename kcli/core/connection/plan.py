@@ -1,7 +1,7 @@
-"""Requests that are made when it is known what the broker offers: one for all where it can, several where it cannot.
+"""Requests that are made once the broker's versions are known: one request for all keys where supported, else several.
 
-A plan is queued like a request and written when the handshake is over, in the turn in which that is known: what
-was decided from an offer goes out on the connection that made the offer. No socket, no clock.
+A plan is queued like a request and written when the handshake is over, in the same turn: what was decided from the
+versions is sent on the connection that reported them. No socket, no clock.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,24 +18,24 @@ Answers = list[Future[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Broker:
-    """Whom a plan is made for. ``name`` is for messages: ``host:port (node 1)``."""
+    """The broker that a plan is made for. ``name`` is for messages: ``host:port (node 1)``."""
 
     name: str
     offer: BrokerApiVersions
 
     def version(self, api: type[Request]) -> int:
-        """The newest version of ``api`` that both sides know; UnsupportedError when there is none."""
+        """The newest version of ``api`` that both sides support; UnsupportedError if there is none."""
         return choose_version(api, self.offer.apis, self.name)
 
     def offers(self, api: type[Request]) -> bool:
-        """Whether it knows ``api`` at all."""
+        """Whether the broker supports ``api`` at all."""
         return api.api_key in self.offer.apis
 
 
 class Plan:
-    """``write(broker)`` makes the requests, which are pipelined in this order; a KcliError it raises is the plan's.
+    """``write(broker)`` makes the requests, which are pipelined in this order; a KcliError it raises fails the plan.
 
-    ``answers`` is empty until they are written. The plan's own future is done when all of them are.
+    ``answers`` is empty until they are written. The plan's own future completes when all of them have.
     """
 
     __slots__ = ("answers", "write")
@@ -45,7 +45,7 @@ class Plan:
         self.answers: Answers = []
 
     def begin(self, broker: Broker, done: Future[Answers]) -> list[tuple[Request, Future[Any]]]:
-        """The requests to be written now, each with its future; ``done`` gets ``answers`` after the last of them."""
+        """The requests to write now, with their futures; ``done`` completes with ``answers`` after the last."""
         requests = self.write(broker)
         self.answers = [Future() for _ in requests]
         left = len(requests)

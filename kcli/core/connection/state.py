@@ -1,10 +1,10 @@
-"""The life of a connection as a table of states and events."""
+"""The states of a connection and their transitions, as a table."""
 
 from enum import Enum
 
 
 class State(Enum):
-    """CONNECTING until the transport (with TLS) stands; HANDSHAKE until the broker told what it offers."""
+    """CONNECTING until the transport (with TLS) is connected; HANDSHAKE until the broker has reported its versions."""
 
     CONNECTING = "connecting"
     HANDSHAKE = "handshake"

@@ -1,1 +1,1 @@
-"""Group membership: what members of a group tell each other, and who shall read which partition."""
+"""Group membership: the protocols between members and coordinator, and the assignment of partitions."""

@@ -1,4 +1,4 @@
-"""The heartbeats of a classic group: what is sent when, and what the coordinator's answers do to the member. Pure."""
+"""The heartbeats of a classic group: what is sent when, and how the coordinator's responses change the member. Pure."""
 
 from typing import Any
 
@@ -29,11 +29,11 @@ class ClassicHeartbeats:
         self._membership = membership
         self._interval, self._pause = interval, pause
         self._next = 0.0
-        # Ids under which the group still knows this member, though it has left.
+        # Ids that the group still lists for this member, though it has left.
         self._to_leave: list[str] = []
 
     def tick(self, now: float) -> float:
-        """A poll that is late, and a wish to leave, become an id that is to leave the group."""
+        """A late poll, and a request to leave, turn the member id into an id that is to leave the group."""
         member = self._membership
         if member.is_member and now >= member.late_at:
             member.happened(MemberEvent.LATE, came_too_late(member.group_id, member.max_poll_interval))
@@ -51,12 +51,12 @@ class ClassicHeartbeats:
 
     @property
     def _beats(self) -> bool:
-        """Also between JoinGroup and SyncGroup, where a leader may have to learn of topics first."""
+        """Also between JoinGroup and SyncGroup, where a leader may have to fetch metadata of topics first."""
         member = self._membership
         return member.is_member and member.member_id != "" and member.generation != NO_GENERATION
 
     def _forget_id(self) -> None:
-        """A static member keeps its place: whoever comes under its instance id takes it (KIP-345)."""
+        """A static member does not leave: the next member with its instance id takes over its partitions (KIP-345)."""
         member = self._membership
         if member.member_id and member.instance_id is None:
             self._to_leave.append(member.member_id)
@@ -64,7 +64,7 @@ class ClassicHeartbeats:
         member.member_id = ""
 
     def request(self, now: float) -> Request | None:
-        """The heartbeat, or what must be said before it."""
+        """The heartbeat, or the LeaveGroup that must precede it."""
         member = self._membership
         if self._to_leave:
             gone = self._to_leave[0]
@@ -85,15 +85,14 @@ class ClassicHeartbeats:
         )
 
     def heard(self, request: Request, answer: Any, now: float) -> KcliError | None:
-        """An answer to what the member was some time ago changes nothing."""
+        """A response that concerns an earlier member id or generation changes nothing."""
         member, code = self._membership, answer.error_code
         error = BrokerError(code, f"heartbeat of group {member.group_id}") if code != NONE else None
         if error is not None and classify_code(code).refresh == "coordinator":
             self._next = now
             return error
-        if (
-            classify_code(code).retriable or code == UNKNOWN_SERVER_ERROR
-        ):  # it loads its groups still, or is at a loss
+        # The coordinator is still loading its groups, or failed internally.
+        if classify_code(code).retriable or code == UNKNOWN_SERVER_ERROR:
             self._next = now + self._pause
             return None
         if isinstance(request, LeaveGroupRequest):
@@ -106,17 +105,15 @@ class ClassicHeartbeats:
             return self._refused(error)
         return None
 
-    def unheard(self, request: Request | None, now: float) -> None:  # noqa: ARG002 - whatever it was
-        """Said again as soon as there is a coordinator; one that leaves does not wait for it for ever."""
+    def unheard(self, request: Request | None, now: float) -> None:  # noqa: ARG002 - the same for all requests
+        """Sent again as soon as there is a coordinator; a member that leaves does not wait for it indefinitely."""
         self._next = now + self._pause
 
     def _refused(self, error: BrokerError) -> KcliError | None:
-        """Returns what says nothing of the membership, as that there is no permission (any more): for the next poll."""
+        """Returns an error that does not concern the membership, such as a missing permission, for the next poll."""
         member = self._membership
         if member.state is MemberState.JOINING and error.code != FENCED_INSTANCE_ID:
-            return (
-                None  # the generation that it was said of is over, or about to be: the join is told by itself
-            )
+            return None  # that generation is over, or about to be; the join gets its own response
         if error.code == REBALANCE_IN_PROGRESS:
             member.happened(MemberEvent.REBALANCE, str(error))
         elif error.code in (UNKNOWN_MEMBER_ID, MEMBER_ID_REQUIRED):

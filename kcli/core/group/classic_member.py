@@ -1,7 +1,7 @@
-"""A member of a classic group: joins, assigns as the leader, takes and gives up partitions.
+"""A member of a classic group: joins, assigns as the leader, adopts and revokes partitions.
 
-KIP-62 (the heartbeat thread), KIP-345 (static members), KIP-394 (the member id is asked for first), KIP-429
-(cooperative rebalances), KIP-814 (a static leader that came back need not assign). Runs in the caller's thread.
+KIP-62 (the heartbeat thread), KIP-345 (static members), KIP-394 (the member id is obtained first), KIP-429 (cooperative
+rebalances), KIP-814 (a static leader that came back need not assign). Runs in the caller's thread.
 """
 
 from __future__ import annotations
@@ -44,19 +44,20 @@ Steps = Generator["Future[Any] | float", None, Any]
 
 _GRACE = 5.0
 """Seconds that a JoinGroup may take beyond the rebalance timeout (Java's JOIN_GROUP_TIMEOUT_LAPSE): the coordinator may
-hold it for that long with every right, and the answer has its way too."""
-_METADATA_PATIENCE = 10.0  # seconds for the leader to learn of a topic that only others subscribed to
+hold it for the whole timeout, and the response takes time.
+"""
+_METADATA_PATIENCE = 10.0  # seconds for the leader to get metadata of topics that it did not subscribe to
 _METADATA_LOOK = 0.05
 
 
 class _OvertakenError(Exception):
-    """The join has lost its sense: the heartbeat thread has left the group meanwhile, or was told that it is fenced."""
+    """The join is obsolete: the heartbeat thread has left the group meanwhile, or found that the member is fenced."""
 
 
 class ClassicMember(Member):
-    """See ``Member``. The rebalance timeout is ``max.poll.interval.ms``: who does not poll does not join either.
+    """See ``Member``. The rebalance timeout is ``max.poll.interval.ms``: a member that does not poll does not join.
 
-    While it joins, the heartbeat thread keeps it alive, and what the heartbeats are told is for the join to find out.
+    While it joins, the heartbeat thread keeps it alive; the join itself finds out about errors of those heartbeats.
     """
 
     def __init__(
@@ -78,17 +79,17 @@ class ClassicMember(Member):
         self._joined_for: frozenset[str] = frozenset()
         self._led: Mapping[str, int] | None = None
         self._last: tuple[TopicPartitions, int] = (frozenset(), NO_GENERATION)
-        self._assigned: TopicPartitions | None = None  # in this generation, and not yet taken
+        self._assigned: TopicPartitions | None = None  # in this generation, and not adopted yet
 
     def barrier(self) -> Barrier:
-        """With its own assignors and subscription: it is a member like the others."""
+        """Keeps its own assignors and subscription: it is a member like the others."""
         protocols = offers(list(self._assignors.values()), self.topics)
         self._last, self._assigned = (frozenset(), NO_GENERATION), None
         return ClassicBarrier(
             self._cluster, self._link, self._membership, protocols, self._options.session_timeout_ms
         )
 
-    def _due(self, now: float) -> Procedure | None:  # noqa: ARG002 - nothing here is a matter of time
+    def _due(self, now: float) -> Procedure | None:  # noqa: ARG002 - nothing here depends on the time
         state = self._membership.state
         if state in (MemberState.LEAVING, MemberState.GONE):
             return None
@@ -136,12 +137,12 @@ class ClassicMember(Member):
                 return
             member.seen = Seen(self._cluster.view, node)
             self._assigned = partitions
-            if self.owned - partitions:  # cooperative: it finds its new owner in a second round (KIP-429)
+            if self.owned - partitions:  # cooperative: they are assigned anew in a second rebalance (KIP-429)
                 member.happened(MemberEvent.REBALANCE, "partitions are given up")
         self._wake_heartbeat()
 
     def _adopt(self, partitions: TopicPartitions) -> Procedure:
-        """Begun anew after a callback that raised: what is assigned must be read by somebody."""
+        """Starts over after a callback that raised: what is assigned must be read by some member."""
         yield from self._give_up(self.owned - partitions)
         if not self._is_member():
             return
@@ -157,7 +158,7 @@ class ClassicMember(Member):
     # --- requests ------------------------------------------------------------------------------------
 
     def _join(self) -> Steps:
-        """Joins until the coordinator has taken it; returns the coordinator and its answer."""
+        """Joins until the coordinator accepts; returns the coordinator and its response."""
         member, options = self._membership, self._options
         tries = 0
         while True:
@@ -184,17 +185,17 @@ class ClassicMember(Member):
                 yield self._pause_or_raise(error)
                 continue
             tries += 1
-            if tries > 1:  # once is how it should be; who goes on like this must not be flooded
+            if tries > 1:  # once is normal; a coordinator that keeps doing this must not be flooded
                 yield self._cluster.loop.now() + self._backoff.next()
 
     def _sync(self, node: Node, joined: JoinGroupResponse) -> Steps:
-        """The assignment; None when the group has gone on to another generation meanwhile."""
+        """The assignment; None if the group has moved on to another generation meanwhile."""
         self._now_known_as(joined.member_id, joined.generation_id)
         rows: list[SyncGroupRequestAssignment] = []
         if joined.leader == joined.member_id:
             rows = yield from self._lead(joined)
         request = sync_request(self._membership, joined, rows)
-        # A shorter patience than for JoinGroup, as in Java: who joins again meanwhile is told the same generation.
+        # A shorter timeout than JoinGroup's, as in Java: a member that rejoins meanwhile gets the same generation.
         answer, error = yield from self._ask(node, request, self._options.request_timeout_ms / 1000)
         if error is None:
             self._backoff.reset()
@@ -209,7 +210,7 @@ class ClassicMember(Member):
         return None
 
     def _lead(self, joined: JoinGroupResponse) -> Steps:
-        """What the leader hands in: every member's assignment."""
+        """The assignment of every member, for the leader's SyncGroup."""
         members = read_members(joined.members)
         for error in members.unreadable.values():
             self._cluster.hooks.log("warning", "group", f"{error}; it gets no partitions")
@@ -234,12 +235,12 @@ class ClassicMember(Member):
         give_up, before = cluster.loop.now() + _METADATA_PATIENCE, cluster.view.version
         while not topics <= cluster.view.topics.keys() and cluster.loop.now() < give_up:
             if cluster.all_known and cluster.view.version != before:
-                return  # it was told of all that there are
+                return  # metadata lists all topics that exist
             cluster.request_refresh()
             yield cluster.loop.now() + _METADATA_LOOK
 
     def _sizes(self, before: Mapping[str, int]) -> dict[str, int]:
-        """A topic that is missing from metadata for a moment is as large as it was: that is no rebalance worth."""
+        """A topic that is briefly missing from metadata keeps its size: that is not worth a rebalance."""
         views, sizes = self._cluster.view.topics, dict(before)
         for topic in before:
             if topic in views and views[topic].partitions:
@@ -254,7 +255,7 @@ class ClassicMember(Member):
         return node
 
     def _ask(self, node: Node, request: Request, timeout: float) -> Steps:
-        """The answer, and the error in it or instead of it."""
+        """Returns the response, and the error in it or in place of it."""
         self._check_joining()
         future = self._cluster.send(request, node.id, purpose=GROUP, timeout=timeout)
         yield future
@@ -271,7 +272,7 @@ class ClassicMember(Member):
         return future.value, BrokerError(code, what)
 
     def _pause_or_raise(self, error: KcliError) -> float:
-        """When to try again; what no retry can help is raised."""
+        """Returns when to try again; raises an error that is not retriable."""
         now = self._cluster.loop.now()
         retriable = self._link.refuted(error, now) or classify_error(error).retriable
         if isinstance(error, BrokerError) and error.code == REBALANCE_IN_PROGRESS:

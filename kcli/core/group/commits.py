@@ -1,11 +1,11 @@
-"""Commits of a consumer, one after the other: none overtakes another, so a committed offset never goes back.
+"""Commits of a consumer, in order: none overtakes another, so a committed offset never goes back.
 
-Commits that stand next to each other share a request where none says of a partition what another one denies: what is
-committed then is the same as one by one, and so is what each is told.
+Adjacent commits share a request if they do not contradict each other about a partition: what is committed, and the
+result of each, is then the same as if they were sent one by one.
 
-A commit belongs to the generation it was made in. When the member has joined again meanwhile, what it has owned all the
-time is committed under the new one. The rest is refused, as the coordinator would: others may have read on from there
-and committed, even if the partition has come back since. Runs in the caller's thread.
+A commit belongs to the generation it was made in. If the member has rejoined meanwhile, partitions that it owned
+throughout are committed under the new generation. The rest is refused, as the coordinator would: other members may have
+read on from there and committed, even if the partition has come back since. Runs in the caller's thread.
 """
 
 from __future__ import annotations
@@ -58,53 +58,51 @@ _ABOUT_MEMBERSHIP = frozenset(
         FENCED_INSTANCE_ID,
         FENCED_MEMBER_EPOCH,
         STALE_MEMBER_EPOCH,
-        GROUP_ID_NOT_FOUND,  # OffsetCommit 9 and later: with its last member a group may go
+        GROUP_ID_NOT_FOUND,  # OffsetCommit 9 and later: a group may disappear with its last member
     }
 )
 
 
 class Committer:
-    """As whom commits are made: nobody in particular, for partitions that were assigned by hand."""
+    """The identity that commits are made under: none, for partitions that were assigned by hand."""
 
     by_epoch = False
     advice = (
         "a group that has members takes commits from them only: give this consumer a group.id of its own, or subscribe "
         "instead of assigning by hand"
     )
-    """What to do about a commit that is refused because of who made it."""
+    """What to do about a commit that is refused because of the committer's identity."""
 
     def __init__(self, group_id: str) -> None:
         self.group_id = group_id
         self._nobody = GroupMetadata(group_id)
 
     def metadata(self) -> GroupMetadata | None:
-        """What the coordinator checks; None while there is no membership. Then nothing may be said: a group without
-        members takes a commit from anyone, and this one would undo what others did since.
+        """What the coordinator checks; None while there is no membership. Then nothing may be sent: a group without
+        members accepts a commit from any client, and this commit would undo what other members did since.
         """
         return self._nobody
 
     @property
     def joining(self) -> bool:
-        """Whether it is about to be told what it owns."""
+        """Whether it is about to receive an assignment."""
         return False
 
-    def tenure(self, tp: TopicPartition) -> int | None:  # noqa: ARG002 - nobody shares them out
-        """The same number for as long as nobody else can have owned the partition; None if it is not owned.
+    def tenure(self, tp: TopicPartition) -> int | None:  # noqa: ARG002 - assigned by hand
+        """The same number for as long as no other member can have owned the partition; None if it is not owned.
 
-        No member's number is negative: what was submitted as one is not committed as the other.
+        A member's numbers are never negative: what was submitted without a membership is not committed with one.
         """
         return -1
 
-    def refused(self, error: BrokerError, made_as: GroupMetadata) -> bool:  # noqa: ARG002 - there is none
-        """The coordinator does not take commits of ``made_as``; True if a rebalance may bring a generation that it
-        takes them from.
-        """
+    def refused(self, error: BrokerError, made_as: GroupMetadata) -> bool:  # noqa: ARG002 - there is no membership
+        """The coordinator refuses commits of ``made_as``; True if a rebalance may bring a generation that it accepts."""
         return False
 
 
 @dataclass(slots=True, eq=False)
 class _Commit:
-    """A commit under way. ``tenures`` are those under which its partitions were owned when it was asked for."""
+    """A commit under way. ``tenures``: those in which its partitions were owned when it was submitted."""
 
     offsets: dict[TopicPartition, OffsetAndMetadata]
     tenures: dict[TopicPartition, int | None]
@@ -119,7 +117,7 @@ class _Commit:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A request that is on its way, and the commits in it."""
+    """A request in flight, and the commits in it."""
 
     commits: Mapping[_Commit, None]
     made_as: GroupMetadata
@@ -129,11 +127,12 @@ class _Asked:
 
 
 class Commits:
-    """``submit`` queues, ``pump`` sends what is first in the queue and settles it; ``wake_at`` is its next moment.
+    """``submit`` queues, ``pump`` sends the head of the queue and completes it; ``wake_at`` is when the next call is
+    due.
 
-    A commit is open while it is in the queue. It is taken out before its future is completed: callbacks may commit, and
-    so pump, and must find nothing that is half done. No step looks at the whole queue, which may be long: whoever
-    commits after every record does so faster than coordinators answer.
+    A commit is open while it is in the queue. It is removed before its future is completed: callbacks may commit, and
+    so pump, and must find nothing half done. No step scans the whole queue, which may be long: an application that
+    commits after every record is faster than coordinators respond.
     """
 
     def __init__(
@@ -148,8 +147,8 @@ class Commits:
         self.committer = committer
         self._topic_ids = topic_ids
         self._queue: OrderedDict[_Commit, None] = OrderedDict()
-        self._impatient: OrderedDict[_Commit, None] = OrderedDict()  # those that wait for no rebalance
-        self._deadlines: list[tuple[float, int, _Commit]] = []  # a heap; those settled are dropped at its top
+        self._impatient: OrderedDict[_Commit, None] = OrderedDict()  # that wait for no rebalance
+        self._deadlines: list[tuple[float, int, _Commit]] = []  # a heap; its top drops what is completed
         self._serial = count()
         self._asked: _Asked | None = None
         self._backoff = Backoff.of_requests(cluster.options)
@@ -166,15 +165,15 @@ class Commits:
 
     @property
     def possible(self) -> bool:
-        """Whether there is anybody to commit as."""
+        """Whether there is an identity to commit under."""
         return self.committer.metadata() is not None
 
     def submit(self, offsets: Offsets, deadline: float, *, through_rebalance: bool) -> Future[None]:
-        """A future that is done when all of ``offsets`` are committed, or failed with CommitFailedError; at the latest
+        """A future that completes when all of ``offsets`` are committed, or fails with CommitFailedError; at the latest
         at ``deadline``.
 
-        ``through_rebalance``: a rebalance that is under way is waited for; else it fails the commit, since whoever
-        waits for it does not poll, and only polling ends a rebalance.
+        ``through_rebalance``: waits for a rebalance that is under way; otherwise the rebalance fails the commit, since
+        a caller that waits for the commit does not poll, and only polling completes a rebalance.
         """
         if self._closed:
             raise ClosedError("the consumer is closed")
@@ -199,7 +198,7 @@ class Commits:
         return commit.future
 
     def pump(self, now: float) -> None:
-        """Settles what was answered and sends what comes next."""
+        """Completes what was answered and sends what comes next."""
         self.wake_at = _NEVER
         if self._asked is not None and self._asked.answer.done:
             asked, self._asked = self._asked, None
@@ -211,20 +210,20 @@ class Commits:
                 self.wake_at = self._not_before
                 break
             if not self._send(now):
-                break  # it cannot be sent now; another one would overtake it
+                break  # it cannot be sent now; the next commit would overtake it
         self.wake_at = min(self.wake_at, self._next_deadline())
 
     def abandon(self, error: KcliError) -> None:
-        """Fails all that is not answered yet: the membership in which it was made is at its end.
+        """Fails all commits that are not answered yet: the membership in which they were made has ended.
 
-        Not what callbacks commit meanwhile: one that tries again after each failure would keep this from ending.
+        Not what callbacks commit meanwhile: one that retries after each failure would keep this from ending.
         """
         self._fail_together(list(self._queue), error)
 
     def close(self) -> None:
-        """Nobody carries commits on any more: those that are open fail, and no more are taken."""
+        """Ends the commits: open ones fail, and no more are accepted."""
         self._closed = True
-        with suppress(ClosedError):  # that is what a callback is told that tries again
+        with suppress(ClosedError):  # raised to a callback that tries to commit again
             self.abandon(ClosedError("the consumer is closed"))
 
     # --- inside ------------------------------------------------------------------------------------
@@ -275,16 +274,17 @@ class Commits:
         try:
             request = commit_request(present, offsets, ids, by_epoch=self.committer.by_epoch)
             answer = self._cluster.send(request, node.id)
-        except Exception as error:  # noqa: BLE001 - told to who made it; the others have a right to be committed
+        except Exception as error:  # noqa: BLE001 - fails these commits; later ones must still be sent
             self._fail_together(commits, _not_sent(error))
             return True
         self._asked = _Asked(dict.fromkeys(commits), present, commits[0].through_rebalance, ids, answer)
         return True
 
     def _next_together(self, present: GroupMetadata) -> tuple[list[_Commit], Offsets]:
-        """The commits at the head of the queue that can be one request, and what they are all in all.
+        """The commits at the head of the queue that fit one request, and all their offsets.
 
-        No two that differ in a partition: if the broker refuses the second one there, the first must have been made.
+        Never two that differ in a partition: if the broker refuses the second there, the first must have been
+        committed.
         """
         commits: list[_Commit] = []
         offsets: dict[TopicPartition, OffsetAndMetadata] = {}
@@ -299,13 +299,13 @@ class Commits:
         return commits, offsets
 
     def _fail_waiting(self) -> None:
-        """Whoever waits for his commit does not poll, and so the join that everything here waits for has no end."""
+        """A caller that waits for its commit does not poll, so the join that commits here wait for would never end."""
         error = BrokerError(REBALANCE_IN_PROGRESS, f"commit of group {self.committer.group_id}")
         while self._impatient:
             self._fail_all(next(iter(self._impatient)), error)
 
     def _carry_over(self, commit: _Commit, present: GroupMetadata) -> None:
-        """What is owned in the new generation too is committed there; the rest belongs to others now, or did."""
+        """Partitions still owned in the new generation are committed there; the rest belong to others now, or did."""
         for tp in list(commit.offsets):
             tenure = self.committer.tenure(tp)
             if tenure is None or tenure != commit.tenures[tp]:
@@ -337,7 +337,7 @@ class Commits:
     def _take(
         self, commit: _Commit, codes: Mapping[TopicPartition, int], again: Mapping[int | None, bool]
     ) -> None:
-        """What was committed, and what cannot be, is not asked for again."""
+        """Removes the partitions that were committed, and those that cannot be, from what is sent again."""
         for tp in list(commit.offsets):
             code = codes.get(tp)
             if code != NONE:
@@ -354,12 +354,12 @@ class Commits:
         self._not_before = now + self._backoff.next()
 
     def _about_membership(self, asked: _Asked, codes: set[int]) -> dict[int | None, bool]:
-        """Those codes that say something of the membership, each told once; and whether it is worth another try."""
+        """The codes that concern the membership, each reported once, and whether a retry may help."""
         again: dict[int | None, bool] = {}
         for code in codes & _ABOUT_MEMBERSHIP:
             error = BrokerError(code, f"commit of group {self.committer.group_id}")
             may_pass = self.committer.refused(error, asked.made_as)
-            # Member epochs go on without the caller; generations only by his polls.
+            # Member epochs advance without the caller; generations only when it polls.
             again[code] = may_pass and (asked.through_rebalance or self.committer.by_epoch)
         return again
 
@@ -401,7 +401,7 @@ class Commits:
         for commit in commits:
             try:
                 self._complete(commit)
-            except Exception as error:  # noqa: BLE001 - of a callback; the others have a right to be told
+            except Exception as error:  # noqa: BLE001 - of a callback; the other commits must still complete
                 defect = defect or error
         if defect is not None:
             raise defect
@@ -429,7 +429,7 @@ class Commits:
 
 
 def _about_membership(error: KcliError) -> bool:
-    """Whether a commit failed because of who made it, not of what it says."""
+    """Whether a commit failed because of the committer's identity, not because of its content."""
     return isinstance(error, MembershipError) or (
         isinstance(error, BrokerError) and error.code in _ABOUT_MEMBERSHIP
     )

@@ -1,7 +1,8 @@
 """The heartbeats of a group of the new protocol (KIP-848): membership itself is carried by them. Pure.
 
-A heartbeat joins (epoch 0), keeps and leaves (−1; −2 for a static member that comes back), tells the partitions the
-member owns, and brings the ones it shall own: ``target``. Taking and giving them up is the caller's business.
+A heartbeat joins (epoch 0), stays and leaves (−1; −2 for a static member that will be back). It reports the partitions
+that the member owns, and its response carries those that it is assigned: ``target``. Adopting and revoking them is up
+to the caller.
 """
 
 import uuid
@@ -34,8 +35,8 @@ Partitions = dict[bytes, list[int]]
 _NEVER = float("inf")
 _SENT_AWAY = frozenset({UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, STALE_MEMBER_EPOCH, ILLEGAL_GENERATION})
 _JOIN, _LEAVE, _LEAVE_FOR_A_WHILE = 0, -1, -2
-_SHORTEST_INTERVAL = 0.1  # seconds; an interval of 0 would be a flood (reliability case G13)
-_LONGEST_PAUSE = 1.0  # seconds between two tries to join, or to be allowed to
+_SHORTEST_INTERVAL = 0.1  # seconds; an interval of 0 would flood the coordinator (reliability case G13)
+_LONGEST_PAUSE = 1.0  # seconds between two attempts to join, or to get permission
 
 
 class ConsumerGroupHeartbeats:
@@ -49,25 +50,25 @@ class ConsumerGroupHeartbeats:
         self._next = 0.0
         self._known = False  # the coordinator may know this member
         self._owes_leave = False
-        self._lost = 0  # times in a row, without a heartbeat that was accepted after joining
-        self._said: tuple[list[str], Partitions] | None = None  # in this membership, and heard
+        self._lost = 0  # times in a row that it lost its membership before a second heartbeat was accepted
+        self._said: tuple[list[str], Partitions] | None = None  # as the coordinator received it
         self.topics: list[str] = []
         self.owned: Partitions = {}
         self.target: Partitions | None = None
         membership.member_id = str(uuid.uuid4())
 
     def changed(self) -> None:
-        """``topics`` or ``owned`` changed: the coordinator hears of it at once."""
+        """``topics`` or ``owned`` changed: reports that to the coordinator at once."""
         self._next = 0.0
 
     def begin(self, topics: list[str], now: float) -> None:
-        """Joins anew; one that was just sent away does so after a pause."""
+        """Joins anew; a member that was just removed does so after a pause."""
         self.topics, self.owned, self.target = topics, {}, None
         pause = self._pause * 2.0 ** min(self._lost - 1, 8) if self._lost else 0.0
         self._next = now + min(pause, _LONGEST_PAUSE)
 
     def tick(self, now: float) -> float:
-        """A poll that is late, and a wish to leave, become a heartbeat that leaves."""
+        """A late poll, and a request to leave, become a heartbeat that leaves."""
         member = self._membership
         if member.is_member and now >= member.late_at:
             self._owe_leave()
@@ -82,7 +83,7 @@ class ConsumerGroupHeartbeats:
         return min(self._next, member.late_at) if member.is_member else _NEVER
 
     def _owe_leave(self) -> None:
-        """Also when it is not known yet whether the join came through."""
+        """Also when it is not known yet whether the join succeeded."""
         self._membership.generation = NO_GENERATION
         if self._known and not self._owes_leave:
             self._owes_leave, self._next = True, 0.0
@@ -115,14 +116,14 @@ class ConsumerGroupHeartbeats:
         return request
 
     def heard(self, request: Request, answer: Any, now: float) -> KcliError | None:
-        """An answer to what the member was some time ago changes nothing."""
+        """A response that concerns an earlier epoch of the member changes nothing."""
         assert isinstance(request, ConsumerGroupHeartbeatRequest)
         assert isinstance(answer, ConsumerGroupHeartbeatResponse)
         member, code = self._membership, answer.error_code
         if code != NONE and classify_code(code).refresh == "coordinator":
             self._next = now
             return BrokerError(code, f"heartbeat of group {member.group_id}")
-        if classify_code(code).retriable:  # it loads its groups still
+        if classify_code(code).retriable:  # it is still loading its groups
             self._next = now + self._pause
         elif request.member_epoch < 0:
             self._owes_leave = self._known = False
@@ -137,8 +138,8 @@ class ConsumerGroupHeartbeats:
             self._accepted(request, answer, now)
         return None
 
-    def unheard(self, request: Request | None, now: float) -> None:  # noqa: ARG002 - whatever it was
-        """What it said may not have been heard: all of it comes again."""
+    def unheard(self, request: Request | None, now: float) -> None:  # noqa: ARG002 - the same for all requests
+        """The coordinator may not have received the request: the next one repeats everything."""
         self._next = now + self._pause
         self._said = None
 
@@ -175,14 +176,12 @@ class ConsumerGroupHeartbeats:
 
     def _refused(self, error: BrokerError, now: float, *, joins: bool) -> None:
         member = self._membership
-        gone = (
-            error.code == GROUP_ID_NOT_FOUND and not joins
-        )  # with its last member: the one that was missed too long
+        # The group disappeared with its last member, which is this one: its heartbeats were missing for too long.
+        gone = error.code == GROUP_ID_NOT_FOUND and not joins
         if error.code in _SENT_AWAY or gone:
             self._sent_away(str(error))
-        elif (
-            error.code == TOPIC_AUTHORIZATION_FAILED
-        ):  # it stays what it is: the permission may be given still
+        elif error.code == TOPIC_AUTHORIZATION_FAILED:
+            # The state stays the same: the permission may yet be granted.
             member.complaint = error
             self._next = min(self._next, now + _LONGEST_PAUSE)
         elif error.code == UNSUPPORTED_VERSION:

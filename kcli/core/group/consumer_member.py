@@ -1,4 +1,4 @@
-"""A member of a group of the new protocol (KIP-848): the coordinator assigns, this side takes and gives up.
+"""A member of a group of the new protocol (KIP-848): the coordinator assigns, this side adopts and revokes partitions.
 
 The heartbeats carry everything; here their ``target`` becomes what is owned, callbacks included, and is acknowledged.
 Runs in the caller's thread.
@@ -35,7 +35,7 @@ class ConsumerMember(Member):
         self._acknowledged: Partitions | None = None
 
     def barrier(self) -> Barrier:
-        """Once it has everything, what it is asked to give up is not acknowledged until it polls again."""
+        """Once it owns everything, a revocation is not acknowledged until it polls again."""
         self._acknowledged = None
         return ConsumerBarrier(
             self._cluster,
@@ -90,7 +90,7 @@ class ConsumerMember(Member):
         self._wake_heartbeat()
 
     def _reconcile(self, target: Partitions, partitions: TopicPartitions) -> Procedure:
-        """Gives up first, and takes what is free: the coordinator hands out nothing that others still own."""
+        """Revokes first, then takes the rest: the coordinator assigns nothing that other members still own."""
         yield from self._give_up(self.owned - partitions)
         if not self._is_member():
             return
@@ -102,7 +102,7 @@ class ConsumerMember(Member):
         self._take(partitions)
 
     def _named(self, target: Partitions) -> TopicPartitions | None:
-        """The partitions by name; None while metadata does not know all their topics."""
+        """The partitions by name; None while metadata lacks some of their topics."""
         view = self._cluster.view
         names = {topic_id: view.topic_name(topic_id) for topic_id in target}
         if None in names.values():

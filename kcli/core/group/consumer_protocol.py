@@ -1,7 +1,7 @@
 """Subscriptions and assignments of the classic group protocol, as values and as bytes. Pure.
 
-The bytes come from other members, of any client and version: nothing in them is believed that was not read within
-its bounds, and the error for what cannot be read names the member. Kafka's KIP-429 and KIP-792 tell the fields.
+The bytes come from other members, of any client and version: every read is checked against the bounds, and the error
+for unreadable bytes names the member. The fields are those of KIP-429 and KIP-792.
 """
 
 import struct
@@ -28,11 +28,11 @@ Message = TypeVar("Message", ConsumerProtocolSubscription, ConsumerProtocolAssig
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """What a member asks for, and what it says that it has.
+    """What a member asks for, and what it claims to own.
 
-    ``owned_partitions`` are a claim, made in ``generation`` (−1: not told): it may be out of date, or false.
-    ``user_data`` is between one assignor and itself. ``group_instance_id`` is not part of the bytes: the
-    coordinator tells it beside them (KIP-345).
+    ``owned_partitions`` are a claim, made in ``generation`` (−1: not given): it may be out of date, or false.
+    ``user_data`` is private to the assignor. ``group_instance_id`` is not part of the bytes: the coordinator adds it
+    (KIP-345).
     """
 
     topics: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ class Subscription:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """What a member shall read from now on."""
+    """The partitions that a member is assigned."""
 
     partitions: tuple[TopicPartition, ...] = ()
     user_data: bytes | None = None
@@ -64,7 +64,7 @@ def encode_subscription(subscription: Subscription, version: int = 3) -> bytes:
 
 
 def decode_subscription(data: Buffer, member: str) -> Subscription:
-    """The subscription of ``member``; ProtocolError names it when the bytes are none."""
+    """The subscription of ``member``; ProtocolError names the member when the bytes are invalid."""
     message = _decode(ConsumerProtocolSubscription, data, f"the subscription of member {member!r}")
     return Subscription(
         topics=tuple(dict.fromkeys(message.topics)),
@@ -84,7 +84,7 @@ def encode_assignment(assignment: Assignment, version: int = 3) -> bytes:
 
 
 def decode_assignment(data: Buffer, member: str) -> Assignment:
-    """The assignment that ``member`` was sent. No bytes at all are no partitions: its leader left it out."""
+    """The assignment sent to ``member``. Empty bytes mean no partitions: the leader left the member out."""
     if not len(data):
         return Assignment()
     message = _decode(ConsumerProtocolAssignment, data, f"the assignment of member {member!r}")
@@ -100,13 +100,13 @@ def by_topic(partitions: Iterable[TopicPartition]) -> list[TopicPartitions]:
 
 
 def _flat(groups: Iterable[TopicPartitions]) -> tuple[TopicPartition, ...]:
-    """Each partition once, in the order told."""
+    """Each partition once, in the order given."""
     places = (TopicPartition(group.topic, number) for group in groups for number in group.partitions)
     return tuple(dict.fromkeys(places))
 
 
 def _own(data: bytes | memoryview | None) -> bytes | None:
-    # a copy: the view looks into a receive buffer that is used again
+    # a copy: the view is of a receive buffer that will be reused
     return None if data is None else bytes(data)
 
 
@@ -116,7 +116,7 @@ def _encode(message: Message, version: int) -> bytes:
 
 
 def _decode(cls: type[Message], data: Buffer, what: str) -> Message:
-    """Bytes behind the last known field are left alone: they are of a newer version."""
+    """Ignores bytes after the last known field: they belong to a newer version."""
     view = memoryview(data)
     if len(view) < _VERSION.size:
         raise ProtocolError(f"{what} cannot be read", why=f"it has {len(view)} bytes, less than a version")

@@ -1,6 +1,6 @@
-"""The way to a group's coordinator: looked up, kept until it is refuted, looked up again with growing pauses.
+"""Finds a group's coordinator: looked up, kept until refuted, looked up again with growing pauses.
 
-Each thread that talks to the coordinator has a link of its own, over its own cluster. Only ``wait`` waits.
+Each thread that sends to the coordinator has its own link, over its own cluster. Only ``wait`` blocks.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Seen:
 
 
 class CoordinatorLink:
-    """``node`` tells the coordinator or begins to look for it; ``error`` is why there is none so far."""
+    """``node`` returns the coordinator or begins to look it up; ``error`` is why it has not been found so far."""
 
     def __init__(self, cluster: Cluster, group_id: str) -> None:
         self._cluster = cluster
@@ -41,13 +41,13 @@ class CoordinatorLink:
 
     @property
     def wake_at(self) -> float:
-        """When ``node`` is worth asking again, unless the loop has something to tell before."""
+        """When to call ``node`` again, unless the loop reports something earlier."""
         return self._not_before if self._lookup is None else float("inf")
 
     def node(self, now: float) -> Node | None:
-        """The coordinator when it is known; else a lookup is under way, or will be at ``wake_at``.
+        """The coordinator if it is known; otherwise a lookup is under way, or will be at ``wake_at``.
 
-        Raises what no retry can help: no permission for the group, an illegal group id.
+        Raises errors that are not retriable: no permission for the group, an invalid group id.
         """
         if self._lookup is not None and self._lookup.done:
             lookup, self._lookup = self._lookup, None
@@ -55,7 +55,7 @@ class CoordinatorLink:
         known = self._coordinators.known(KeyType.GROUP, self._group_id)
         if known is not None:
             node = self._cluster.view.nodes.get(known)
-            if node is None:  # it has died while nobody asked it anything, or metadata has not named it yet
+            if node is None:  # it died while idle, or metadata does not list it yet
                 self._cluster.request_refresh()
                 self._coordinators.forget(KeyType.GROUP, self._group_id)
                 self._not_before = now + self._backoff.next()
@@ -66,18 +66,18 @@ class CoordinatorLink:
         return None
 
     def wait(self, deadline: float) -> Node | None:
-        """Turns the loop until the coordinator is known; None at the deadline. Raises what ``node`` does."""
+        """Runs the loop until the coordinator is known; None at the deadline. Raises the errors of ``node``."""
         loop = self._cluster.loop
         while (node := self.node(loop.now())) is None and loop.now() < deadline:
             self._cluster.poll(max(0.0, min(self.wake_at, deadline) - loop.now()))
         return node
 
     def looked_up(self) -> Future[int] | None:
-        """The lookup that is under way, for those who wait for it."""
+        """The lookup that is under way, for callers that wait for it."""
         return self._lookup
 
     def learn(self, seen: Seen) -> None:
-        """Takes over what another thread has found out since the last time."""
+        """Adopts what another thread has found out since the last call."""
         if seen is self._learned:
             return
         self._learned = seen
@@ -86,20 +86,20 @@ class CoordinatorLink:
             self._coordinators.learn(KeyType.GROUP, self._group_id, seen.coordinator.id)
 
     def refuted(self, error: BaseException, now: float) -> bool:
-        """Takes an error of a request to the coordinator; True if another broker, or nobody, is it now."""
+        """Handles an error of a request to the coordinator; True if the coordinator has moved or is unavailable."""
         if not is_coordinator_error(error):
             return False
         if isinstance(error, KcliError):
             self.error = error
         known = self._coordinators.known(KeyType.GROUP, self._group_id)
         if known is None and self._lookup is None and now < self._not_before:
-            return True  # several requests were on their way to it: that is one failure
+            return True  # several requests were in flight to it: that counts as one failure
         self._coordinators.forget(KeyType.GROUP, self._group_id)
         self._not_before = now + self._backoff.next()
         return True
 
     def confirmed(self) -> None:
-        """The coordinator has answered as one."""
+        """The broker has responded as the coordinator."""
         self._backoff.reset()
         self.error = None
 
@@ -115,9 +115,8 @@ class CoordinatorLink:
 
 
 def is_coordinator_error(error: BaseException) -> bool:
-    """Whether the broker that was asked is not the coordinator, or cannot be reached to say so."""
-    if isinstance(
-        error, BrokerError
-    ):  # REQUEST_TIMED_OUT: it cannot write to its log, as one that was replaced
+    """Whether the broker is not the coordinator, or cannot be reached to say so."""
+    if isinstance(error, BrokerError):
+        # REQUEST_TIMED_OUT: it cannot write to its log, like a coordinator that was replaced.
         return classify_error(error).refresh == "coordinator" or error.code == REQUEST_TIMED_OUT
     return isinstance(error, ConnectError)

@@ -1,6 +1,6 @@
-"""One consumer's part in a group: membership, heartbeats and commits behind one front. Caller's thread.
+"""A consumer's membership, heartbeats and commits behind one interface. Runs in the caller's thread.
 
-Without a subscription (partitions assigned by hand) it is a place for commits only: nothing joins, no thread runs.
+Without a subscription (partitions assigned by hand) it only commits: nothing joins, no thread runs.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
 
 _NEVER = float("inf")
 _RANDOM = random.Random()
-_FIRST_WINDOW = 0.25  # seconds in which one of several rewinds begins: more than some round trips
+_FIRST_WINDOW = 0.25  # seconds within which one of several rewinds begins: more than a few round trips
 _LONGEST_WINDOW = 4.0
 _NOT_A_MEMBER = frozenset(
     {UNKNOWN_MEMBER_ID, MEMBER_ID_REQUIRED, ILLEGAL_GENERATION, FENCED_MEMBER_EPOCH, GROUP_ID_NOT_FOUND}
@@ -54,7 +54,7 @@ _NOT_A_MEMBER = frozenset(
 
 
 class Group:
-    """``advance`` in every turn of the caller's loop, ``polled`` when the application polls."""
+    """Call ``advance`` in every turn of the caller's loop, and ``polled`` when the application polls."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class Group:
     # --- membership ------------------------------------------------------------------------------------
 
     def subscribe(self, topics: frozenset[str]) -> None:
-        """Becomes a member at the next ``advance``, or changes what it is a member for."""
+        """Becomes a member at the next ``advance``, or changes the subscription."""
         try:  # callbacks of commits may raise
             if self._member is None:
                 self.commits.abandon(KcliError("the consumer joins a group"))
@@ -91,52 +91,52 @@ class Group:
 
     @property
     def is_member(self) -> bool:
-        """Whether what it owns is still its own, as far as it knows."""
+        """Whether it still owns its partitions, as far as it knows."""
         return self._membership.is_member
 
     @property
     def rebalances(self) -> int:
-        """How often it was told what it owns."""
+        """How many assignments it has received."""
         return self._member.rebalances if self._member is not None else 0
 
     @property
     def owned(self) -> TopicPartitions:
-        """What was assigned and not revoked since."""
+        """The partitions that were assigned and not revoked since."""
         return self._member.owned if self._member is not None else frozenset()
 
     @property
     def giving_up(self) -> TopicPartitions:
-        """What is about to be revoked: nothing of it may be handed out."""
+        """The partitions about to be revoked: their records must not be returned any more."""
         return self._member.giving_up if self._member is not None else frozenset()
 
     @property
     def settled(self) -> bool:
-        """Whether it is a member, and knows all that it owns."""
+        """Whether it is a member, and has its whole assignment."""
         stable = self._membership.state is MemberState.STABLE
         return self._member is None or (stable and not self._member.changing)
 
     @property
     def wake_at(self) -> float:
-        """When ``advance`` is due, unless the loop has something to tell before."""
+        """When ``advance`` is due, unless the loop reports something earlier."""
         if self._member is None:
             return self.commits.wake_at
-        # Who waits in a poll is alive: it must say so before the heartbeat thread thinks otherwise.
+        # A caller that waits in a poll is alive: that must be recorded before the heartbeat thread considers it late.
         alive = self._membership.polled_at + self._membership.max_poll_interval / 2
         return min(self._member.wake_at, self.commits.wake_at, alive)
 
     @property
     def metadata(self) -> GroupMetadata:
-        """Who commits, for ``send_offsets_to_transaction`` (KIP-447)."""
+        """The committer's identity, for ``send_offsets_to_transaction`` (KIP-447)."""
         with self._membership.lock:
             return self._membership.metadata
 
     def polled(self, now: float) -> None:
-        """The application is alive."""
+        """Records that the application is alive."""
         with self._membership.lock:
             self._membership.polled_at = now
 
     def advance(self, now: float) -> None:
-        """Goes on with whatever is under way. Raises why it cannot be a member, and what callbacks raise."""
+        """Continues whatever is under way. Raises the reason why it cannot be a member, and errors of callbacks."""
         self._check_heartbeat()
         self.commits.pump(now)
         if self._member is not None:
@@ -146,7 +146,7 @@ class Group:
                 self._tell()
 
     def leave(self, timeout: float) -> None:
-        """Leaves for good within ``timeout`` seconds; whoever cannot be told finds out by the session timeout."""
+        """Leaves permanently, within ``timeout`` seconds; an unreachable coordinator notices by the session timeout."""
         if self._member is None or self._heartbeat is None:
             return
         member, heartbeat = self._member, self._heartbeat
@@ -162,17 +162,17 @@ class Group:
             self._member = self._heartbeat = None
 
     def abandon(self) -> None:
-        """Its consumer was dropped: the heartbeat thread leaves, and ends. Takes no lock and waits for nothing."""
+        """The consumer was dropped: the heartbeat thread leaves the group and ends. Takes no lock and does not block."""
         if self._heartbeat is not None:
             self._heartbeat.abandon()
 
     def rewind(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata], deadline: float
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
-        """Sets offsets for the whole group, as its barrier; every member reads them when it comes back.
+        """Sets offsets for the whole group, as its barrier; every member reads them when it rejoins.
 
-        Blocks, at most to ``deadline``; the next ``advance`` opens the door to the others, whatever happened. While
-        another member rewinds the group, it waits for its turn; SentOutError when that has not come by then.
+        Blocks, at most until ``deadline``; the next ``advance`` releases the other members, whatever the outcome. While
+        another member rewinds the group, it waits for its turn; SentOutError if that does not come by then.
         """
         assert self._member is not None
         window, may_have_committed = _FIRST_WINDOW, False
@@ -194,19 +194,19 @@ class Group:
         deadline: float,
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         try:
-            member.let_go()  # its callback may raise: what was let go is to be had again all the same
+            member.let_go()  # its callback may raise: the partitions must be assigned again all the same
             return rewind(barrier, offsets, deadline)
         finally:
-            if self._options.group_protocol == "classic":  # else its next heartbeat opens the door
+            if self._options.group_protocol == "classic":  # else its next heartbeat releases the members
                 with self._membership.lock:
                     self._membership.happened(MemberEvent.REBALANCE, "the offsets were rewound")
             self._tell()
 
     def _settle_for(self, seconds: float, deadline: float) -> bool:
-        """Comes back as a member, and has its place for so long without a change; False at the deadline.
+        """Rejoins as a member, and waits until it has been stable for ``seconds``; False at the deadline.
 
-        At random, as two that have sent each other out would do it again, and longer each time. Whoever is first sends
-        the other one out, which then waits at the door.
+        The time is random and grows, because two barriers that evicted each other would do so again. The first to
+        continue evicts the other, which then waits to rejoin.
         """
         loop = self._cluster.loop
         since = _NEVER
@@ -222,12 +222,12 @@ class Group:
     # --- committed offsets -------------------------------------------------------------------------------
 
     def coordinator(self, now: float) -> int | None:
-        """Its node id, when it is known; a lookup is under way if not."""
+        """The coordinator's node id if it is known; otherwise a lookup is under way."""
         node = self._link.node(now)
         return node.id if node is not None else None
 
     def find_coordinator(self, deadline: float) -> int:
-        """Its node id, waited for; TimedOutError with the reason at the deadline."""
+        """Waits for the coordinator and returns its node id; TimedOutError with the reason at the deadline."""
         node = self._link.wait(deadline)
         if node is None:
             late = self._link.error or no_answer(self._cluster.waits_for())
@@ -241,17 +241,17 @@ class Group:
         return self._link.wake_at
 
     def fetch_offsets(self, partitions: TopicPartitions, node_id: int) -> Future[Any]:
-        """Asks for committed offsets; the answer is for ``read_offsets``.
+        """Requests committed offsets; pass the response to ``read_offsets``.
 
-        Asked as nobody in particular: an epoch that is about to change would be refused, and what is committed is the
-        same for all.
+        The request carries no member id: an epoch that is about to change would be refused, and committed offsets are
+        the same for every member.
         """
         return self._cluster.send(fetch_request(self._options.group_id, partitions), node_id)
 
     def read_offsets(
         self, asked: TopicPartitions, future: Future[Any], now: float
     ) -> dict[TopicPartition, OffsetAndMetadata | KcliError | None]:
-        """What is committed for each partition, None for nothing; an error of one may be worth another try."""
+        """The committed offset of each partition, None if there is none; a partition's error may be retriable."""
         what = f"offsets of group {self._options.group_id}"
         error = future.error
         if error is None and (code := fetch_error(future.value)):
@@ -266,7 +266,7 @@ class Group:
         for tp, code, offset in read_fetch(future.value):
             if tp in asked and tp not in found:
                 found[tp] = BrokerError(code, f"committed offset of {tp}") if code else offset
-        for tp in asked - found.keys():  # never taken for "nothing is committed" (reliability case G8)
+        for tp in asked - found.keys():  # never treated as "nothing is committed" (reliability case G8)
             found[tp] = ConnectError(f"{what}: the answer left {tp} out")
         return found
 
@@ -275,7 +275,7 @@ class Group:
     def _new_membership(self) -> Membership:
         options = self._options
         patience = options.max_poll_interval_ms
-        if options.group_protocol == "classic":  # KIP-62: the longer one counts
+        if options.group_protocol == "classic":  # KIP-62: the longer of the two applies
             patience = max(patience, options.session_timeout_ms)
         membership = Membership(options.group_id, options.group_instance_id or None, patience / 1000)
         membership.cell.reporting(_weakly(self._report))
@@ -319,7 +319,7 @@ class Group:
         self._heartbeat.start()
 
     def _check_heartbeat(self) -> None:
-        """Raises what has ended the heartbeat thread, once; the next poll begins anew."""
+        """Raises the error that ended the heartbeat thread, once; the next poll joins again."""
         ended = self._heartbeat
         if ended is None or ended.defect is None:
             return
@@ -338,10 +338,10 @@ class Group:
         text = (
             why if new is MemberState.LATE else f"group {group}: {old.value} → {new.value}{why and ': '}{why}"
         )
-        self._news.append((level, text))  # told when the lock is free again
+        self._news.append((level, text))  # reported when the lock is free again
 
     def _tell(self) -> None:
-        with suppress(IndexError):  # both threads tell: empty is known only after the attempt
+        with suppress(IndexError):  # both threads report: only the attempt shows that it is empty
             while True:
                 level, text = self._news.popleft()
                 self._cluster.hooks.log(level, "group", text)
@@ -359,7 +359,7 @@ class Group:
 
 
 def _weakly(method: Callable[..., None]) -> Callable[..., None]:
-    """A call of the heartbeat thread's that does not keep the consumer alive; nothing when there is none any more."""
+    """Wraps a method called by the heartbeat thread without keeping the consumer alive; does nothing once it is gone."""
     held = weakref.WeakMethod(method)
 
     def call(*arguments: Any, **fields: Any) -> None:
@@ -371,7 +371,7 @@ def _weakly(method: Callable[..., None]) -> Callable[..., None]:
 
 
 class MemberCommitter(Committer):
-    """Commits are those of the membership, as it is when they are sent."""
+    """Commits carry the membership's identity at the time they are sent."""
 
     advice = "poll to join the group again; the records will be read again by whoever owns their partitions"
 
@@ -389,7 +389,7 @@ class MemberCommitter(Committer):
 
     @property
     def joining(self) -> bool:
-        """Then it does not know yet what it owns."""
+        """While it joins, it does not know yet what it owns."""
         return self._membership.state is MemberState.JOINING
 
     def tenure(self, tp: TopicPartition) -> int | None:
@@ -397,13 +397,13 @@ class MemberCommitter(Committer):
         return self._member.tenure(tp)
 
     def refused(self, error: BrokerError, made_as: GroupMetadata) -> bool:
-        """What the coordinator says about the membership is news for the heartbeats too."""
+        """Passes on to the heartbeats what the coordinator's error says about the membership."""
         member = self._membership
         with member.lock:
             if made_as.generation_id != member.generation or made_as.member_id != member.member_id:
-                return True  # it has moved on meanwhile
+                return True  # the membership has changed meanwhile
             if member.state is MemberState.JOINING and error.code != FENCED_INSTANCE_ID:
-                return True  # it is about to move on
+                return True  # the membership is about to change
             if error.code == REBALANCE_IN_PROGRESS:
                 member.happened(MemberEvent.REBALANCE, str(error))
                 return True

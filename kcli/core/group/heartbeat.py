@@ -1,9 +1,9 @@
-"""The heartbeat thread (KIP-62): keeps the member in its group while the caller is busy, and leaves for it.
+"""The heartbeat thread (KIP-62): keeps the member in its group while the caller is busy, and leaves on its behalf.
 
-It has a loop and connections of its own, so that neither a long poll nor a JoinGroup that waits for the others is
-in its way, and it looks for a moved coordinator by itself. What is said, and what the answers mean, is the business
-of a ``Heartbeats``. The membership's lock is held for decisions only, never while anything waits. Nothing of the thread's
-refers to the consumer: one that is dropped without a close is collected, and ends it.
+It has its own loop and connections, so that neither a long poll nor a pending JoinGroup delays it, and it looks up a
+moved coordinator by itself. The content of requests, and the handling of responses, is up to a ``Heartbeats``. The
+membership's lock is held for decisions only, never while anything waits. The thread holds no reference to the consumer:
+a consumer that is dropped without a close is collected, and ends the thread.
 """
 
 from __future__ import annotations
@@ -23,31 +23,32 @@ from kcli.core.protocol.api import Request
 
 HEARTBEAT = "heartbeat"
 """The purpose of the thread's connection."""
-_LONGEST_WAIT = 1.0  # seconds between two looks, whatever happens or does not
-_PATIENCE = 1.0  # seconds for the thread to see that it must end
-_FAREWELL = 5.0  # seconds to leave for a consumer that nobody holds any more
+_LONGEST_WAIT = 1.0  # seconds between two turns at most
+_PATIENCE = 1.0  # seconds for the thread to notice that it must end
+_FAREWELL = 5.0  # seconds to leave on behalf of a consumer that was dropped
 
 
 class Heartbeats(Protocol):
-    """One protocol's side of the conversation. Every call is made with the membership's lock held."""
+    """One protocol's heartbeats. Every method is called with the membership's lock held."""
 
     def tick(self, now: float) -> float:
-        """Lets time pass; when something is to be said: now or earlier means at once."""
+        """Updates the state to ``now``; returns when a request is due. ``now`` or earlier means at once."""
 
     def request(self, now: float) -> Request | None:
-        """What is to be said now; it counts as said."""
+        """The request that is due now; it counts as sent."""
 
     def heard(self, request: Request, answer: Any, now: float) -> KcliError | None:
-        """Takes the answer to ``request``; returns an error in it that is about the coordinator, or one that no retry
-        helps and the heartbeats have no use for: it ends the thread, the next poll raises it, the one after starts anew.
+        """Handles the response to ``request``. Returns an error that concerns the coordinator, or one that is not
+        retriable and means nothing to the heartbeats: that ends the thread, the next poll raises it, and the poll after
+        that starts anew.
         """
 
     def unheard(self, request: Request | None, now: float) -> None:
-        """``request`` got no answer, or (None) there is no coordinator to be asked."""
+        """``request`` got no response, or (None) there is no coordinator to send to."""
 
 
 class HeartbeatThread:
-    """``start`` once. Ends when the member is gone. ``changed`` is called, in the thread, after every answer."""
+    """Call ``start`` once. Ends when the member is gone. ``changed`` is called, in the thread, after every response."""
 
     def __init__(
         self,
@@ -69,16 +70,16 @@ class HeartbeatThread:
         self._thread = threading.Thread(target=self._run, name="kcli-heartbeat", daemon=True)
 
     def start(self) -> None:
-        """Begins; the member need not have joined yet."""
+        """Starts the thread; the member need not have joined yet."""
         self._thread.start()
 
     def wake(self) -> None:
-        """Makes it look at once: the member joins or leaves, or has an assignment to acknowledge."""
+        """Makes it check at once: the member joins or leaves, or has an assignment to acknowledge."""
         if self._thread.is_alive():
             self._cluster.loop.wakeup()
 
     def end(self, timeout: float) -> None:
-        """Returns when the thread has ended: by itself within ``timeout``, for a member that leaves, or by force."""
+        """Returns when the thread has ended: by itself within ``timeout`` for a member that leaves, otherwise forced."""
         if not self._thread.is_alive():
             return
         self.wake()
@@ -88,7 +89,7 @@ class HeartbeatThread:
         self._thread.join(_PATIENCE)
 
     def abandon(self) -> None:
-        """Its consumer is gone without a word: the thread leaves for it, and ends. May be called by a finalizer."""
+        """The consumer was dropped: the thread leaves the group, and ends. May be called by a finalizer."""
         self._abandoned = True
         self.wake()
 
@@ -109,7 +110,7 @@ class HeartbeatThread:
             self._changed()
 
     def _turn(self, now: float) -> float:
-        """Takes the answer that has come, says what is to be said; returns when to look again."""
+        """Handles the response that has arrived, sends what is due; returns when the next turn is due."""
         if self._asked is not None and self._asked[1].done:
             request, future = self._asked
             self._asked = None

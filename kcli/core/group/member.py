@@ -1,10 +1,10 @@
 """A member of a group, in the caller's thread: what both protocols have in common.
 
-A change of what it owns is one procedure from the first callback to the last, written as a generator: it yields what
-it waits for, and ``advance`` goes on with it when that has come. So no poll takes longer than its timeout, and others
-get their turn in between. The heartbeat thread tells through the membership that something is due.
+A rebalance is one procedure from the first callback to the last, written as a generator: it yields what it waits for,
+and ``advance`` resumes it when that has happened. So no poll takes longer than its timeout, and other work can be done
+in between. The heartbeat thread signals through the membership that something is due.
 
-A callback that raises ends the procedure, and its error the poll; ``_due`` finds what is left to be done.
+A callback that raises ends the procedure, and the poll raises its error; ``_due`` finds what is left to be done.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ _NEVER = float("inf")
 
 
 class Listener(Protocol):
-    """The consumer, as it hears of its partitions. May run callbacks of the user, and raise what they raise."""
+    """The consumer, which is notified about its partitions. May run the user's callbacks, and raise their errors."""
 
     def assigned(self, partitions: TopicPartitions) -> None:
         """These are owned from now on."""
 
     def revoked(self, partitions: TopicPartitions) -> None:
-        """These are given up: still owned during the call, so that they may be committed."""
+        """These are being revoked: still owned during the call, so that they may be committed."""
 
     def lost(self, partitions: TopicPartitions) -> None:
-        """These were taken away: others may own them already."""
+        """These were lost: other members may own them already."""
 
     def committing(self, partitions: TopicPartitions) -> Future[None] | None:
-        """Begins the automatic commit of what was consumed of these; None when there is nothing to commit. Ends soon."""
+        """Begins the automatic commit of what was consumed of these; None if there is none. Completes soon."""
 
 
 class Member(ABC):
-    """``advance`` in every turn; ``wake_at`` is when the next one is due. ``topics``: what is subscribed to.
+    """Call ``advance`` in every turn; ``wake_at`` is when the next call is due. ``topics``: the subscription.
 
-    ``owned`` is what was assigned and not revoked since; of ``giving_up`` nothing may be handed out any more.
+    ``owned``: what was assigned and not revoked since; records in ``giving_up`` must not be returned any more.
     """
 
     def __init__(
@@ -78,18 +78,18 @@ class Member(ABC):
 
     @property
     def changing(self) -> bool:
-        """Whether a change of what it owns is under way."""
+        """Whether a rebalance is under way."""
         return self._procedure is not None
 
     def tenure(self, tp: TopicPartition) -> int | None:
-        """A number that stays the same for as long as nobody else can have owned the partition; None: not owned.
+        """A number that stays the same for as long as no other member can have owned the partition; None: not owned.
 
-        What was read in one tenure may not be committed in another: others may have gone on from there meanwhile.
+        What was read in one tenure may not be committed in another: others may have read on from there.
         """
         return self._tenures.get(tp) if tp in self.owned else None
 
     def advance(self, now: float) -> None:
-        """Goes on as far as it can without waiting. Raises why it cannot be a member, and what callbacks raise."""
+        """Continues as far as possible without waiting. Raises why it cannot be a member, and errors of callbacks."""
         if self._running:
             raise KcliError(
                 "a callback of a rebalance must not poll",
@@ -124,17 +124,17 @@ class Member(ABC):
 
     @abstractmethod
     def barrier(self) -> Barrier:
-        """Makes it the barrier of its group, for a rewind."""
+        """Makes this member the barrier of its group, for a rewind."""
 
     def let_go(self) -> None:
-        """Gives up all that it owns without committing: the offsets are about to be set."""
+        """Revokes all that it owns without committing: the offsets are about to be set."""
         self.stop()
         partitions, self.owned = self.owned, _NOTHING
         if partitions:
             self._listener.revoked(partitions)
 
     def stop(self) -> None:
-        """Drops a change that is under way: the member starts over, or is closed."""
+        """Drops a rebalance that is under way: the member starts over, or is closed."""
         self._procedure, self.giving_up = None, _NOTHING
         with self._membership.lock:
             if self._membership.state is MemberState.JOINING:
@@ -142,7 +142,7 @@ class Member(ABC):
 
     @abstractmethod
     def _due(self, now: float) -> Procedure | None:
-        """The change that must be made now; may set ``wake_at`` when there is none yet."""
+        """The procedure that is due now; may set ``wake_at`` if there is none yet."""
 
     def _check_fenced(self) -> None:
         if self._membership.state is MemberState.FENCED:
@@ -154,7 +154,7 @@ class Member(ABC):
             raise complaint
 
     def _give_up(self, partitions: TopicPartitions) -> Procedure:
-        """Commits, tells and lets go; what others took meanwhile is lost instead."""
+        """Commits, calls the listener and revokes; partitions that others own by then are lost instead."""
         if not partitions:
             return
         self.giving_up = partitions
@@ -171,7 +171,7 @@ class Member(ABC):
             self.giving_up = _NOTHING
 
     def _take(self, partitions: TopicPartitions, kept: TopicPartitions = _NOTHING) -> None:
-        """``kept``: what was given up, but to nobody."""
+        """``kept``: what was revoked but not assigned to another member in between."""
         added, same = partitions - self.owned, (self.owned | kept) & self._tenures.keys()
         self.owned = partitions
         self._tenures = {

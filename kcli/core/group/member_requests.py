@@ -1,4 +1,4 @@
-"""JoinGroup and SyncGroup of one member, as requests. Pure."""
+"""Builds a member's JoinGroup and SyncGroup requests. Pure."""
 
 from collections.abc import Sequence
 
@@ -11,13 +11,13 @@ from kcli.core.protocol.messages.join_group import (
 )
 from kcli.core.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 
-_FIRST_WITH_INSTANCES = 5  # JoinGroup: an older coordinator would take a static member for any other
+_FIRST_WITH_INSTANCES = 5  # JoinGroup: an older coordinator would treat a static member like any other
 
 
 def join_request(
     member: Membership, session_timeout_ms: int, protocols: Sequence[JoinGroupRequestProtocol]
 ) -> JoinGroupRequest:
-    """The rebalance timeout is the time between polls (KIP-62): who does not poll does not join either."""
+    """The rebalance timeout is the time between polls (KIP-62): a member that does not poll does not join either."""
     request = JoinGroupRequest(
         group_id=member.group_id,
         session_timeout_ms=session_timeout_ms,
@@ -35,7 +35,7 @@ def join_request(
 def sync_request(
     member: Membership, joined: JoinGroupResponse, rows: Sequence[SyncGroupRequestAssignment]
 ) -> SyncGroupRequest:
-    """``rows`` is what the leader hands in; the others hand in nothing."""
+    """``rows``: the leader's assignments; empty for the other members."""
     return SyncGroupRequest(
         group_id=member.group_id,
         generation_id=joined.generation_id,

@@ -1,7 +1,7 @@
-"""What a member knows of itself: its state, member id, generation or epoch, and until when it must be heard of.
+"""A member's own state: its state, member id, generation or epoch, and the times by which it must poll and have left.
 
-The one thing that the caller's thread and the heartbeat thread share; whoever writes holds ``lock``. Decides and
-remembers, never waits: no I/O, no callback, and the time is given.
+The only object that the caller's thread and the heartbeat thread share; writers hold ``lock``. It only decides and
+records: no I/O, no callback, no waiting, and the caller passes the time.
 """
 
 import threading
@@ -19,7 +19,7 @@ NO_GENERATION = -1
 
 
 class MemberState(Enum):
-    """``REJOIN`` is still a member of the old generation; ``LATE`` has left because nobody polled."""
+    """``REJOIN`` is still a member of the old generation; ``LATE`` has left because the application did not poll."""
 
     OUT = "out of the group"
     JOINING = "joining"
@@ -56,10 +56,10 @@ TABLE: dict[tuple[MemberState, MemberEvent], MemberState] = {
     **{(state, _E.LEAVE): _S.LEAVING for state in _S if state not in (_S.LEAVING, _S.GONE)},
     (_S.LEAVING, _E.LEFT): _S.GONE,
 }
-"""An event that is not in it comes too late to matter: ``Membership.happened`` says so.
+"""An event that is not in the table comes too late to matter, and ``Membership.happened`` returns False.
 
-JOINING has no REBALANCE: what the coordinator says to the generation before is no news for the one that is being made;
-taken for news, it would cost the group another rebalance.
+JOINING has no REBALANCE: what the coordinator reports about the previous generation does not concern the one being
+formed; acting on it would cost the group another rebalance.
 """
 
 _ENDS_MEMBERSHIP = frozenset({_E.LOST, _E.LATE, _E.FENCE})
@@ -67,10 +67,10 @@ _ENDS_MEMBERSHIP = frozenset({_E.LOST, _E.LATE, _E.FENCE})
 
 @dataclass(slots=True)
 class Membership:
-    """Times are seconds of the monotonic clock. ``generation`` is KIP-848's member epoch as well.
+    """Times are seconds of the monotonic clock. ``generation`` also holds KIP-848's member epoch.
 
-    ``error`` is why the member was fenced; ``complaint`` is what else the coordinator has to say, for the next poll:
-    the member stays what it is. ``seen`` is what the caller's thread knows of the brokers.
+    ``error`` is why the member was fenced; ``complaint`` is another error of the coordinator's, raised by the next poll
+    without a change of state. ``seen`` is what the caller's thread knows about the brokers.
     """
 
     group_id: str
@@ -88,7 +88,7 @@ class Membership:
 
     @property
     def state(self) -> MemberState:
-        """Where it stands."""
+        """The current state."""
         return self.cell.state
 
     @property
@@ -98,16 +98,16 @@ class Membership:
 
     @property
     def metadata(self) -> GroupMetadata:
-        """Who commits: what the coordinator checks a commit against."""
+        """The committer's identity, which the coordinator checks a commit against."""
         return GroupMetadata(self.group_id, self.generation, self.member_id, self.instance_id)
 
     @property
     def is_member(self) -> bool:
-        """Whether the coordinator knows it, as far as it is known here."""
+        """Whether the coordinator counts it as a member, as far as is known here."""
         return self.state in _MEMBER
 
     def happened(self, event: MemberEvent, why: str = "", *, error: KcliError | None = None) -> bool:
-        """Applies an event; False for one that others have overtaken."""
+        """Applies an event; False if later events have made it obsolete."""
         if not self.cell.allows(event):
             return False
         self.cell.apply(event, why)

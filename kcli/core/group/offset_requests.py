@@ -1,4 +1,4 @@
-"""OffsetCommit and OffsetFetch of one group, as requests and as answers taken apart. Pure."""
+"""Builds OffsetCommit and OffsetFetch requests of one group, and reads their responses. Pure."""
 
 import struct
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,10 +23,10 @@ from kcli.core.protocol.schema import NO_UUID
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
 
 _TOPIC = attrgetter("topic")
-_LONGEST_STRING = 0x7FFF  # bytes: brokers close the connection on which a longer one comes
-_LAST_BY_NAME = 9  # of both requests; from v10 on they name topics by id
+_LONGEST_STRING = 0x7FFF  # bytes: brokers close the connection when a string is longer
+_LAST_BY_NAME = 9  # of both requests; from version 10 on they identify topics by id
 _NUMBERS = struct.Struct(">iqi")
-_FIRST_WITH_EPOCHS = 9  # OffsetCommit: a member epoch (KIP-848) is understood from there on
+_FIRST_WITH_EPOCHS = 9  # OffsetCommit: the first version with member epochs (KIP-848)
 
 
 def commit_request(
@@ -36,7 +36,7 @@ def commit_request(
     *,
     by_epoch: bool = False,
 ) -> OffsetCommitRequest:
-    """Commits by topic id where every topic's id is known: a topic created anew under the name is not committed to.
+    """Commits by topic id if every topic's id is known: a topic created anew under the same name gets no commit.
 
     ``by_epoch``: the generation is a member epoch, which older brokers would refuse anyway.
     """
@@ -70,7 +70,7 @@ def commit_request(
 
 
 def unwritable(tp: TopicPartition, place: OffsetAndMetadata) -> ConfigError | None:
-    """Why Kafka's protocol has no way to say this: known before it stands in a request, where others stand too."""
+    """Why Kafka's protocol cannot express this: checked before it is put into a request that it shares with others."""
     for what, text in (("the topic's name", tp.topic), ("the metadata", place.metadata or "")):
         try:
             size = len(text.encode())
@@ -89,7 +89,7 @@ def unwritable(tp: TopicPartition, place: OffsetAndMetadata) -> ConfigError | No
 def read_commit(
     answer: OffsetCommitResponse, topic_ids: Mapping[str, bytes]
 ) -> Iterator[tuple[TopicPartition, int]]:
-    """Partition and error code."""
+    """Partition and error code of each row."""
     names = {topic_id: name for name, topic_id in topic_ids.items()}
     for topic in answer.topics:
         name = topic.name or names.get(topic.topic_id, "")
@@ -98,7 +98,7 @@ def read_commit(
 
 
 def fetch_request(group_id: str, partitions: Iterable[TopicPartition]) -> OffsetFetchRequest:
-    """Asks for the committed offsets of ``partitions``; those that a transaction is about to change are not told yet."""
+    """Requests the committed offsets of ``partitions``; an error for those with a pending transactional commit."""
     rows = [
         (topic, [tp.partition for tp in of_topic]) for topic, of_topic in groupby(sorted(partitions), _TOPIC)
     ]
@@ -118,14 +118,14 @@ def fetch_request(group_id: str, partitions: Iterable[TopicPartition]) -> Offset
 
 
 def fetch_error(answer: OffsetFetchResponse) -> int:
-    """The code that is about the whole group."""
+    """The error code for the whole group."""
     return answer.groups[0].error_code if answer.groups else answer.error_code
 
 
 def read_fetch(
     answer: OffsetFetchResponse,
 ) -> Iterator[tuple[TopicPartition, int, OffsetAndMetadata | None]]:
-    """Partition, error code, and what is committed: None for nothing."""
+    """Partition, error code, and committed offset (None if there is none)."""
     topics = answer.groups[0].topics if answer.groups else answer.topics
     for topic in topics:
         for row in topic.partitions:

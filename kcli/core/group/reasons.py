@@ -1,4 +1,4 @@
-"""What is said when a member is not one any more, or cannot become one."""
+"""The errors for a member that has lost its membership, or cannot join."""
 
 from kcli.core.error_codes import (
     FENCED_INSTANCE_ID,
@@ -23,7 +23,7 @@ _REMEDIES = {
 
 
 def refused(group_id: str, error: BrokerError, instance_id: str | None = None) -> KcliError:
-    """The coordinator does not want this member; MembershipError where it says so, else its own error."""
+    """The coordinator refuses this member; a MembershipError where the code says so, else the broker's error."""
     if error.code == UNSUPPORTED_VERSION and instance_id is not None:
         return UnsupportedError(
             f"cannot join group {group_id} as static member {instance_id}",
@@ -42,7 +42,7 @@ def refused(group_id: str, error: BrokerError, instance_id: str | None = None) -
 
 
 def switched_off(group_id: str, error: BrokerError) -> KcliError:
-    """3.7 to 3.9 know the requests of KIP-848, and refuse them as they are set up."""
+    """Kafka 3.7 to 3.9 know the requests of KIP-848, but refuse them by default."""
     return UnsupportedError(
         f"cannot join group {group_id}: the brokers have switched its protocol off (KIP-848)",
         why=error.why,
@@ -51,7 +51,7 @@ def switched_off(group_id: str, error: BrokerError) -> KcliError:
 
 
 def came_too_late(group_id: str, max_poll_interval: float) -> str:
-    """Why the heartbeat thread left the group in the caller's name."""
+    """Why the heartbeat thread left the group on the caller's behalf."""
     return (
         f"group {group_id}: nobody polled for {max_poll_interval:g} s (max.poll.interval.ms), so this member left; "
         "the next poll joins again"

@@ -1,1 +1,1 @@
-"""Sockets, TLS, timers and the loop that turns them."""
+"""Sockets, TLS, timers and the loop that runs them."""

@@ -1,6 +1,6 @@
-"""One socket and the Connection that speaks over it: connects, reads, writes, closes.
+"""One socket and its Connection: connects, reads, writes, closes.
 
-Non-blocking; runs in the loop's thread. What is said is the Connection's business, when is the loop's.
+Non-blocking; runs in the loop's thread. The Connection decides what is sent, the loop when.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ NEVER = float("inf")
 _MAX_BUFFERS = 64
 _READS_PER_TURN = 16
 _WORTH_WAITING, _MOST_AT_ONCE = 1 << 17, 1 << 20  # bytes
-_CAN_WAIT = sys.platform == "linux"  # elsewhere it was not tried
+_CAN_WAIT = sys.platform == "linux"  # not tested on other systems
 
 
 class Channel:
-    """Lives from ``open`` to ``close``; ``failure`` tells why it ended, None while it lives.
+    """Lives from ``open`` to ``close``; ``failure`` is why it ended, None while it is open.
 
-    ``forget`` is called just before a socket is closed, while its descriptor is still its own. ``explain`` may put
-    the error of an address that cannot be reached into the words of somebody who knows where it came from.
+    ``forget`` is called just before a socket is closed, while its descriptor is still valid. ``explain`` may replace
+    the error of an address that cannot be reached by one that says where the address came from.
     """
 
     def __init__(
@@ -65,11 +65,11 @@ class Channel:
         self._buffers = (send_buffer, receive_buffer)
         self._addresses: list[Address] = []
         self._socket: socket.socket | None = None
-        self._least = 1  # bytes of which the selector tells
+        self._least = 1  # bytes at which the selector reports it readable
         self._refusals: list[str] = []
 
     def fileno(self) -> int:
-        """The socket's descriptor, −1 when there is none at the moment."""
+        """The socket's descriptor, −1 if there is none at the moment."""
         return self._socket.fileno() if self._socket is not None else -1
 
     @property
@@ -79,12 +79,12 @@ class Channel:
 
     @property
     def is_ready(self) -> bool:
-        """Whether the handshake is over: what comes then is answers."""
+        """Whether the handshake is over: from then on only responses arrive."""
         return self.connection.state is State.READY
 
     @property
     def wants_write(self) -> bool:
-        """Whether the selector should watch for room to write."""
+        """Whether the selector should watch for writability."""
         if self.connection.state is State.CONNECTING:
             return not self._tls_in_progress or self._wants_write_for_tls
         return self.connection.wants_write
@@ -98,13 +98,13 @@ class Channel:
         return not self._tls_done and self._socket is not None and hasattr(self._socket, "do_handshake")
 
     def start_setup(self, now: float) -> None:
-        """The clock of connection setup starts: name lookup, connect, TLS and the handshake share it."""
+        """Starts the timeout of connection setup, which covers name lookup, connect, TLS and the handshake."""
         self._setup_began = now
         self._setup_deadline = now + self._setup_timeout
         self.last_used = now  # a channel that is still connecting is not idle
 
     def open(self, addresses: list[Address]) -> None:
-        """Begins to connect to the first of ``addresses``; the others are tried when it fails."""
+        """Begins to connect to the first of ``addresses``; the others are tried if it fails."""
         self._addresses = list(addresses)
         self._connect_next()
         if self._addresses:
@@ -113,11 +113,11 @@ class Channel:
             self._attempt_deadline = now + self._each
 
     def next_deadline(self) -> float:
-        """When something here is overdue at the earliest."""
+        """The earliest time at which something here is overdue."""
         return min(self._setup_deadline, self._attempt_deadline, self.connection.next_deadline())
 
     def check_deadlines(self, now: float) -> None:
-        """Closes itself when connecting or an answer takes too long."""
+        """Closes the channel when connecting or a response takes too long."""
         if not self.is_open:
             return
         if now >= self._setup_deadline:
@@ -128,14 +128,14 @@ class Channel:
             self._attempt_deadline = now + self._each if trying and len(self._addresses) > 1 else NEVER
             if trying:
                 self._refusals.append("no answer")
-                self._connect_next()  # closes the channel when that was the last one: nothing is overdue then
+                self._connect_next()  # closes the channel after the last address: nothing is overdue then
         try:
             self.connection.check_deadlines(now, lambda: self._setup_error(now))
         except KcliError as error:
             self.close(error)
 
     def close(self, error: KcliError | None = None) -> None:
-        """Closes the socket; everything in flight fails with its outcome unknown."""
+        """Closes the socket; requests in flight fail with their outcome unknown."""
         if self.is_open:
             if type(error) is ConnectError and self.connection.state is State.CONNECTING:
                 error = self.explain(error)
@@ -147,14 +147,14 @@ class Channel:
             self.connection.close(error)
 
     def drop(self) -> None:
-        """Closes the socket, and tells nobody."""
+        """Closes the socket without completing any future."""
         if self._socket is not None:
             self._socket.close()
 
     # --- events of the selector --------------------------------------------------------------------
 
     def on_writable(self, now: float) -> None:
-        """There is room to write, or connecting made progress."""
+        """The socket is writable, or connecting made progress."""
         if self.connection.state is State.CONNECTING:
             self._continue_setup(now)
         else:
@@ -170,12 +170,12 @@ class Channel:
                 break
         else:
             while self.is_open and self._decrypted_waits and self._read_once(now):
-                pass  # what the TLS layer holds already, the selector does not tell of
+                pass  # the selector does not report bytes that the TLS layer has buffered
         if self._tls is None and _CAN_WAIT and self._socket is not None:
             self._wait_for_many(self._socket)
 
     def flush(self, now: float) -> None:
-        """Writes as much of what is queued as the socket takes."""
+        """Writes as much of the queued bytes as the socket accepts."""
         outgoing = self.connection.outgoing
         if self.connection.state is State.CONNECTING or self._socket is None:
             return
@@ -187,7 +187,7 @@ class Channel:
                     count = self._socket.sendmsg(offered)
                     self.connection.wrote(count)
                     if count < sum(map(len, offered)):
-                        return  # it is full: the next try would only say so
+                        return  # the socket's buffer is full
                 else:  # one record of TLS at a time
                     self.connection.wrote(self._socket.send(outgoing[0]))
         except (BlockingIOError, InterruptedError):
@@ -199,7 +199,7 @@ class Channel:
     # --- inside ----------------------------------------------------------------------------------
 
     def _wait_for_many(self, sock: socket.socket) -> None:
-        """Of a large answer the selector shall tell when a megabyte is there, not with every segment (SO_RCVLOWAT)."""
+        """During a large response the selector reports a megabyte at a time, not every segment (SO_RCVLOWAT)."""
         missing = min(self.connection.missing, _MOST_AT_ONCE)
         least = missing if missing >= _WORTH_WAITING else 1
         if least != self._least:
@@ -251,11 +251,11 @@ class Channel:
         self.flush(now)
 
     def _wrap(self) -> bool:
-        """Puts TLS over the socket; False when the peer was gone already."""
+        """Wraps the socket in TLS; False if the peer was gone already."""
         assert self._tls is not None
         assert self._socket is not None
         plain = self._socket
-        self.forget(self)  # wrapping takes the descriptor away from the plain socket
+        self.forget(self)  # wrapping detaches the descriptor from the plain socket
         try:
             self._socket = self._tls.wrap_socket(
                 plain, server_hostname=self.node.host, do_handshake_on_connect=False
@@ -312,7 +312,7 @@ class Channel:
         return count == len(room) or self._tls is not None
 
     def _not_kafka(self, error: ProtocolError) -> KcliError:
-        """Nonsense in the handshake means another kind of server; later it is a defect of the peer."""
+        """Invalid bytes in the handshake mean another kind of server; later they are a defect of the peer."""
         if self.connection.state is State.READY:
             return error
         detail = error.what.removeprefix(f"{self.node}: ") + (f": {error.why}" if error.why else "")
@@ -329,7 +329,7 @@ class Channel:
             self._socket = None
 
     def _setup_error(self, now: float) -> ConnectError:
-        """What the setup was waiting for."""
+        """The error that says what the setup was waiting for."""
         waited = f"{min(self._setup_timeout, now - self._setup_began):.3g} s"
         if self.connection.state is State.HANDSHAKE:
             return ConnectError(
@@ -380,14 +380,14 @@ class Channel:
 
 
 def _nobody(_channel: Channel) -> None:
-    """Before the loop watches a channel, nobody needs to hear that its socket goes."""
+    """The default of ``forget``: before the loop watches a channel, there is nothing to unregister."""
 
 
 def _as_it_is(error: KcliError) -> KcliError:
-    """Nobody knows more of the address."""
+    """The default of ``explain``."""
     return error
 
 
 def _is_tls_wait(error: OSError) -> bool:
-    """Whether a TLS socket only asks to come back later."""
+    """Whether a TLS socket would block."""
     return type(error).__name__ in ("SSLWantReadError", "SSLWantWriteError")

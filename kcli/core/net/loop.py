@@ -1,8 +1,8 @@
-"""The select loop: one thread owns it and everything it runs; others only ``wakeup`` or ``call_threadsafe``.
+"""The select loop: one thread owns it and everything it runs; other threads only ``wakeup`` or ``call_threadsafe``.
 
-One turn: write what is queued, wait once, read and write what is ready, fire timers and deadlines, then
-complete the futures of the turn. Completions come last and in one place, so that a callback never meets a
-connection half way through its bytes.
+One turn: write what is queued, wait once, read and write what is ready, fire timers and deadlines, then complete the
+futures of the turn. Completions come last and in one place, so that a callback never finds a connection with its bytes
+half processed.
 """
 
 import contextlib
@@ -24,11 +24,11 @@ from kcli.core.net.wakeup import Wakeup
 
 _READ, _WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 _UNWATCHED = 0
-_LONGEST_WAIT = 86_400.0  # seconds; epoll takes no more than 24 days in one go
+_LONGEST_WAIT = 86_400.0  # seconds; epoll accepts no more than 24 days
 
 
 class Loop:
-    """``poll`` is the only place that waits. ``clock`` gives seconds and never steps back."""
+    """``poll`` is the only method that waits. ``now`` returns seconds and never steps back."""
 
     def __init__(self, *, hooks: Hooks = NO_HOOKS, now: Callable[[], float] = clock.monotonic) -> None:
         self.now = now
@@ -40,7 +40,7 @@ class Loop:
         self._channels: dict[Channel, int] = {}  # channel -> events that the selector watches
         self._completed: deque[Completion] = deque()
         self._calls: deque[Callable[[], None]] = deque()
-        self._owner: int | None = None  # whoever turns it first
+        self._owner: int | None = None  # the first thread to run it
         self._turning = False
         self._closed = False
         self._defect: Exception | None = None
@@ -48,16 +48,16 @@ class Loop:
     # --- for the owner thread ----------------------------------------------------------------------
 
     def adopt(self) -> None:
-        """Makes the calling thread the owner; the old one must not use the loop any more."""
+        """Makes the calling thread the owner; the previous owner must not use the loop any more."""
         self._owner = threading.get_ident()
 
     def poll(self, timeout: float | None = None, *requests: Future[Any]) -> list[Future[Any]]:
-        """Turns the loop for at most ``timeout`` seconds (None: without limit).
+        """Runs the loop for at most ``timeout`` seconds (None: without limit).
 
-        Without requests: returns when anything happened. Bytes that go or come are nothing yet: an answer of
-        megabytes arrives in many pieces, and whoever polls would decide each time what it knows already. With
-        requests: turns until all are complete or time is up, and returns the complete ones; a request's error
-        stays in its future. Connections, timers and everything else make progress meanwhile.
+        Without requests: returns when anything happened. Bytes sent or received do not count by themselves: a response
+        of megabytes arrives in many pieces, and the caller would repeat the same decisions for each. With requests:
+        runs until all are complete or time is up, and returns the complete ones; a request's error stays in its future.
+        Connections, timers and everything else make progress meanwhile.
         """
         self.check_owner()
         deadline = None if timeout is None else self.now() + timeout
@@ -73,7 +73,7 @@ class Loop:
         return [request for request in requests if request.done]
 
     def wait(self, future: Future[Any], timeout: float | None) -> None:
-        """How a future of this loop waits for itself."""
+        """The ``wait`` of futures of this loop."""
         self.poll(timeout, future)
 
     def at(self, when: float, callback: Callable[[], None]) -> Timer:
@@ -85,7 +85,7 @@ class Loop:
         self._completed.append(completion)
 
     def flush(self) -> None:
-        """Writes what is queued, without a turn: for an owner that will be busy with something else."""
+        """Writes what is queued, without a turn: for an owner that will be busy with other work."""
         now = self.now()
         for channel in list(self._channels):
             if channel.wants_write:
@@ -97,7 +97,7 @@ class Loop:
         channel.forget = self._forget
 
     def close(self) -> None:
-        """Closes all channels and completes what was in flight with errors."""
+        """Closes all channels and completes requests in flight with errors."""
         if self._closed:
             return
         self._closed = True
@@ -110,11 +110,11 @@ class Loop:
             self._wakeup.close()
 
     def drop(self) -> None:
-        """Closes all sockets and calls nobody back: for a finalizer, where the sockets may have met theirs before."""
+        """Closes all sockets and calls no callbacks: for a finalizer, when the sockets may have been finalized before."""
         if self._closed:
             return
         self._closed = True
-        self._selector.close()  # first: then it need not forget any of them
+        self._selector.close()  # first: then no socket needs to be unregistered
         self._wakeup.close()
         for channel in self._channels:
             channel.drop()
@@ -131,7 +131,7 @@ class Loop:
         self.wakeup()
 
     def run_in_thread(self, work: Callable[[], Any], done: Callable[[Any, KcliError | None], None]) -> None:
-        """Runs ``work`` (name lookups, key derivation) on a thread of its own, ``done`` back in the loop."""
+        """Runs ``work`` (name lookups, key derivation) in a new thread, then ``done`` in the loop."""
 
         def run() -> None:
             try:
@@ -146,7 +146,7 @@ class Loop:
     # --- inside ------------------------------------------------------------------------------------
 
     def check_owner(self) -> None:
-        """Raises unless this thread may use it, now."""
+        """Raises unless the calling thread may use the loop now."""
         if self._owner is None:
             self.adopt()
         if self._owner != threading.get_ident():
@@ -155,7 +155,7 @@ class Loop:
             raise RuntimeError("a callback must not poll the loop that runs it")
 
     def _turn(self, deadline: float | None) -> bool:
-        """One wait and what it brings; False when nothing but bytes of established connections moved."""
+        """One wait and the handling of its events; False if only bytes of established connections moved."""
         self._turning = True
         try:
             now = self.now()
@@ -174,10 +174,10 @@ class Loop:
             self._turning = False
 
     def _wait(self, now: float, wait: float | None) -> bool:
-        """Waits once, and goes on for the rest of that time as long as all that comes is bytes of an answer.
+        """Waits once, and continues for the rest of that time as long as only bytes of a response arrive.
 
-        They change nothing that the selector or the waiting time depends on, and a large answer comes in many pieces.
-        False when it ended with bytes that went or came.
+        They change nothing that the selector or the waiting time depends on, and a large response arrives in many
+        pieces. False if it ended with only bytes sent or received.
         """
         end = None if wait is None else now + wait
         while True:
@@ -199,10 +199,10 @@ class Loop:
                     return False
 
     def _serve(self, channel: Channel, events: int, now: float) -> bool:
-        """Whether that was more than bytes that moved."""
+        """Whether more happened than bytes that moved."""
         was_ready = channel.is_ready
-        # A refused connect is readable and writable at once; after the first the channel may be at its next
-        # address already, to whose socket the second event does not belong.
+        # A refused connect is readable and writable at once; after the first event the channel may be at its next
+        # address already, and the second event does not belong to that socket.
         served = channel.attempt
         if events & _READ and channel.is_open:
             channel.on_readable(now)
@@ -211,7 +211,7 @@ class Loop:
         return not (was_ready and channel.is_ready)
 
     def _flush_and_watch(self, now: float) -> bool:
-        """Writes queued bytes before waiting, then tells the selector what is still wanted. Has a channel closed?"""
+        """Writes queued bytes before waiting, then updates the selector. Returns whether a channel has closed."""
         watched_before = len(self._channels)
         for channel in list(self._channels):
             if channel.wants_write:
@@ -245,7 +245,7 @@ class Loop:
         return None if earliest == float("inf") else min(max(0.0, earliest - now), _LONGEST_WAIT)
 
     def _check_deadlines(self, now: float) -> bool:
-        """Whether there was one."""
+        """Whether any deadline has passed."""
         late = [channel for channel in self._channels if channel.next_deadline() <= now]
         for channel in late:
             channel.check_deadlines(now)
@@ -256,10 +256,10 @@ class Loop:
             self._contain(self._calls.popleft())
 
     def _contain(self, callback: Callable[[], None]) -> None:
-        """Runs a callback; an error in it is a defect, which must not take the others with it."""
+        """Runs a callback; an error in it is a defect, which must not affect the others."""
         try:
             callback()
-        except Exception as error:  # noqa: BLE001 - whatever it is, the loop goes on and the first one is kept
+        except Exception as error:  # noqa: BLE001 - the loop continues in any case, and the first error is kept
             self._hooks.log("warning", "proto", f"internal error in a callback: {error!r}")
             self._defect = self._defect or error
 

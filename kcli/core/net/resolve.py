@@ -1,4 +1,4 @@
-"""Host names to socket addresses. A lookup can block for seconds, so it runs on the loop's worker thread."""
+"""Resolves host names to socket addresses. A lookup can block for seconds, so it runs in the loop's worker thread."""
 
 import socket
 from typing import Any
@@ -9,7 +9,7 @@ from kcli.core.errors import ConnectError
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """What ``socket.socket`` and ``connect`` take."""
+    """The arguments of ``socket.socket`` and ``connect``."""
 
     family: int
     target: tuple[Any, ...]
@@ -27,9 +27,9 @@ def is_literal(host: str) -> bool:
 
 
 def lookup(host: str, port: int) -> list[Address]:
-    """All addresses of ``host`` in the order of the system's preference; ConnectError when there is none."""
+    """All addresses of ``host`` in the system's order of preference; ConnectError if there is none."""
     try:
-        # As bytes: a str would load the tables of international names, which costs more than all lookups.
+        # As bytes: a str would load the IDNA tables, which costs more than all lookups.
         name = host.encode("ascii") if host.isascii() else host
         found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:

@@ -1,4 +1,4 @@
-"""Things to be done at a time: a heap of deadlines. Decides what is due; runs nothing, reads no clock."""
+"""Timers: a heap of deadlines. Decides what is due; runs nothing, reads no clock."""
 
 import heapq
 import itertools
@@ -8,7 +8,7 @@ NEVER = float("inf")
 
 
 class Timer:
-    """A handle: ``cancel`` makes it as if it had never been set."""
+    """A handle that can cancel the timer."""
 
     __slots__ = ("callback", "cancelled", "when")
 
@@ -41,7 +41,7 @@ class Timers:
         return self._heap[0][0] if self._heap else NEVER
 
     def due(self, now: float) -> list[Timer]:
-        """Takes out the timers whose time has come."""
+        """Removes and returns the timers that are due."""
         ready = []
         while self.next_deadline() <= now:
             ready.append(heapq.heappop(self._heap)[2])

@@ -1,6 +1,6 @@
 """TLS contexts from client options: verified by default, at least TLS 1.2, no fallback to plaintext.
 
-``ssl`` is imported on use: a plaintext client never pays for it.
+``ssl`` is imported on use: a plaintext client does not load it.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 _TLS_SPOKEN = ("ALERT", "UNSUPPORTED_PROTOCOL", "CERTIFICATE", "CIPHER", "KEY")
-"""In OpenSSL's reasons: the peer knows TLS and says no, or we do."""
+"""Words in OpenSSL's reasons which show that the peer speaks TLS but one side rejects the other."""
 
 
 def tls_context(options: ClientOptions) -> ssl.SSLContext | None:
-    """The context for these options, None for plaintext; ConfigError names the file that cannot be used."""
+    """The context for these options, None for plaintext; ConfigError names a file that cannot be used."""
     if options.security_protocol != "SSL":
         return None
     return context_of(
@@ -36,9 +36,9 @@ def tls_context(options: ClientOptions) -> ssl.SSLContext | None:
 def context_of(
     prefix: str, authorities: str, certificate: str, key: str, password: str | None, *, check_hostname: bool
 ) -> ssl.SSLContext:
-    """A client's context from PEM files, ``""`` for none. ConfigError names the file that cannot be used.
+    """A client's context from PEM files, ``""`` for none. ConfigError names a file that cannot be used.
 
-    ``prefix`` is what the options' names begin with. ``password`` None: OpenSSL asks for that of an encrypted key.
+    ``prefix``: of the options' names. ``password`` None: OpenSSL prompts for that of an encrypted key.
     """
     import ssl
 
@@ -66,7 +66,7 @@ def context_of(
 
 
 def tls_error(error: OSError, where: str) -> KcliError:
-    """What a failed TLS handshake means, in words: a certificate, a TLS that does not fit ours, or no TLS at all."""
+    """The error for a failed TLS handshake: a certificate, an incompatible TLS version or cipher, or no TLS at all."""
     import ssl
 
     if isinstance(error, ssl.SSLCertVerificationError):
@@ -82,7 +82,7 @@ def tls_error(error: OSError, where: str) -> KcliError:
             why=reason,
             do="check which versions and ciphers the broker accepts, and whether it wants a certificate",
         )
-    # A plaintext listener of Kafka reads the greeting as the size of a request, and closes the connection.
+    # A plaintext listener of Kafka reads the ClientHello as the size of a request, and closes the connection.
     return NotKafkaError(
         f"{where} does not speak TLS on this port",
         why=reason,

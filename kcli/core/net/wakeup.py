@@ -14,15 +14,15 @@ class Wakeup:
         os.set_blocking(self._write, False)
         self._raised = False
         self._closed = False
-        # Between close and wake of two threads; reentrant, for a signal handler may wake in the middle of a wake.
+        # Guards close against wake in other threads; reentrant, as a signal handler may call wake during a wake.
         self._lock = threading.RLock()
 
     def fileno(self) -> int:
-        """What the selector watches."""
+        """The descriptor for the selector."""
         return self._read
 
     def wake(self) -> None:
-        """Makes the read end readable; a full pipe is awake already, a closed one is nobody's."""
+        """Makes the read end readable. Does nothing if the pipe is full or closed."""
         with self._lock:
             if not self._raised:
                 self._raised = True
@@ -30,18 +30,18 @@ class Wakeup:
                     os.write(self._write, b"\0")
 
     def drain(self) -> None:
-        """Empties the pipe, then lets the flag fall.
+        """Empties the pipe, then clears the flag.
 
-        The other order loses wakes for ever: flag down, another thread raises it and writes, the read swallows
-        that byte, and from then on the flag says "awake" over an empty pipe. A wake that comes between the read
-        and the flag writes nothing, but the loop is awake and looks at its queues after this.
+        The other order loses wakes permanently: after the flag is cleared, another thread sets it and writes, the read
+        consumes that byte, and from then on the flag is set over an empty pipe. A wake between the read and the
+        clearing of the flag writes nothing, but the loop is awake and checks its queues after this.
         """
         with contextlib.suppress(BlockingIOError):
             os.read(self._read, 4096)
         self._raised = False
 
     def close(self) -> None:
-        """Closes both ends; later wakes do nothing, for the descriptors may be somebody else's by then."""
+        """Closes both ends; later wakes do nothing, because the descriptors may have been reused by then."""
         with self._lock:
             if not self._closed:
                 self._closed = self._raised = True

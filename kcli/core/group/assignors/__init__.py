@@ -1,7 +1,7 @@
-"""Who shall read which partition: Kafka's four assignors, and what it takes to bring one's own.
+"""Assigns partitions to members: Kafka's four assignors, and the interface for custom ones.
 
-``choose`` reads the option, ``offers`` is what a member joins with, ``read_members`` and ``assignments`` are what a
-leader does. ``assignor.Assignor`` says what an assignor is.
+``choose`` reads the option, ``offers`` is what a member joins with, ``read_members`` and ``assignments`` are for the
+leader. ``assignor.Assignor`` defines what an assignor is.
 """
 
 from kcli.core.group.assignors.assignor import Assignor, RebalanceProtocol, Remembering

@@ -1,7 +1,7 @@
-"""What an assignor is: the object that a group's leader asks who shall read which partition.
+"""The interface of assignors: a group's leader calls one to assign partitions to the members.
 
-An application brings its own by putting such an object into ``partition.assignment.strategy``, alone or beside
-names. All members of a group need one assignor of the same name, and one that all of them have.
+An application uses its own by putting the object into ``partition.assignment.strategy``, alone or beside names. The
+members of a group need at least one assignor, by name, that all of them have.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,15 +11,16 @@ from kcli.core.group.consumer_protocol import Subscription
 from kcli.core.types import TopicPartition
 
 RebalanceProtocol = Literal["EAGER", "COOPERATIVE"]
-"""EAGER: members give up everything before they join. COOPERATIVE: they keep what they have, and give up only what
-their new assignment lacks; then they join again, and what was given up finds its new owner (KIP-429)."""
+"""EAGER: members revoke everything before they join. COOPERATIVE: they revoke only what their new assignment lacks;
+then they join again, and the revoked partitions are assigned anew (KIP-429).
+"""
 
 Assigned = Mapping[str, Sequence[TopicPartition]]
 """Member id → its partitions."""
 
 
 class Assignor(Protocol):
-    """Spreads partitions over members. This is all that one needs::
+    """Spreads partitions over members. This is a complete assignor::
 
         class OneReader:
             # the whole of a topic to one member
@@ -33,27 +34,27 @@ class Assignor(Protocol):
                     given[reader] += [TopicPartition(topic, number) for number in range(count)]
                 return given
 
-    ``assign`` runs on one member, the leader; the same input must give the same answer. It is checked: no partition
-    may go to two members, to one who did not subscribe to its topic, or, with COOPERATIVE, to a new owner while
-    another member still claims it. What members claim to own may be false: ``claims.owners`` tells what to believe.
+    ``assign`` runs on one member, the leader; the same input must give the same result. It is checked: no partition
+    may go to two members, to a member that did not subscribe to its topic, or, with COOPERATIVE, to a new owner while
+    another member still claims it. Members' claims may be false: ``claims.owners`` returns the ones to rely on.
     """
 
     @property
     def name(self) -> str:
-        """What members call it among themselves; never one of Kafka's own names."""
+        """The name that members exchange; must not be one of Kafka's own."""
         ...
 
     @property
     def protocol(self) -> RebalanceProtocol:
-        """The more demanding of the two that it can do: who can do COOPERATIVE can do EAGER."""
+        """The more demanding of the two that it supports: COOPERATIVE includes EAGER."""
         ...
 
     def assign(self, members: Mapping[str, Subscription], partitions: Mapping[str, int]) -> Assigned:
         """The partitions of each member.
 
-        ``members``: by member id, in no order that means anything. ``partitions``: how many each topic has that
-        somebody subscribed to; one that does not exist, or that the leader does not know yet, is missing. A member
-        that is left out gets none.
+        ``members``: by member id, in no particular order. ``partitions``: the number of partitions of each subscribed
+        topic; a topic that does not exist, or that the leader does not know yet, is missing. A member that is left out
+        gets none.
         """
         ...
 
@@ -63,5 +64,5 @@ class Remembering(Protocol):
     """An assignor whose members send it bytes of its own when they join; it finds them in ``user_data``."""
 
     def user_data(self, last: Sequence[TopicPartition], generation: int) -> bytes | None:
-        """What the leader shall be told by a member that was last assigned ``last``, in ``generation`` (−1: never)."""
+        """What the leader receives from a member that was last assigned ``last``, in ``generation`` (−1: never)."""
         ...

@@ -1,13 +1,13 @@
-"""Balanced first, sticky second: the arithmetic of both sticky assignors. Pure.
+"""Balanced first, sticky second: the algorithm of both sticky assignors. Pure.
 
-Members keep what they own; what nobody owns goes to whoever has least; then partitions move from who has much to who
-has two less, directly or hand over hand (a gives one to b, who gives another to c), until no such chain is left.
-No spread of the partitions is more even then: a chain that helps is what an uneven spread always has (Harvey et al.,
-"Semi-matchings for bipartite graphs and load balancing"). The Java client stops at the direct ones.
+Members keep what they own; unowned partitions go to the member with the fewest; then partitions move from a member to
+another that has at least two fewer, directly or along a chain (a gives one to b, which gives another to c), until no
+such chain is left. No assignment is more even then: an uneven assignment always has such a chain (Harvey et al.,
+"Semi-matchings for bipartite graphs and load balancing"). The Java client stops at the direct moves.
 
-It is done twice: first only with partitions that nobody owned, then with all. So an owner loses a partition only where
-balance cannot be had otherwise, and a spread that was balanced, less some partitions, is filled up without any owner
-losing one: that is why cooperative rebalancing ends after its second round.
+It is done twice: first only with partitions that had no owner, then with all. So an owner loses a partition only where
+balance requires it, and a balanced assignment that lost some partitions is completed without any owner losing one: that
+is why cooperative rebalancing ends after its second round.
 """
 
 import heapq
@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from kcli.core.types import TopicPartition
 
 _Stock = dict[str, list[int]]
-"""Topic → numbers of partitions; no empty lists."""
+"""Topic → partition numbers; no empty lists."""
 
 
 def balance(
@@ -25,9 +25,9 @@ def balance(
     partitions: Mapping[str, int],
     owners: Mapping[TopicPartition, str],
 ) -> dict[str, list[TopicPartition]]:
-    """Each member's partitions, in order. ``takers``: topic → its subscribers; ``owners``: who has what so far.
+    """Each member's partitions, in order. ``takers``: topic → its subscribers; ``owners``: the present owners.
 
-    Ties go to the member that stands first in ``members``. An owner that did not subscribe to the topic is none.
+    Ties go to the member that comes first in ``members``. An owner that did not subscribe to the topic is ignored.
     """
     spread = _Spread(members, takers)
     spread.hand_back(owners)
@@ -38,9 +38,9 @@ def balance(
 
 
 class _Spread:
-    """Who has what while it is being evened out. Members are numbers here, places in the given order.
+    """The assignment while it is being balanced. Members are numbers here: their indexes in the given order.
 
-    ``owned`` is what a member had before, ``fresh`` what it is given now.
+    ``owned`` is what a member had before, ``fresh`` what it is assigned now.
     """
 
     def __init__(self, members: Sequence[str], takers: Mapping[str, Sequence[str]]) -> None:
@@ -53,7 +53,7 @@ class _Spread:
         self.fresh: list[_Stock] = [{} for _ in members]
 
     def hand_back(self, owners: Mapping[TopicPartition, str]) -> None:
-        """To every owner what it had, if it may still have it."""
+        """Gives every owner back the partitions it had, if it is still subscribed."""
         wanted = {topic: set(numbers) for topic, numbers in self._takers.items()}
         for topic, number in sorted(owners):
             owner = self._place[owners[TopicPartition(topic, number)]]
@@ -61,7 +61,7 @@ class _Spread:
                 self._give(self.owned, owner, topic, number)
 
     def hand_out(self, partitions: Mapping[str, int]) -> None:
-        """The rest to who has least; topics with few takers first, since the others have more choice."""
+        """The rest goes to the members with the fewest; topics with few subscribers first: the others have choice."""
         kept = {(topic, number) for stock in self.owned for topic in stock for number in stock[topic]}
         for topic in sorted(self._takers, key=lambda topic: len(self._takers[topic])):
             queue = [(self._load[taker], taker) for taker in self._takers[topic]]
@@ -74,10 +74,10 @@ class _Spread:
                 heapq.heapreplace(queue, (load + 1, taker))
 
     def settle(self, stocks: list[list[_Stock]]) -> None:
-        """Moves partitions of these stocks until no chain of moves evens anything out.
+        """Moves partitions of these stocks until no chain of moves improves the balance.
 
-        Who has most gives first. If it can reach nobody who has two less, nor can anybody it reaches, now or
-        later: their topics are closed, and no search looks at them again.
+        The member with the most gives first. If it can reach no member with at least two fewer, neither can any member
+        it reaches, now or later: their topics are closed, and no search considers them again.
         """
         closed: set[str] = set()
         givers = [(-load, -member) for member, load in enumerate(self._load)]
@@ -95,7 +95,7 @@ class _Spread:
             heapq.heappush(givers, (-self._load[taker], -taker))
 
     def result(self) -> dict[str, list[TopicPartition]]:
-        """What each member has."""
+        """The partitions of each member."""
         return {
             member: sorted(
                 TopicPartition(topic, number)
@@ -107,7 +107,7 @@ class _Spread:
         }
 
     def _chain(self, start: int, stocks: list[list[_Stock]], closed: set[str]) -> list[tuple[int, str, int]]:
-        """The shortest row of moves (giver, topic, taker) from ``start`` to one who has two less; empty: none."""
+        """The shortest chain of moves (giver, topic, taker) from ``start`` to a member with two fewer; empty: none."""
         load, goal = self._load, self._load[start] - 2
         came: dict[int, tuple[int, str]] = {}
         reached, seen = [start], set[str]()
@@ -132,7 +132,7 @@ class _Spread:
         self._load[member] += 1
 
     def _take(self, stocks: list[list[_Stock]], member: int, topic: str) -> int:
-        """A partition of the topic, one that it had not owned if there is one."""
+        """Removes a partition of the topic, if possible one that the member did not own before."""
         stock = next(stock[member] for stock in stocks if topic in stock[member])
         number = stock[topic].pop()
         if not stock[topic]:

@@ -1,8 +1,8 @@
-"""The ``cooperative-sticky`` assignor: like ``sticky``, but nobody stops reading what it keeps (KIP-429). Pure.
+"""The ``cooperative-sticky`` assignor: like ``sticky``, but members go on reading what they keep (KIP-429). Pure.
 
-A partition that moves is withheld in the first round: its owner sees that it lost it, gives it up and joins again;
-in the second round it belongs to nobody and goes where it shall. It is withheld for as long as *anybody* claims it,
-even in an old generation: that member has missed a rebalance, but may still be reading. Racks are not looked at.
+A partition that moves is withheld in the first round: its owner finds it missing, revokes it and joins again; in the
+second round it has no owner and goes to the new one. It is withheld for as long as *any* member claims it, even in an
+old generation: that member has missed a rebalance, but may still be reading. Racks are ignored.
 """
 
 import struct
@@ -25,13 +25,13 @@ class CooperativeStickyAssignor:
     protocol: RebalanceProtocol = "COOPERATIVE"
 
     def user_data(self, last: Sequence[TopicPartition], generation: int) -> bytes:  # noqa: ARG002
-        """The generation once more, for leaders that are older than its field (KIP-792)."""
+        """The generation once more, for leaders that do not know its field yet (KIP-792)."""
         return _GENERATION.pack(generation)
 
     def assign(
         self, members: Mapping[str, Subscription], partitions: Mapping[str, int]
     ) -> dict[str, list[TopicPartition]]:
-        """The evenest spread, less what must be given up by another member first."""
+        """The most even assignment, without what another member must revoke first."""
         claims = {member: read_claim(members[member]) for member in members}
         owned = owners(claims, partitions)
         spread = balance(in_order(members), takers(members, partitions), partitions, owned)
@@ -43,7 +43,7 @@ class CooperativeStickyAssignor:
 
 
 def read_claim(subscription: Subscription) -> Claim:
-    """Out of the fields; the generation out of the user data where the member's version has no field for it."""
+    """Reads the fields; takes the generation from the user data where the member's version has no field for it."""
     generation, data = subscription.generation, subscription.user_data
     if generation == NO_GENERATION and data is not None and len(data) >= _GENERATION.size:
         (generation,) = _GENERATION.unpack_from(data)

@@ -1,4 +1,4 @@
-"""What a member offers when it joins: its subscription, once per assignor that it has. Pure."""
+"""What a member offers when it joins: its subscription, once for each of its assignors. Pure."""
 
 from collections.abc import Iterable, Sequence
 
@@ -19,8 +19,8 @@ def offers(
 ) -> list[JoinGroupRequestProtocol]:
     """The ``protocols`` of JoinGroup, in order of preference.
 
-    ``last`` is what the member was assigned in ``generation`` and has not lost since. Under EAGER it has given that
-    up by now, so that it claims nothing; only what an assignor remembers of it goes along (KIP-429).
+    ``last`` is what the member was assigned in ``generation`` and has not lost since. Under EAGER it has revoked that
+    by now and claims nothing; only an assignor's user data still carries it (KIP-429).
     """
     owned = tuple(last) if rebalance_protocol(assignors) == "COOPERATIVE" else ()
     wanted = tuple(topics)

@@ -1,7 +1,7 @@
 """The leader's work between JoinGroup and SyncGroup: read what the members sent, assign, check, encode. Pure.
 
-Two steps, because the leader has to learn the topics of all members before it knows their partitions. A member whose
-subscription cannot be read gets nothing and is reported; the others are served.
+Done in two steps, because the leader needs metadata of all members' topics before it can assign. A member whose
+subscription cannot be read gets nothing and is reported; the other members are assigned partitions.
 """
 
 from collections.abc import Iterable, Mapping
@@ -25,7 +25,7 @@ from kcli.core.types import TopicPartition
 class Members:
     """The members of a generation as their leader sees them.
 
-    Those that could not be read are in ``subscriptions`` with no topics, and in ``unreadable`` with the reason.
+    Members that could not be read are in ``subscriptions`` with no topics, and in ``unreadable`` with the reason.
     """
 
     subscriptions: Mapping[str, Subscription]
@@ -33,12 +33,12 @@ class Members:
 
     @property
     def topics(self) -> frozenset[str]:
-        """Every topic that somebody subscribed to: those whose partitions the leader has to know."""
+        """Every subscribed topic: those whose partitions the leader has to know."""
         return frozenset(topic for one in self.subscriptions.values() for topic in one.topics)
 
 
 def read_members(joined: Iterable[JoinGroupResponseMember]) -> Members:
-    """The members of a JoinGroup answer. Of two rows with one id the first counts."""
+    """The members of a JoinGroup response. Of two rows with the same id the first counts."""
     subscriptions: dict[str, Subscription] = {}
     unreadable: dict[str, ProtocolError] = {}
     for row in joined:
@@ -56,10 +56,10 @@ def read_members(joined: Iterable[JoinGroupResponseMember]) -> Members:
 def assignments(
     assignor: Assignor, members: Mapping[str, Subscription], partitions: Mapping[str, int]
 ) -> dict[str, bytes]:
-    """Member id → what SyncGroup shall bring it; every member is there.
+    """Member id → its encoded assignment for SyncGroup; every member is included.
 
-    ``partitions``: how many each topic has, without those that do not exist. ConfigError when an assignor that an
-    application brought breaks the rules.
+    ``partitions``: the partition count of each topic that exists. ConfigError when an application's own assignor breaks
+    the rules.
     """
     wanted = {topic for one in members.values() for topic in one.topics}
     sizes = {topic: count for topic, count in sorted(partitions.items()) if topic in wanted and count > 0}
@@ -71,7 +71,7 @@ def assignments(
 def _check(
     assignor: Assignor, given: Assigned, members: Mapping[str, Subscription], sizes: Mapping[str, int]
 ) -> None:
-    """An assignor of an application's own may have faults; records must not be read twice because of them."""
+    """An application's own assignor may be faulty; records must not be read twice because of that."""
     holder: dict[TopicPartition, str] = {}
     claimants = _claimants(members, sizes) if assignor.protocol == "COOPERATIVE" else {}
     topics = {member: set(one.topics) for member, one in members.items()}

@@ -1,9 +1,9 @@
-"""The ``range`` assignor: each topic is cut into as many pieces as it has subscribers. Pure.
+"""The ``range`` assignor: each topic is divided into as many ranges as it has subscribers. Pure.
 
-Topics with equally many partitions and the same subscribers are cut at the same places, so that whoever reads
-partition 3 of one reads partition 3 of the other too (co-partitioning, for joins). The first members get one
-partition more where it does not divide, and that for every topic: with many small topics they have much more.
-Racks are not looked at (Kafka's KIP-881 is left out: it needs the rack of every replica).
+Topics with the same number of partitions and the same subscribers are divided alike, so that the member that reads
+partition 3 of one also reads partition 3 of the other (co-partitioning, for joins). Where it does not divide evenly,
+the first members get one more partition, and that for every topic: with many small topics they get far more. Racks are
+ignored (Kafka's KIP-881 is left out: it needs the rack of every replica).
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from kcli.core.types import TopicPartition
 
 
 class RangeAssignor:
-    """Neighbouring partitions of a topic to one member."""
+    """Assigns adjacent partitions of a topic to one member."""
 
     name = "range"
     protocol: RebalanceProtocol = "EAGER"

@@ -1,4 +1,4 @@
-"""Assignors by name, and what a member makes of its ``partition.assignment.strategy``. Pure."""
+"""Assignors by name, and the parsing of ``partition.assignment.strategy``. Pure."""
 
 from collections.abc import Callable, Sequence
 
@@ -30,7 +30,7 @@ _OF_JAVA = {
 
 
 def assignor(name: str) -> Assignor:
-    """The assignor of this name; the Java client's class names are understood too."""
+    """The assignor of this name; the Java client's class names are accepted too."""
     maker = _MAKERS.get(_OF_JAVA.get(name, name))
     if maker is None:
         raise ConfigError(f"{OPTION}: there is no assignor {name!r}", do=f"choose of {', '.join(NAMES)}")
@@ -55,5 +55,5 @@ def choose(chosen: str | Assignor | Sequence[str | Assignor]) -> tuple[Assignor,
 
 
 def rebalance_protocol(assignors: Sequence[Assignor]) -> RebalanceProtocol:
-    """COOPERATIVE only if every one of them can do it: that is how a running group changes over (KIP-429)."""
+    """COOPERATIVE only if all of them support it: that is how a running group is migrated (KIP-429)."""
     return "COOPERATIVE" if all(one.protocol == "COOPERATIVE" for one in assignors) else "EAGER"

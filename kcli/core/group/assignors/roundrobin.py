@@ -1,7 +1,7 @@
-"""The ``roundrobin`` assignor: all partitions of all topics, dealt out like cards. Pure.
+"""The ``roundrobin`` assignor: all partitions of all topics, dealt out in turn. Pure.
 
-A member that did not subscribe to a partition's topic is passed over, so the spread is even only where all members
-subscribe to the same topics. Racks are not looked at.
+A member that did not subscribe to a partition's topic is skipped, so the assignment is even only where all members
+subscribe to the same topics. Racks are ignored.
 """
 
 from bisect import bisect_left
@@ -14,7 +14,7 @@ from kcli.core.types import TopicPartition
 
 
 class RoundRobinAssignor:
-    """One partition after the other to one member after the other."""
+    """Assigns one partition after the other to one member after the other."""
 
     name = "roundrobin"
     protocol: RebalanceProtocol = "EAGER"
@@ -30,7 +30,7 @@ class RoundRobinAssignor:
         for topic, subscribers in takers(members, partitions).items():
             seats = [seat[member] for member in subscribers]
             for number in range(partitions[topic]):
-                # the next one at or behind `turn`: asking each member in between costs members × partitions
+                # the next seat from `turn` on; checking each member in between would cost members × partitions
                 place = bisect_left(seats, turn) % len(seats)
                 given[subscribers[place]].append(TopicPartition(topic, number))
                 turn = (seats[place] + 1) % len(order)

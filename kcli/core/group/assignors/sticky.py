@@ -1,7 +1,7 @@
-"""The ``sticky`` assignor: as even as can be, and members keep what they had (KIP-54). Pure.
+"""The ``sticky`` assignor: as even as possible, and members keep what they had (KIP-54). Pure.
 
-Its members give up everything before they join (EAGER), so what they had travels in the user data, with the
-generation it is of (KIP-341); in the Java client's format, so that both may lead one group. Racks are not looked at.
+Its members revoke everything before they join (EAGER), so what they had is sent in the user data, with its generation
+(KIP-341), in the Java client's format, so that either client may lead the group. Racks are ignored.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from kcli.core.types import TopicPartition
 
 
 class StickyUserData(Struct):
-    """Without a version in front: who reads it tries the newest first."""
+    """Has no version prefix: readers try the newest version first."""
 
     previous_assignment: list[TopicPartitions] = field(Array(TopicPartitions))
     generation: int = field(INT32, "1+", default=-1)
@@ -32,7 +32,7 @@ class StickyAssignor:
     protocol: RebalanceProtocol = "EAGER"
 
     def user_data(self, last: Sequence[TopicPartition], generation: int) -> bytes | None:
-        """What the member had; nothing from one that never had anything."""
+        """What the member had; None if it never had an assignment."""
         if generation < 0:
             return None
         data = StickyUserData(previous_assignment=by_topic(last), generation=generation)
@@ -41,14 +41,14 @@ class StickyAssignor:
     def assign(
         self, members: Mapping[str, Subscription], partitions: Mapping[str, int]
     ) -> dict[str, list[TopicPartition]]:
-        """The evenest spread, near the one before."""
+        """The most even assignment that is nearest to the previous one."""
         claims = {member: read_claim(members[member]) for member in members}
         owned = owners(claims, partitions)
         return balance(in_order(members), takers(members, partitions), partitions, owned)
 
 
 def read_claim(subscription: Subscription) -> Claim:
-    """Out of the user data; without it the fields, which KIP-429 made for the same. What is unreadable claims nothing."""
+    """Reads the user data, or without it the fields that KIP-429 added for this. Unreadable data claims nothing."""
     data = subscription.user_data
     if not data:
         return Claim(subscription.owned_partitions, subscription.generation)

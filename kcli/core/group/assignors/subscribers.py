@@ -1,4 +1,4 @@
-"""Who wants which topic: the orders that all assignors share, and where unknown topics fall away. Pure."""
+"""Which members subscribe to which topic, in the order that all assignors share; drops unknown topics. Pure."""
 
 from collections.abc import Iterable, Mapping
 
@@ -7,7 +7,7 @@ from kcli.core.types import TopicPartition
 
 
 def in_order(members: Mapping[str, Subscription]) -> list[str]:
-    """Static members first, by their instance id, so that a restart changes nothing; then by member id (KIP-345)."""
+    """Static members first, by instance id, so that a restart changes nothing; then by member id (KIP-345)."""
 
     def key(member: str) -> tuple[bool, str, str]:
         instance = members[member].group_instance_id
@@ -17,7 +17,7 @@ def in_order(members: Mapping[str, Subscription]) -> list[str]:
 
 
 def takers(members: Mapping[str, Subscription], partitions: Mapping[str, int]) -> dict[str, list[str]]:
-    """Topic → its subscribers, both in order. Topics that nobody wants or that have no partitions are left out."""
+    """Topic → its subscribers, both in order. Topics without subscribers or without partitions are left out."""
     wanted: dict[str, list[str]] = {}
     for member in in_order(members):
         for topic in dict.fromkeys(members[member].topics):

@@ -1,1 +1,1 @@
-"""What holds the members of a group back while its offsets are set: from inside the group, or from outside."""
+"""Holds the members of a group back while its offsets are set: from inside the group, or from outside."""

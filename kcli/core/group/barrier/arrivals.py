@@ -1,7 +1,8 @@
-"""Who was sent out of a group, and who has come back to its door since: a list of names and times, not a count.
+"""Which members were evicted from a group, and which have come back since: a list of names and times, not a count.
 
-A member of a classic group has a new id when it comes back: it is known by its instance id, or else by its client id and
-host, which others may have, too. A member of the new protocol (KIP-848) keeps its id. Pure: the time is given.
+A member of a classic group has a new member id when it comes back. It is recognized by its instance id, or else by its
+client id and host, which other members may share. A member of the new protocol (KIP-848) keeps its id. Pure: the caller
+passes the time.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from kcli.core.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ListedMember:
-    """A member as its coordinator lists it."""
+    """A member as the coordinator lists it."""
 
     member_id: str
     instance_id: str | None
@@ -23,7 +24,7 @@ class ListedMember:
     client_host: str
 
     def name(self, *, keeps_id: bool) -> Hashable:
-        """What it is known by when it comes back; ``keeps_id``: in a group of the new protocol."""
+        """What identifies the member when it comes back. ``keeps_id``: the group uses the new protocol."""
         if self.instance_id:
             return self.instance_id
         return self.member_id if keeps_id else (self.client_id, self.client_host)
@@ -31,9 +32,9 @@ class ListedMember:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """``at``: when it was seen first, by the monotonic clock (s). ``unassigned_since``: since when it has been in a
-    generation in which it owns nothing, where it can send the commits that it kept; None: not yet. ``left_at``: since
-    when it is missed, though nobody has sent it out.
+    """``at``: when the member was first seen, on the monotonic clock (s). ``unassigned_since``: since when it has been
+    in a generation in which it owns nothing, and in which it can send commits that it had kept; None: not yet.
+    ``left_at``: since when it has been missing without having been evicted.
     """
 
     member: ListedMember
@@ -42,7 +43,7 @@ class Arrival:
     left_at: float | None = None
 
     def since(self, zero: float) -> Arrival:
-        """The same, in seconds since ``zero``."""
+        """A copy with its times in seconds since ``zero``."""
 
         def shifted(at: float | None) -> float | None:
             return None if at is None else at - zero
@@ -51,9 +52,10 @@ class Arrival:
 
 
 class ArrivalLog:
-    """``sent_out`` are those of the first eviction: whoever is sent out later has come back before, or is new.
+    """``sent_out``: the members of the first eviction. One that is evicted later came back before that, or is new.
 
-    ``inside``: who is listed now, by member id; ``gone``: who was, and is missed. ``keeps_id``: see ``ListedMember``.
+    ``inside``: the members listed now, by member id; ``gone``: those listed before and missing now. ``keeps_id``: see
+    ``ListedMember``.
     """
 
     def __init__(self, *, keeps_id: bool) -> None:
@@ -64,7 +66,7 @@ class ArrivalLog:
         self.gone: dict[str, Arrival] = {}
 
     def evicted(self, members: Iterable[ListedMember], now: float) -> None:
-        """These were sent out."""
+        """Records that these members were evicted."""
         gone = tuple(members)
         if not self.sent_out:
             self.sent_out, self.sent_out_at = gone, now
@@ -72,7 +74,7 @@ class ArrivalLog:
             self.inside.pop(member.member_id, None)
 
     def looked(self, members: Collection[ListedMember], now: float) -> None:
-        """These are listed, at the door or inside, besides the barrier."""
+        """Records the members that are listed now, waiting to rejoin or inside; the barrier is not among them."""
         before = self.inside
         self.inside = {
             one.member_id: self.inside.get(one.member_id) or self._arrival(one, now) for one in members
@@ -82,30 +84,30 @@ class ArrivalLog:
             self.gone[member_id] = replace(before[member_id], left_at=now)
 
     def unassigned(self, member_ids: Iterable[str], now: float) -> None:
-        """A generation of a classic group begins, in which these own nothing."""
+        """Records that a generation of a classic group begins in which these members own nothing."""
         for member_id in member_ids:
             arrival = self.inside.get(member_id)
             if arrival is not None and arrival.unassigned_since is None:
                 self.inside[member_id] = replace(arrival, unassigned_since=now)
 
     def _arrival(self, member: ListedMember, now: float) -> Arrival:
-        """Whoever is listed in a group of the new protocol has an epoch, and may commit."""
+        """A member that is listed in a group of the new protocol has an epoch, and may commit."""
         return Arrival(member, now, now if self.keeps_id else None)
 
     @property
     def back(self) -> int:
-        """How many of those that were sent out have come back, as far as names tell."""
+        """How many of the evicted members have come back, as far as names can tell."""
         there = Counter(one.member.name(keeps_id=self.keeps_id) for one in self.inside.values())
         return (self._names & there).total()
 
     @property
     def all_back(self) -> bool:
-        """Whether there are as many of each name as were sent out."""
+        """Whether as many members of each name are present as were evicted."""
         return self.back == len(self.sent_out)
 
     @property
     def last_arrival(self) -> float:
-        """When the last one came that is there; the eviction if there is none."""
+        """When the newest of the present members arrived; the time of the eviction if there is none."""
         return max((one.at for one in self.inside.values()), default=self.sent_out_at)
 
     @property

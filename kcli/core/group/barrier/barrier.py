@@ -1,14 +1,15 @@
-"""A member that holds the others of its group at the door while offsets are changed: what makes a rewind of a live
-group exact (the first proposal's RewindConsumer).
+"""A group member that holds the other members back while offsets are changed, which makes the rewind of a live group
+exact (the first proposal's RewindConsumer).
 
-Members commit their own positions when they give partitions up, and read what is committed only when they join. So the
-barrier evicts them, commits as the only member, and keeps the rebalance open until they are back at the door, where they
-hold nothing and cannot commit; what it then reads back is what they will start from. If the barrier dies, its session
-timeout opens the door, at the new offsets. Blocks in the loop's poll; heartbeats are the membership's thread's.
+Members commit their own positions when their partitions are revoked, and read committed offsets only when they join. So
+the barrier evicts them, commits as the only member, and keeps the rebalance open until they are waiting to rejoin,
+where they own nothing and cannot commit. What it reads back then is what they will start from. If the barrier dies, its
+session times out and the members are released, at the new offsets. Blocks in the loop's poll; heartbeats are sent by
+the membership's thread.
 
-Two barriers: whoever is not listed in the group sends nobody out. So the first to evict goes on, and the other one finds
-itself sent out. Only if both orders cross on their way are both out, and then neither has committed. ``Group.rewind``
-lets a barrier that was sent out come back as a member, which takes until the door is open, and try again.
+If two barriers compete: a barrier that is not listed in the group evicts nobody. So the first one to evict continues,
+and the other one finds itself evicted. Only if both requests cross are both evicted, and then neither has committed.
+``Group.rewind`` lets an evicted barrier rejoin as a member, which blocks until the group is released, and try again.
 """
 
 from __future__ import annotations
@@ -51,25 +52,25 @@ from kcli.core.types import Node, OffsetAndMetadata, TopicPartition
 T = TypeVar("T")
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]
 
-LOOK = 0.05  # seconds between two looks at the group
-HOLD = 8.0  # seconds for the others to come back: more than two heartbeats of theirs
-# somebody else is the barrier
+LOOK = 0.05  # seconds between two polls of the group
+HOLD = 8.0  # seconds for the other members to come back: more than two of their heartbeat intervals
+# this member was evicted: another barrier is active
 SENT_OUT = frozenset(
     {UNKNOWN_MEMBER_ID, MEMBER_ID_REQUIRED, ILLEGAL_GENERATION, FENCED_MEMBER_EPOCH, GROUP_ID_NOT_FOUND}
 )
 _REASON = "the group's offsets are rewound"
-_FIRST_WITH_MANY = 3  # LeaveGroup: of others, and several
+_FIRST_WITH_MANY = 3  # LeaveGroup: for other members, and several at once
 
 
 class SentOutError(MembershipError):
-    """The barrier is not in its group any more: somebody has sent it out, most likely another rewind."""
+    """The barrier is not a member of its group any more: something evicted it, most likely another rewind."""
 
 
 class Barrier(ABC):
     """``seize``, ``commit``, ``hold``, ``verify``, in this order; then the caller rejoins or leaves.
 
-    Each raises SentOutError when the barrier is one no more. ``may_have_committed``: in this rewind, this barrier or one
-    before it.
+    Each raises SentOutError when the barrier has been evicted. ``may_have_committed``: in this rewind, by this barrier
+    or by an earlier one.
     """
 
     by_epoch = False
@@ -83,7 +84,7 @@ class Barrier(ABC):
 
     @abstractmethod
     def seize(self, deadline: float) -> None:
-        """Returns as the only member that has anything; MembershipError when the others will not stay out."""
+        """Returns once no other member owns anything; MembershipError if the others keep coming back."""
 
     @abstractmethod
     def hold(
@@ -95,20 +96,20 @@ class Barrier(ABC):
         quiet: float = 0.0,
         least: float = 0.0,
     ) -> int:
-        """Keeps the door shut until the evicted are back at it, or for ``patience`` seconds; how many are back.
+        """Holds the group until the evicted members are back, or for ``patience`` seconds; returns how many are back.
 
-        And until the last one has been back for ``quiet`` seconds, and ``least`` seconds have passed since the eviction:
-        they may still be at work on what they had read before.
+        Also waits until the last of them has been back for ``quiet`` seconds, and until ``least`` seconds have passed
+        since the eviction: they may still be processing what they had read before.
         """
 
     def commit(self, offsets: Offsets, deadline: float) -> None:
-        """Commits as the group's only member; raises the first refusal."""
+        """Commits as the group's only member; raises the first error."""
         for error in self.try_commit(offsets, deadline).values():
             if error is not None:
                 raise error
 
     def try_commit(self, offsets: Offsets, deadline: float) -> dict[TopicPartition, BrokerError | None]:
-        """Commits as the group's only member: what became of each partition. Raises what is about all of them."""
+        """Commits as the group's only member; the result of each partition. Raises errors that concern them all."""
 
         def check(answer: Any) -> dict[TopicPartition, BrokerError | None]:
             told = dict(read_commit(answer, {}))
@@ -138,12 +139,13 @@ class Barrier(ABC):
                     raise self._sent_out() from error
                 if error.code != STALE_MEMBER_EPOCH or self._cluster.loop.now() >= deadline:
                     raise
-            self._cluster.sleep(LOOK)  # the heartbeats bring the epoch that is right
+            self._cluster.sleep(LOOK)  # the heartbeats bring the current epoch
 
     def _commit_request(self, offsets: Offsets) -> Request:
         with self._membership.lock:
             made_as = self._membership.metadata
-        if made_as.generation_id < 0:  # the heartbeats know it: as nobody in particular it might be taken
+        # The heartbeats found that it was evicted; a commit without a generation might be accepted.
+        if made_as.generation_id < 0:
             raise self._sent_out()
         self.may_have_committed = True
         return commit_request(made_as, offsets, {}, by_epoch=self.by_epoch)
@@ -151,7 +153,7 @@ class Barrier(ABC):
     def verify(
         self, partitions: Collection[TopicPartition], deadline: float
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
-        """What is committed now of these partitions."""
+        """The committed offsets of these partitions now."""
 
         def check(answer: Any) -> dict[TopicPartition, OffsetAndMetadata | None]:
             if code := fetch_error(answer):
@@ -183,7 +185,7 @@ class Barrier(ABC):
         timeout: float | None = None,
         sent: Callable[[Future[Any]], None] | None = None,
     ) -> T:
-        """Asks the coordinator, found anew when it has moved. ``sent``: what is done before its answer is waited for."""
+        """Sends to the coordinator, looked up again if it moved. ``sent`` is called before the response is awaited."""
 
         def attempt() -> Future[Any]:
             node = self._coordinator(deadline)
@@ -202,7 +204,7 @@ class Barrier(ABC):
         return self._cluster.call(attempt, checked, deadline, what)
 
     def _coordinator(self, deadline: float) -> Node:
-        """Known to the heartbeats too, then."""
+        """Finds the coordinator and passes it on to the heartbeats."""
         node = self._link.wait(deadline)
         if node is None:
             raise self._link.error or TimedOutError("the group's coordinator was not found in time")
@@ -214,14 +216,14 @@ class Barrier(ABC):
 
     @abstractmethod
     def _question(self) -> Request:
-        """Asks who is in the group."""
+        """The request that describes the group."""
 
     @abstractmethod
     def _instance_id(self, described: Any) -> str | None:
-        """That of a static member."""
+        """The instance id of a static member."""
 
     def _listed(self, group: Any) -> list[ListedMember]:
-        """Everybody in a group as it was described, but this member."""
+        """All members in a group's description except this one."""
         own_id = self._membership.member_id
         return [
             ListedMember(one.member_id, self._instance_id(one), one.client_id, one.client_host)
@@ -230,7 +232,7 @@ class Barrier(ABC):
         ]
 
     def _look(self, deadline: float) -> Any:
-        """The group as it is described, which the door's log hears of. Whoever looks is alive."""
+        """Describes the group and updates the arrival log. Also counts as a poll of this member."""
         member, now = self._membership, self._cluster.loop.now()
         with member.lock:
             member.polled_at = now
@@ -252,7 +254,7 @@ class Barrier(ABC):
         return group
 
     def _others(self, deadline: float) -> list[ListedMember]:
-        """Everybody else in the group, at the door or inside."""
+        """All other members of the group, waiting to rejoin or inside."""
         return self._listed(self._look_as_member(deadline))
 
     def _evict(self, others: Sequence[ListedMember], deadline: float) -> None:
@@ -297,7 +299,7 @@ class Barrier(ABC):
 
 
 def _about_all(error: BrokerError) -> bool:
-    """Whether a partition's error is about the commit as a whole: who commits is not known, or must ask again."""
+    """Whether a partition's error concerns the whole commit: the committer is not known, or has to try again."""
     if error.code in (UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID):
         return False
     return (
@@ -309,16 +311,16 @@ def _about_all(error: BrokerError) -> bool:
 def differing(
     found: Mapping[TopicPartition, OffsetAndMetadata | None], offsets: Offsets
 ) -> dict[TopicPartition, OffsetAndMetadata | None]:
-    """The partitions whose committed offset is not the wanted one."""
+    """The partitions whose committed offset differs from the wanted one."""
     return {tp: place for tp, place in found.items() if place is None or place.offset != offsets[tp].offset}
 
 
 def rewind(
     barrier: Barrier, offsets: Offsets, deadline: float
 ) -> dict[TopicPartition, OffsetAndMetadata | None]:
-    """Sets a live group's offsets while ``barrier`` keeps its members out; what is committed when they come in.
+    """Sets a live group's offsets while ``barrier`` holds its members back; returns what is committed when they rejoin.
 
-    KcliError before anything was committed, or when what was read back is something else.
+    Raises KcliError before anything was committed, or when the offsets that were read back differ.
     """
     barrier.seize(deadline)
     barrier.commit(offsets, deadline)

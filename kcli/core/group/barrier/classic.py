@@ -32,14 +32,14 @@ from kcli.core.protocol.messages.join_group import (
 )
 from kcli.core.protocol.messages.sync_group import SyncGroupRequestAssignment
 
-# SyncGroup: the group has gone on since JoinGroup was answered
+# SyncGroup: the group has moved on since the JoinGroup response
 _GONE_ON = frozenset({REBALANCE_IN_PROGRESS, ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID})
-_FIRST_WITH_IDS = 4  # JoinGroup: tells the id of a member before it is one
+_FIRST_WITH_IDS = 4  # JoinGroup: returns the member id before the member joins
 _PREPARING = "PreparingRebalance"
 
 
 class ClassicBarrier(Barrier):
-    """For classic groups. ``offers`` are the assignors that the group has, with a subscription to nothing or more."""
+    """For classic groups. ``offers``: the group's assignors, with a subscription that may be empty."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class ClassicBarrier(Barrier):
         self._session_timeout_ms = session_timeout_ms
 
     def seize(self, deadline: float) -> None:
-        """Sends the others out; a JoinGroup is answered when nobody else is waited for."""
+        """Evicts the other members; JoinGroup is answered once the coordinator waits for none of them."""
         member = self._membership
         join = self._join_again if member.is_member else self._enter
         while self._cluster.loop.now() < deadline:
@@ -68,7 +68,7 @@ class ClassicBarrier(Barrier):
         raise self._gave_up()
 
     def _lead(self, joined: JoinGroupResponse, deadline: float) -> bool:
-        """Begins the generation, in which nobody owns anything; False if another one leads it, or it is over already."""
+        """Begins the generation, in which no member owns anything; False if another member leads, or it is over."""
         member = self._membership
         with member.lock:
             member.member_id, member.generation = joined.member_id, joined.generation_id
@@ -90,11 +90,11 @@ class ClassicBarrier(Barrier):
         quiet: float = 0.0,
         least: float = 0.0,
     ) -> int:
-        """Those at the door are listed as members already, and cannot commit: commits of old batches fail.
+        """Members waiting to rejoin are listed already but cannot commit: commits of an earlier generation fail.
 
-        A client may keep such a commit and send it when it has joined, or keep its position in a partition that it gets
-        again (kafka-python). So while ``quiet`` and ``least`` pass the members are let in to own nothing, and what they
-        commit is corrected.
+        A client may keep such a commit and send it after it has joined, or keep its position in a partition that is
+        assigned to it again (kafka-python). So while ``quiet`` and ``least`` pass, the members join generations in
+        which they own nothing, and what they commit is corrected.
         """
         loop, in_hand = self._cluster.loop, quiet > 0 or least > 0
         began = quiet_since = loop.now()
@@ -117,8 +117,9 @@ class ClassicBarrier(Barrier):
             self._cluster.sleep(LOOK)
 
     def _let_in(self, deadline: float) -> bool:
-        """Joins with those at the door, so that a generation begins. A coordinator waits for each member up to its
-        rebalance timeout; the barrier no longer than two heartbeats take: then it sends all out again, and returns False.
+        """Joins together with the waiting members, so that a generation begins. A coordinator waits for each up to its
+        rebalance timeout, the barrier only for two heartbeat intervals: then it evicts them all again, and returns
+        False.
         """
         loop = self._cluster.loop
         give_up, ended = loop.now() + HOLD, False
@@ -135,7 +136,7 @@ class ClassicBarrier(Barrier):
 
         joined = self._join(deadline, waits)
         if joined is not None and not self._lead(joined, deadline) and joined.leader != joined.member_id:
-            self.seize(deadline)  # another leader has given them partitions
+            self.seize(deadline)  # another leader has assigned them partitions
             ended = True
         return not ended
 
@@ -147,8 +148,8 @@ class ClassicBarrier(Barrier):
         return found
 
     def _enter(self, deadline: float) -> JoinGroupResponse | None:
-        """For one that is no member yet. It waits at the door before the others are sent out: a group that is empty for
-        a moment takes commits from anybody (aiokafka's members do that).
+        """Joins as a new member. The barrier's JoinGroup is pending before the others are evicted: a group that is
+        empty for a moment accepts commits from any client (aiokafka's members send them).
         """
         self._become_known(deadline)
 
@@ -163,7 +164,7 @@ class ClassicBarrier(Barrier):
         return self._join(deadline, waits)
 
     def _become_known(self, deadline: float) -> None:
-        """Asks for a member id (KIP-394)."""
+        """Obtains a member id (KIP-394)."""
         member = self._membership
         with member.lock:
             member.happened(MemberEvent.JOIN)
@@ -192,12 +193,12 @@ class ClassicBarrier(Barrier):
     def _join(
         self, deadline: float, sent: Callable[[Future[Any]], None] | None = None
     ) -> JoinGroupResponse | None:
-        """None when the group was about to form another generation."""
+        """None if the group was about to form another generation."""
         member = self._membership
 
         def make() -> Request:
             with member.lock:
-                if not member.member_id:  # a new one would be promised a place, and be waited for by all
+                if not member.member_id:  # else it would be promised a new id, and all would wait for it
                     raise self._sent_out()
                 return join_request(member, self._session_timeout_ms, self._offers)
 
@@ -214,10 +215,10 @@ class ClassicBarrier(Barrier):
         return answer
 
     def _sync(self, joined: JoinGroupResponse, deadline: float) -> bool:
-        """Nothing for anybody; False if the group has gone on already.
+        """Assigns nothing to any member; False if the group has moved on already.
 
-        Others that were quick to come back are told too, before they are sent out again: a coordinator leaves a
-        SyncGroup unanswered whose member is sent out meanwhile.
+        Members that came back quickly get this assignment too, before they are evicted again: a coordinator leaves a
+        SyncGroup unanswered if its member is evicted meanwhile.
         """
         nothing = encode_assignment(Assignment())
         rows = [
@@ -238,7 +239,7 @@ class ClassicBarrier(Barrier):
         deadline: float,
         sent: Callable[[Future[Any]], None] | None = None,
     ) -> Any:
-        """On the connection of the joins: while one waits there, the others are asked elsewhere."""
+        """Uses the connection for joins: while a join is pending on it, other requests use another connection."""
 
         def check(answer: Any) -> Any:
             if answer.error_code != NONE:

@@ -14,12 +14,12 @@ from kcli.core.group.membership import MemberEvent, Membership, MemberState
 from kcli.core.protocol.api import Request
 from kcli.core.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 
-_QUIET = 1.0  # seconds without a foreign commit, after which the door may open
+_QUIET = 1.0  # seconds without another member's commit, after which the group may be released
 _STABLE = "Stable"
 
 
 class ConsumerBarrier(Barrier):
-    """For groups of the new protocol: it owns all partitions, and does not acknowledge that it should give some up."""
+    """For groups of the new protocol: it owns all partitions, and does not acknowledge their revocation."""
 
     by_epoch = True
 
@@ -38,7 +38,7 @@ class ConsumerBarrier(Barrier):
         self._wanted = wanted
 
     def seize(self, deadline: float) -> None:
-        """Takes what it is given, and sends out whoever is back, until it has everything."""
+        """Accepts what it is assigned, and evicts members that come back, until it owns everything."""
         if self._membership.is_member:
             self._wait_until_stable(deadline)
         else:
@@ -51,9 +51,9 @@ class ConsumerBarrier(Barrier):
         raise self._gave_up()
 
     def _enter(self, deadline: float) -> None:
-        """For one that is no member yet, with the topics of its heartbeats. The others are evicted first, so that it is
-        assigned everything at once: a coordinator computes an assignment once a second, and members that are back by then
-        get a share.
+        """Joins as a new member, with the topics of its heartbeats. The others are evicted first, so that it is
+        assigned everything at once: a coordinator computes an assignment once a second, and members that are back by
+        then get a share.
         """
         member = self._membership
         self._evict(self._listed(self._look(deadline)), deadline)
@@ -70,7 +70,7 @@ class ConsumerBarrier(Barrier):
             self._cluster.sleep(LOOK)
 
     def _check_allowed(self) -> None:
-        """Raises what the coordinator has against this member."""
+        """Raises the error by which the coordinator refused this member."""
         member = self._membership
         with member.lock:
             complaint, member.complaint = member.complaint, None
@@ -78,9 +78,10 @@ class ConsumerBarrier(Barrier):
             raise error
 
     def _wait_until_stable(self, deadline: float) -> None:
-        """Another barrier's group is not: it owes an acknowledgement for as long as it holds. No longer than that.
+        """A group with another barrier is not stable: it owes an acknowledgement while it holds. Waits no longer than
+        that.
 
-        This one owes none meanwhile, or two would wait for each other.
+        This barrier acknowledges meanwhile, or the two would wait for each other.
         """
         loop = self._cluster.loop
         give_up = min(deadline, loop.now() + HOLD + _QUIET)
@@ -89,7 +90,7 @@ class ConsumerBarrier(Barrier):
             self._cluster.sleep(LOOK)
 
     def _take_what_is_given(self) -> Partitions:
-        """What it owns; nothing of it is read."""
+        """Accepts the assignment and returns what it owns; nothing is read from those partitions."""
         self._check_allowed()
         with self._membership.lock:
             if self._heartbeats.target is not None:
@@ -108,7 +109,7 @@ class ConsumerBarrier(Barrier):
         quiet: float = 0.0,
         least: float = 0.0,
     ) -> int:
-        """Late commits of those who are back land now, and are corrected, until there are no more of them."""
+        """Late commits of members that are back arrive now, and are corrected until there are no more of them."""
         loop, quiet = self._cluster.loop, max(quiet, _QUIET)
         began = corrected_at = loop.now()
         give_up = min(deadline, began + patience + least + 2 * quiet)

@@ -1,7 +1,8 @@
-"""A live group held from outside: whoever is no member of it becomes its barrier, sets its offsets, and leaves again.
+"""Holds a live group from outside: a client that is not a member becomes its barrier, sets its offsets, and leaves.
 
-``seize`` first; from then on nobody reads, and nobody else can commit, until ``release``. If the process dies, the
-session timeout releases it. See ``barrier/barrier.py`` for why this is exact where evicting and committing is not.
+Call ``seize`` first; from then until ``release`` no member reads, and no other client can commit. If the process dies,
+its session timeout releases the group. See ``barrier/barrier.py`` for why this is exact, unlike evicting the members
+and then committing.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ _FAREWELL = 5.0  # seconds to leave the group
 
 
 class ExternalBarrier:
-    """A context manager, which releases the group; timeouts are in seconds.
+    """A context manager that releases the group on exit; timeouts are in seconds.
 
     ``options`` name the group, its protocol (classic, or KIP-848's), and the barrier's timeouts: no poll is needed, but
-    after ``max.poll.interval.ms`` the group is let go whatever happens, and ``session.timeout.ms`` after a death (of
-    classic groups). ``assignor`` is the one that a classic group uses, ``topics`` are those that are read in a group of
-    the new protocol: the barrier must own them all.
+    the group is released after ``max.poll.interval.ms`` in any case, and (a classic group) ``session.timeout.ms`` after
+    the process died. ``assignor`` is the assignor of a classic group; ``topics`` are the topics read in a group of the
+    new protocol: the barrier must own them all.
     """
 
     def __init__(
@@ -64,7 +65,7 @@ class ExternalBarrier:
 
     @property
     def door(self) -> ArrivalLog:
-        """Who was sent out, and who has come back since."""
+        """Which members were evicted, and which have come back since."""
         return self._barrier.door
 
     @property
@@ -73,7 +74,7 @@ class ExternalBarrier:
         return self._barrier.may_have_committed
 
     def seize(self, timeout: float) -> None:
-        """Returns when no member has anything any more; KcliError when they will not stay out, or it may not."""
+        """Returns when no member owns anything; KcliError if the members keep coming back, or it is not permitted."""
         self._cluster.connect(timeout)
         deadline = self._cluster.deadline(timeout)
         if self._topics:
@@ -84,11 +85,11 @@ class ExternalBarrier:
     def committed(
         self, partitions: Collection[TopicPartition], timeout: float
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
-        """What is committed: it stays so until somebody commits through this."""
+        """The committed offsets; they stay as they are until a commit is made through this object."""
         return self._barrier.verify(partitions, self._cluster.deadline(timeout))
 
     def commit(self, offsets: Offsets, timeout: float) -> dict[TopicPartition, BrokerError | None]:
-        """What became of each partition. Raises what is about all: SentOutError when the group has another barrier."""
+        """The result of each partition. Raises errors about them all: SentOutError if the group has another barrier."""
         self._check_alive()
         return self._barrier.try_commit(offsets, self._cluster.deadline(timeout))
 
@@ -101,16 +102,16 @@ class ExternalBarrier:
         quiet: float = 0.0,
         least: float = 0.0,
     ) -> int:
-        """Until those that were sent out are back at the door, or for ``patience`` seconds; how many are.
+        """Waits until the evicted members are back, or for ``patience`` seconds; returns how many are.
 
-        What they commit on their way in, for ``quiet`` seconds after, and for ``least`` seconds since they were sent out,
-        is corrected (KIP-848) or refused (classic).
+        What they commit while they rejoin, for ``quiet`` seconds after that, and for ``least`` seconds since the
+        eviction, is corrected (KIP-848) or refused (classic).
         """
         deadline = self._cluster.deadline(timeout)
         return self._barrier.hold(offsets, deadline, patience=patience, quiet=quiet, least=least)
 
     def release(self) -> None:
-        """Leaves; the members get their partitions with their next heartbeat. May be called again."""
+        """Leaves; the members are assigned their partitions with their next heartbeat. May be called again."""
         with self._membership.lock:
             self._membership.leave_by = self._cluster.loop.now() + _FAREWELL
             self._membership.happened(MemberEvent.LEAVE, "the offsets are set")

@@ -1,1 +1,1 @@
-"""Questions and orders about the cluster itself: topics, offsets, configurations."""
+"""Queries and changes of the cluster itself: topics, offsets, configurations."""

@@ -1,6 +1,6 @@
-"""The admin client: one object over the plural calls of this package. Blocks in its own loop's poll only.
+"""The admin client: one object for the bulk calls of this package. Blocks only in its own loop's poll.
 
-Each call loads the module that carries it out: whoever lists topics does not pay for the messages of groups.
+Each call imports its module on first use: listing topics does not load the messages of groups.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 class Admin:
     """``Admin(bootstrap_servers="host:9092")``; a context manager. ``timeout`` is in seconds, per call.
 
-    Every call takes many things at once and gives an answer or an error (a KcliError, not raised) for each. What is
-    raised is about the call as a whole: no broker can be reached, an argument is wrong.
+    Every call accepts many items and returns a result or an error (a KcliError, not raised) for each. Exceptions
+    concern the call as a whole: no broker can be reached, or an argument is invalid.
     """
 
     def __init__(
@@ -59,19 +59,19 @@ class Admin:
         self.close()
 
     def connect(self) -> ClusterView:
-        """First contact; ConnectError says which address failed and why."""
+        """Connects to the cluster; ConnectError says which address failed and why."""
         return self.cluster.connect(self._timeout)
 
     # --- the cluster ---------------------------------------------------------------------------------
 
     def cluster_id(self) -> str:
-        """The cluster's id; empty where brokers give none."""
+        """The cluster id; empty if brokers have none."""
         return self.connect().cluster_id or ""
 
     def describe_cluster(
         self, *, include_fenced: bool = False, include_operations: bool = False
     ) -> ClusterDescription:
-        """The brokers and the cluster's id; see ``brokers.describe_cluster``."""
+        """The brokers and the cluster id; see ``brokers.describe_cluster``."""
         from kcli.core.admin import brokers
 
         return brokers.describe_cluster(
@@ -105,7 +105,7 @@ class Admin:
         return [topics.topic_info(view.topics[name]) for name in sorted(view.topics)]
 
     def describe_topics(self, names: Sequence[str]) -> dict[str, TopicInfo | KcliError]:
-        """Each name's topic, or why not."""
+        """Each name's topic, or the error."""
         names = several(names)
         from kcli.core.admin import topics
 
@@ -118,7 +118,7 @@ class Admin:
         validate_only: bool = False,
         made: dict[str, CreatedTopic] | None = None,
     ) -> Outcome:
-        """Creates topics, or has the broker check that it could. ``made`` collects what it reports of each."""
+        """Creates topics, or only validates. ``made`` collects what the broker reports of each."""
         from kcli.core.admin import topics
 
         return topics.create_topics(
@@ -133,16 +133,16 @@ class Admin:
         return topics.delete_topics(self.cluster, names, self._start())
 
     def create_partitions(self, counts: Mapping[str, int], *, validate_only: bool = False) -> Outcome:
-        """Gives topics more partitions (KIP-195): ``counts`` are how many each is to have in all.
+        """Increases the number of partitions of topics (KIP-195): ``counts`` are the new totals.
 
-        INVALID_PARTITIONS where a topic has as many already.
+        INVALID_PARTITIONS if a topic already has as many.
         """
         from kcli.core.admin import partitions
 
         return partitions.create_partitions(self.cluster, counts, self._start(), validate_only=validate_only)
 
     def delete_records(self, before: Mapping[TopicPartition, int]) -> dict[TopicPartition, int | KcliError]:
-        """Deletes the records below each offset (−1: all that are there now), KIP-107; the new starts.
+        """Deletes the records below each offset (−1: all existing ones), KIP-107; returns the new start offsets.
 
         OFFSET_OUT_OF_RANGE for an offset above the high watermark.
         """
@@ -158,10 +158,11 @@ class Admin:
         committed_only: bool = False,
         leader_patience: float | None = None,
     ) -> dict[TopicPartition, OffsetInfo | KcliError]:
-        """Offsets by time (ms since the epoch), or by place: −1 the end, −2 the start, to −6 (``cluster/offsets.py``).
+        """Offsets by timestamp (ms since the epoch) or special value: −1 the end, −2 the start, to −6
+        (``cluster/offsets.py``).
 
-        An offset of −1 says that there is no such record. UnsupportedError where a leader is too old for a place,
-        NoLeaderError where there is none for ``leader_patience`` seconds (None: for as long as the call may take).
+        An offset of −1 means that there is no such record. UnsupportedError if a leader is too old for a special
+        value, NoLeaderError if there is no leader for ``leader_patience`` seconds (None: until the call's deadline).
         """
         check_numbers(wanted, "time or place")
         from kcli.core.cluster.offsets import list_offsets
@@ -181,11 +182,11 @@ class Admin:
         committed_only: bool = True,
         timeout: float | None = None,
     ) -> dict[tuple[TopicPartition, int], FirstRecord | KcliError | None]:
-        """The first record that a reader gets who begins at each offset, and when it was written; None for no record.
+        """The first record a reader starting at each offset gets, and its timestamp; None if there is none.
 
-        With ``committed_only`` none of open and aborted transactions (KIP-98). ``timeout`` (seconds) for who cannot wait
-        as long as the client does otherwise. Each further offset of a partition is a request more, on its way at the
-        same time as the others.
+        With ``committed_only``, records of open and aborted transactions are excluded (KIP-98). ``timeout``, in
+        seconds, can only shorten that of this client. Each further offset in a partition takes another request,
+        pipelined with the others.
         """
         for tp, offset in places:
             check_numbers({tp: offset}, "offset")
@@ -226,9 +227,9 @@ class Admin:
     def alter_configs(
         self, changes: Mapping[ConfigResource, Sequence[ConfigChange]], *, validate_only: bool = False
     ) -> dict[ConfigResource, KcliError | None]:
-        """Changes single configuration keys (KIP-339); the others stay as they are. None where it was done.
+        """Changes single configuration keys (KIP-339); other keys stay as they are. None on success.
 
-        INVALID_CONFIG for a key or value that the broker does not take: then nothing of that resource is changed.
+        INVALID_CONFIG for a key or value that the broker rejects: then nothing of that resource is changed.
         """
         from kcli.core.admin import configs
 
@@ -237,9 +238,9 @@ class Admin:
     # --- groups --------------------------------------------------------------------------------------
 
     def list_groups(self, *, states: Collection[str] = (), types: Collection[str] = ()) -> GroupListing:
-        """The groups of all brokers, and which brokers could not be asked (KIP-222; filters KIP-518, KIP-848).
+        """The groups of all brokers, and the brokers that could not be queried (KIP-222; filters KIP-518, KIP-848).
 
-        Raises ConfigError for a state or type that does not exist, and the first error when nobody has answered.
+        Raises ConfigError for a state or type that does not exist, and the first error if no broker responded.
         """
         states, types = several(states), several(types)
         from kcli.core.admin import groups
@@ -251,7 +252,7 @@ class Admin:
     def describe_groups(
         self, names: Sequence[str], *, include_operations: bool = False
     ) -> dict[str, GroupDescription | KcliError]:
-        """Classic and KIP-848 groups with members, subscriptions, assignments.
+        """Describes classic and KIP-848 groups with members, subscriptions and assignments.
 
         NotFoundError for a group that does not exist, UnsupportedError for a share or streams group.
         """
@@ -263,9 +264,9 @@ class Admin:
         )
 
     def delete_groups(self, names: Sequence[str]) -> dict[str, KcliError | None]:
-        """Deletes groups without members, with what they have committed (KIP-229). None where it was done.
+        """Deletes groups without members, with their committed offsets (KIP-229). None on success.
 
-        NON_EMPTY_GROUP for a group with members, NotFoundError for one that does not exist.
+        NON_EMPTY_GROUP for a group with members, NotFoundError for a group that does not exist.
         """
         names = several(names)
         from kcli.core.admin import groups
@@ -279,9 +280,9 @@ class Admin:
     def remove_members(
         self, wanted: Mapping[str, Collection[GroupMember]], *, reason: str | None = None
     ) -> dict[str, dict[GroupMember, KcliError | None]]:
-        """Takes members out of their groups, by member id or instance id (KIP-345). None where it was done.
+        """Removes members from their groups, by member id or instance id (KIP-345). None on success.
 
-        NotFoundError for a member that its group does not have.
+        NotFoundError if the group has no such member.
         """
         from kcli.core.admin import members
 
@@ -296,11 +297,11 @@ class Admin:
         require_stable: bool = False,
         timeout: float | None = None,
     ) -> dict[str, Committed | KcliError]:
-        """What groups have committed for some partitions (None: for all); None where nothing is committed (KIP-709).
+        """The committed offsets of groups for some partitions (None: all); None where nothing is committed (KIP-709).
 
-        ``require_stable`` waits for open transactions, to the deadline (KIP-447): UnstableOffsetError. ``timeout``, in
-        seconds, can only shorten that of this client. A partition whose offset could not
-        be read has its error; a group that could not be read has one for all.
+        ``require_stable`` waits for open transactions, until the deadline (KIP-447): UnstableOffsetError. ``timeout``,
+        in seconds, can only shorten that of this client. A partition whose offset could not be read has its own error;
+        a group that could not be read has one for all.
         """
         check_groups(wanted, all_of=True)
         from kcli.core.admin import committed
@@ -315,10 +316,10 @@ class Admin:
     def commit_offsets(
         self, wanted: Mapping[str | GroupMetadata, Mapping[TopicPartition, OffsetAndMetadata]]
     ) -> dict[str, Stored]:
-        """Stores positions: of a group without members by its name, or as the member a GroupMetadata names.
+        """Commits offsets: of a group without members by its name, or as the member that a GroupMetadata identifies.
 
-        UNKNOWN_MEMBER_ID for a group that has members, ILLEGAL_GENERATION or STALE_MEMBER_EPOCH for a member that is
-        behind. Brokers check no bounds. Raises ConfigError for a negative offset: nothing was sent.
+        UNKNOWN_MEMBER_ID for a group that has members, ILLEGAL_GENERATION or STALE_MEMBER_EPOCH for an outdated
+        member. Brokers do not check bounds. Raises ConfigError for a negative offset; nothing is sent then.
         """
         check_offsets(wanted)
         from kcli.core.admin import commits
@@ -332,9 +333,9 @@ class Admin:
         return outcome
 
     def delete_offsets(self, wanted: Mapping[str, Collection[TopicPartition]]) -> dict[str, Stored]:
-        """Forgets what groups have committed for these partitions (KIP-496). None where it was done.
+        """Deletes the committed offsets of groups for these partitions (KIP-496). None on success.
 
-        GROUP_SUBSCRIBED_TO_TOPIC for topics that a running group reads.
+        GROUP_SUBSCRIBED_TO_TOPIC for topics that an active group is subscribed to.
         """
         check_groups(wanted)
         from kcli.core.admin import commits
@@ -353,7 +354,7 @@ class Admin:
         longer_than_ms: int | None = None,
         pattern: str | None = None,
     ) -> TransactionListing:
-        """The transactional ids of all brokers, and which brokers could not be asked (KIP-664).
+        """The transactional ids of all brokers, and the brokers that could not be queried (KIP-664).
 
         ``longer_than_ms`` (KIP-994) and ``pattern``, a regular expression (KIP-1152), need newer brokers.
         """
@@ -378,7 +379,7 @@ class Admin:
     def describe_producers(
         self, wanted: Collection[TopicPartition]
     ) -> dict[TopicPartition, list[ProducerDescription] | KcliError]:
-        """The producers that the leaders of partitions know (KIP-664)."""
+        """The active producers of partitions, as reported by the leaders (KIP-664)."""
         check_places(wanted)
         from kcli.core.admin import transactions
 
@@ -387,7 +388,7 @@ class Admin:
     def abort_hanging(
         self, hanging: Mapping[TopicPartition, ProducerDescription]
     ) -> dict[TopicPartition, KcliError | None]:
-        """Ends open transactions that nobody else will end; see ``hanging.abort_hanging``."""
+        """Aborts hanging transactions; see ``hanging.abort_hanging``."""
         from kcli.core.admin import hanging as hanging_transactions
 
         return hanging_transactions.abort_hanging(self.cluster, hanging, self._start())
@@ -404,7 +405,7 @@ class Admin:
         return self._known_coordinators
 
     def _start(self) -> float:
-        """Makes sure of a contact; the deadline of a call that begins now."""
+        """Connects if necessary; returns the deadline of a call that starts now."""
         self.connect()
         return self._deadline()
 

@@ -1,4 +1,4 @@
-"""What the admin client's calls may be given: wrong arguments are told at the call, by what they are. Pure."""
+"""Validates the arguments of admin calls before anything is sent. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
 
 
 def several(names: Iterable[str]) -> list[str]:
-    """Each name once. A bare string is refused: its letters would be taken for the names."""
+    """Each name once. A bare string is rejected: its letters would be taken for names."""
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise ConfigError(
             f"{names!r} is not a list of names", why="each name is text in a list", do=f"[{str(names)!r}]"
@@ -26,7 +26,7 @@ def several(names: Iterable[str]) -> list[str]:
 
 
 def check_places(rows: Any) -> None:
-    """Refuses what is no collection of TopicPartitions, or no mapping from them; also what can be read once only."""
+    """Rejects anything but a collection of TopicPartitions or a mapping from them; also one-shot iterators."""
     if isinstance(rows, str | TopicPartition) or not isinstance(rows, Collection):
         raise ConfigError(
             f"{rows!r} is not a list of partitions",
@@ -38,7 +38,7 @@ def check_places(rows: Any) -> None:
 
 
 def check_numbers(rows: Any, what: str) -> None:
-    """Refuses what does not map TopicPartitions to whole numbers."""
+    """Rejects anything but a mapping from TopicPartitions to integers."""
     _check_mapping(rows, f"partitions to {what}s")
     check_places(rows)
     for where, number in rows.items():
@@ -47,7 +47,7 @@ def check_numbers(rows: Any, what: str) -> None:
 
 
 def check_offsets(wanted: Any) -> None:
-    """Refuses what does not map groups to positions."""
+    """Rejects anything but a mapping from groups to offsets."""
     _check_mapping(wanted, "groups to the offsets of partitions")
     for group, rows in wanted.items():
         if not isinstance(group, str | GroupMetadata):
@@ -64,7 +64,7 @@ def check_offsets(wanted: Any) -> None:
 
 
 def check_groups(wanted: Any, *, all_of: bool = False) -> None:
-    """Refuses what does not map groups to partitions."""
+    """Rejects anything but a mapping from groups to partitions."""
     _check_mapping(wanted, "groups to partitions")
     several(wanted)
     for rows in wanted.values():

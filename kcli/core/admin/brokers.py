@@ -1,4 +1,4 @@
-"""The brokers themselves: who is in the cluster, and what lies on their disks."""
+"""Describes the cluster's brokers and their log directories."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -28,7 +28,7 @@ _NO_OPERATIONS = -2147483648
 
 @dataclass(frozen=True, slots=True)
 class BrokerDescription:
-    """A broker. ``is_fenced``: it is registered, but has lost touch with the controller (KIP-1073)."""
+    """A broker. ``is_fenced``: it is registered, but has lost contact with the controller (KIP-1073)."""
 
     node: Node
     is_fenced: bool = False
@@ -36,10 +36,10 @@ class BrokerDescription:
 
 @dataclass(frozen=True, slots=True)
 class ClusterDescription:
-    """The cluster. ``controller`` is a node id; with KRaft it is any live broker, which passes orders on.
+    """The cluster. ``controller`` is a node id; with KRaft it is any live broker, which forwards requests.
 
-    ``cluster_id`` is empty where brokers have none. ``operations`` are the bits of what this client may do with the
-    cluster (KIP-430), None where they were not asked for.
+    ``cluster_id`` is empty if brokers have none. ``operations`` are the bits of the operations this client is
+    authorized for (KIP-430), None unless requested.
     """
 
     cluster_id: str
@@ -50,7 +50,7 @@ class ClusterDescription:
 
 @dataclass(frozen=True, slots=True)
 class ReplicaSize:
-    """A replica on a disk: bytes, offsets that it is behind, and whether it is a copy that is to take over there."""
+    """A replica on a disk: its size in bytes, its lag in offsets, and whether it is a future replica."""
 
     size: int
     offset_lag: int
@@ -59,9 +59,9 @@ class ReplicaSize:
 
 @dataclass(frozen=True, slots=True)
 class LogDir:
-    """One log directory of a broker. ``error`` says that it cannot be used (KAFKA_STORAGE_ERROR: its disk failed).
+    """A log directory of a broker. ``error`` says that it cannot be used (KAFKA_STORAGE_ERROR: its disk failed).
 
-    ``total_bytes`` and ``usable_bytes`` are of its volume, −1 where a broker does not tell them (KIP-827).
+    ``total_bytes`` and ``usable_bytes`` are those of its volume, −1 if the broker does not report them (KIP-827).
     """
 
     path: str
@@ -75,9 +75,9 @@ class LogDir:
 def describe_cluster(
     cluster: Cluster, deadline: float, *, include_fenced: bool = False, include_operations: bool = False
 ) -> ClusterDescription:
-    """DescribeCluster (KIP-700), or metadata where a broker is older than that.
+    """DescribeCluster (KIP-700), or Metadata with older brokers.
 
-    UnsupportedError when fenced brokers are asked for and the broker does not know them.
+    UnsupportedError if fenced brokers are requested and the broker does not support that.
     """
 
     def write(broker: Broker) -> list[Request]:
@@ -130,7 +130,7 @@ def describe_log_dirs(
 ) -> dict[int, list[LogDir] | KcliError]:
     """The log directories of every broker (or of those named), with the replicas in them (or some of them).
 
-    NotFoundError for a broker that the cluster has not.
+    NotFoundError for a broker that is not in the cluster.
     """
     topics = None if partitions is None else [
         DescribableLogDirTopic(topic=name, partitions=numbers) for name, numbers in by_topic(partitions).items()

@@ -1,7 +1,7 @@
-"""What a group has committed, by column: for most groups an offset everywhere, and nothing noted with it. Pure.
+"""A group's committed offsets, in columns: most groups have an offset everywhere and no metadata. Pure.
 
-Thousands of groups have ten thousands of commits, and many groups have them in the same partitions: the names of
-these are shared, and nothing is made for each commit before somebody looks at it.
+Thousands of groups have tens of thousands of committed offsets, often in the same partitions: the partition lists are
+shared, and no object is created per offset until it is read.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -48,13 +48,13 @@ class CommitColumns(Mapping[TopicPartition, OffsetAndMetadata]):
 
 
 class CommitReader:
-    """Makes columns of answers; remembers the partitions that it has seen, for the next group that has the same."""
+    """Builds columns from responses; caches partition lists, which other groups often share."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[tuple[str, tuple[int, ...]], ...], TopicPartitions | None] = {}
 
     def read(self, topics: Iterable[Topic]) -> CommitColumns | None:
-        """None where an element has an error, metadata or no offset, comes twice, or nothing is there at all."""
+        """None if an element has an error, metadata or no offset, or is repeated, or if there are no elements."""
         names: list[tuple[str, tuple[int, ...]]] = []
         offsets: tuple[int, ...] = ()
         epochs: tuple[int, ...] = ()

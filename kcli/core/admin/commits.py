@@ -1,7 +1,7 @@
-"""Positions of groups stored (OffsetCommit) and forgotten (OffsetDelete) at their coordinators, many groups at once.
+"""Commits (OffsetCommit) and deletes (OffsetDelete) offsets at the groups' coordinators, many groups at once.
 
-Every partition has its own outcome. Blocks in the loop's poll only. A member's own commits while it consumes are
-not made here (``group/commits.py``): they never wait.
+Every partition has its own result. Blocks only in the loop's poll. A consumer's own commits are made elsewhere
+(``group/commits.py``): they never wait.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -35,11 +35,11 @@ _FIRST_WITH_INSTANCES = 7
 def commit_offsets(
     cluster: Cluster, coordinators: Coordinators, wanted: Offsets, deadline: float
 ) -> dict[str, Stored]:
-    """Stores positions as the member that each GroupMetadata names, or as nobody in particular (generation −1).
+    """Commits offsets as the member that each GroupMetadata identifies, or without a member (generation −1).
 
-    Brokers take a stranger's commit only while a group has no members. They check no bounds: a negative offset is
-    refused here (ConfigError, nothing is sent), one past the end is stored. What Kafka cannot be told of a partition
-    is its ConfigError. A lost answer is no failure: the same positions are stored again.
+    Brokers accept a commit without a member only while a group has no members. They check no bounds: a negative offset
+    is rejected here (ConfigError, nothing is sent), one past the end is stored. A partition that cannot be encoded
+    gets a ConfigError. A lost response is no failure: the same offsets are committed again.
     """
     members = {group.group_id: group for group in wanted}
     offsets = {
@@ -113,9 +113,9 @@ def delete_offsets(
     wanted: Mapping[str, Collection[TopicPartition]],
     deadline: float,
 ) -> dict[str, Stored]:
-    """Forgets what groups have committed for these partitions (KIP-496); NotFoundError for an unknown group.
+    """Deletes committed offsets of groups for these partitions (KIP-496); NotFoundError for an unknown group.
 
-    Brokers refuse partitions of topics that a group with members is subscribed to (GROUP_SUBSCRIBED_TO_TOPIC).
+    Brokers reject partitions of topics that a group with members is subscribed to (GROUP_SUBSCRIBED_TO_TOPIC).
     """
     unsure: set[GroupPartition] = set()
     items = {GroupPartition(group, tp): None for group, rows in wanted.items() for tp in rows}
@@ -165,7 +165,8 @@ def _delete(group: str, partitions: Iterable[TopicPartition]) -> OffsetDeleteReq
 def _delete_verdict(key: GroupPartition, code: int, unsure: Collection[GroupPartition]) -> int | KcliError:
     if code != GROUP_ID_NOT_FOUND:
         return code
-    if key in unsure:  # the try whose answer was lost did it, and with its last offset the group went
+    # done by the attempt whose response was lost; the group disappeared with its last offset
+    if key in unsure:
         return NONE
     return NotFoundError(f"group {key.group} does not exist")
 

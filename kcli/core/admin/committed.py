@@ -1,7 +1,7 @@
-"""What groups have committed (OffsetFetch), read from their coordinators for many groups at once.
+"""Committed offsets of groups (OffsetFetch), read from their coordinators for many groups at once.
 
-Every partition has its own outcome. "No commit" is an answer of the broker; a partition that it leaves out, or that
-a transaction keeps unstable, is asked for again and then an error. Blocks in the loop's poll only.
+Every partition has its own result. "No commit" is a valid result; a partition missing from the response, or unstable
+because of a transaction, is requested again and finally an error. Blocks only in the loop's poll.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -31,11 +31,11 @@ _NO_COMMIT = -1
 
 
 class UnstableOffsetError(TimedOutError):
-    """A transaction on the offset was still open at the deadline: what is committed is not known before its end."""
+    """A transaction on the offset was still open at the deadline: the committed offset is not known before its end."""
 
 
 class GroupPartition(NamedTuple):
-    """A partition as one group sees it."""
+    """A partition as seen by one group."""
 
     group: str
     tp: TopicPartition
@@ -52,10 +52,10 @@ def fetch_offsets(
     *,
     require_stable: bool = False,
 ) -> dict[str, Committed | KcliError]:
-    """For each group the offsets of the partitions asked for; None asks for all that it has committed.
+    """The committed offsets of each group for the given partitions; None means all committed ones.
 
-    One request for each coordinator (KIP-709), below v8 one for each group, pipelined. ``require_stable`` waits for
-    the end of open transactions, to the deadline (KIP-447).
+    One request per coordinator (KIP-709), below v8 one per group, pipelined. ``require_stable`` waits for open
+    transactions to end, until the deadline (KIP-447).
     """
     run, started = _Fetch(wanted, require_stable=require_stable), cluster.loop.now()
     found = fan_out(
@@ -72,7 +72,7 @@ def fetch_offsets(
 
 
 class _Fetch:
-    """What is found so far, by group. ``left``: the partitions still to be asked for, None for all there are."""
+    """The results so far, by group. ``left``: the partitions still to be fetched, None for all."""
 
     def __init__(
         self, wanted: Mapping[str, Collection[TopicPartition] | None], *, require_stable: bool
@@ -86,7 +86,7 @@ class _Fetch:
         self._reader = CommitReader()
 
     def ask(self, broker: Broker, items: Items[str, None]) -> list[Part[str]]:
-        """One request for all groups where the broker can, else one for each."""
+        """One request for all groups if the broker supports it, else one per group."""
         version = min(broker.version(wire.OffsetFetchRequest), LAST_BY_NAME)
         groups = [group for group, _ in items]
         if self._require_stable and version < _FIRST_STABLE:
@@ -99,7 +99,7 @@ class _Fetch:
     def read(
         self, answer: wire.OffsetFetchResponse, part: Part[str]
     ) -> Iterator[tuple[str, int | KcliError, None]]:
-        """Keeps what is final. A group of which something is left goes on with the error of that."""
+        """Keeps final results. A group with partitions left continues with their error."""
         if getattr(part.request, "groups", ()):
             for row in answer.groups:
                 if row.group_id in part.keys:
@@ -109,7 +109,7 @@ class _Fetch:
             yield group, answer.error_code or self._take(group, answer.topics), None
 
     def outcome(self, group: str, error: KcliError | None, seconds: float) -> Committed | KcliError:
-        """All that was asked for, in that order; the error of the group when it has told nothing."""
+        """All requested partitions, in that order; the group's error if nothing was returned."""
         if group in self._columns:
             return self._columns[group]
         found, left, asked = self._found.get(group, {}), self.left[group], self._asked[group]
@@ -122,7 +122,7 @@ class _Fetch:
                 found[tp] = error if own is None else _given_up(key, own, seconds)
         return found if asked is None else {tp: found[tp] for tp in asked}
 
-    # --- inside ------------------------------------------------------------------------------------
+    # --- internal ----------------------------------------------------------------------------------
 
     def _request(self, groups: list[str]) -> wire.OffsetFetchRequest:
         rows = []
@@ -152,7 +152,7 @@ class _Fetch:
         group: str,
         topics: Sequence[wire.OffsetFetchResponseTopics | wire.OffsetFetchResponseTopic],
     ) -> int | KcliError:
-        """Notes the partitions of an answer; 0, or the error for which the group must be asked again."""
+        """Records the partitions of a response; returns 0, or the error for which the group must be requested again."""
         left = self.left[group]
         columns = self._reader.read(topics) if left is None else None
         if columns is not None:
@@ -165,7 +165,7 @@ class _Fetch:
             for row in topic.partitions:
                 tp = TopicPartition(topic.name, row.partition_index)
                 if left is not None and tp not in missing:
-                    continue  # told twice, or never asked for
+                    continue  # repeated, or not requested
                 missing.discard(tp)
                 if not row.error_code and row.committed_offset >= 0:
                     found[tp] = OffsetAndMetadata(
@@ -186,7 +186,7 @@ class _Fetch:
 def _outcome(
     key: GroupPartition, row: wire.OffsetFetchResponsePartition | wire.OffsetFetchResponsePartitions
 ) -> KcliError | None:
-    """Of a row without an offset: None where nothing is committed."""
+    """For a row without an offset; None if nothing is committed."""
     if row.error_code != NONE:
         return BrokerError(row.error_code, f"reading the offset of {key}")
     if row.committed_offset == _NO_COMMIT:
@@ -203,7 +203,7 @@ def _given_up(key: GroupPartition, error: KcliError, seconds: float) -> KcliErro
 
 
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
-    """Numbers of partitions by topic, as requests name them."""
+    """Partition numbers by topic, as used in requests."""
     numbers: dict[str, list[int]] = {}
     for tp in partitions:
         numbers.setdefault(tp.topic, []).append(tp.partition)
@@ -211,7 +211,7 @@ def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
 
 
 def too_old(what: str, needed: int, offered: int) -> UnsupportedError:
-    """The error for a broker whose version lacks what is asked for; ``what`` names broker and deed."""
+    """The error for a broker whose version does not support the request; ``what`` names broker and operation."""
     return UnsupportedError(
         what,
         why=f"this needs version {needed}, but the broker offers only {offered}",

@@ -1,4 +1,4 @@
-"""Configurations of topics, brokers, groups: read with where each value comes from, and changed key by key."""
+"""Configurations of topics, brokers and groups: describes values with their sources, and alters single keys."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import IntEnum
@@ -53,7 +53,7 @@ _TYPES = {
 
 
 class ConfigKind(IntEnum):
-    """What is configured, with Kafka's numbers."""
+    """The type of a configured resource, with Kafka's numbers."""
 
     TOPIC = 2
     BROKER = 4
@@ -63,7 +63,7 @@ class ConfigKind(IntEnum):
 
 
 class ConfigOp(IntEnum):
-    """What a change does, with Kafka's numbers. APPEND and SUBTRACT are for lists (KIP-339)."""
+    """The kind of a change, with Kafka's numbers. APPEND and SUBTRACT are for lists (KIP-339)."""
 
     SET = 0
     DELETE = 1
@@ -92,25 +92,25 @@ class ConfigResource:
 
     @property
     def own_source(self) -> str:
-        """The source of a value that was set on this very resource."""
+        """The source of a value set on this resource itself."""
         if self.kind is ConfigKind.BROKER and not self.name:
             return "dynamic default"
         return _OWN_SOURCES[self.kind]
 
     @property
     def broker(self) -> int:
-        """The broker that must be asked, ANY where each can answer."""
+        """The broker to ask; ANY if any broker can respond."""
         own = self.kind in (ConfigKind.BROKER, ConfigKind.BROKER_LOGGER) and bool(self.name)
         return int(self.name) if own else ANY
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigEntry:
-    """One key. ``value`` is None for a secret; ``source`` says who set it, ``default`` is nobody.
+    """A configuration key. ``value`` is None for a secret; ``source`` says where it was set (``default``: nowhere).
 
-    ``own_source`` is the source of what was set on the very resource that was asked about.
-    ``type`` and ``documentation`` are empty where a broker does not tell them (before v3, KIP-569). ``synonyms``,
-    where they were asked for, are the (name, value, source) that would count if this one were not set.
+    ``own_source`` is the source of values set on the described resource itself. ``type`` and ``documentation`` are
+    empty if the broker does not report them (before v3, KIP-569). ``synonyms``, if requested, are the (name, value,
+    source) that would apply if this one were not set.
     """
 
     name: str
@@ -125,13 +125,13 @@ class ConfigEntry:
 
     @property
     def is_default(self) -> bool:
-        """Whether the resource itself leaves it alone, whoever else may have set it."""
+        """Whether it is not set on the resource itself, though possibly elsewhere."""
         return self.source != self.own_source
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigChange:
-    """One key's change. ``value`` is None for DELETE, which leaves the key to its default."""
+    """A change of one key. ``value`` is None for DELETE, which restores the default."""
 
     name: str
     value: str | None
@@ -147,7 +147,7 @@ def describe_configs(
     synonyms: bool = False,
     documentation: bool = False,
 ) -> dict[ConfigResource, list[ConfigEntry] | KcliError]:
-    """The entries of each resource (only those named in ``keys``), or why not: NotFoundError if it is unknown."""
+    """The entries of each resource (only those named in ``keys``), or the error: NotFoundError if it is unknown."""
     names = None if keys is None else list(keys)
 
     def ask(_broker: Broker, items: Items[ConfigResource, None]) -> list[Part[ConfigResource]]:
@@ -190,10 +190,10 @@ def alter_configs(
     *,
     validate_only: bool = False,
 ) -> dict[ConfigResource, KcliError | None]:
-    """Changes single keys (IncrementalAlterConfigs, KIP-339), or has the broker check that it could. None: done.
+    """Changes single keys (IncrementalAlterConfigs, KIP-339), or only validates. None on success.
 
-    Keys that are not named stay as they are. All changes of a resource are made, or none. A change that is repeated
-    because an answer was lost does the same once more.
+    Keys that are not named stay as they are. All changes of a resource are applied, or none. A change repeated because
+    of a lost response has the same effect again.
     """
 
     def ask(
@@ -233,7 +233,7 @@ def _of_each(
     deadline: float,
     what: str,
 ) -> dict[ConfigResource, A | KcliError]:
-    """What the broker of each resource says; NotFoundError where there is no such resource."""
+    """The result for each resource from its broker; NotFoundError if there is no such resource."""
     _check(resources)
     route = ToBroker[ConfigResource](cluster, lambda resource: resource.broker)
     unknown = [UNKNOWN_TOPIC_OR_PARTITION]
@@ -254,7 +254,7 @@ def _by_wire(resources: Collection[ConfigResource]) -> dict[tuple[int, str], Con
 
 
 def _not_found(resource: ConfigResource, outcome: A) -> A | KcliError:
-    """A broker's way to say that a topic does not exist, said as everywhere else."""
+    """Replaces a broker's error for an unknown topic by the usual NotFoundError."""
     if isinstance(outcome, BrokerError) and outcome.code == UNKNOWN_TOPIC_OR_PARTITION:
         return NotFoundError(f"{resource} does not exist")
     return outcome

@@ -1,7 +1,7 @@
-"""The first record at or behind an offset, for many places at once: when was it written?
+"""Finds the first record at or after an offset, with its timestamp, for many offsets at once.
 
-Fetches without a session, a batch at a time. A request has room for one offset of a partition: for others there are more
-requests, pipelined. Markers, aborted records and what compaction took away are passed over.
+Fetches without a session, one batch at a time. A request can hold one offset per partition: further offsets take more
+requests, pipelined. Markers, aborted records and compacted offsets are skipped.
 """
 
 from collections import Counter
@@ -35,7 +35,7 @@ _FIRST_TRY, _LATER = 16_384, 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class FirstRecord:
-    """``timestamp`` is in ms since the epoch as readers see it, −1 where the format has none."""
+    """``timestamp`` is in ms since the epoch as readers see it, −1 if the format has none."""
 
     offset: int
     timestamp: int
@@ -53,7 +53,7 @@ class _Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What one answer showed of a place: the record, or how far there is none (``end``: no more to come)."""
+    """What one response revealed: the record, or up to where there is none (``end``: nothing follows)."""
 
     record: FirstRecord | None
     position: int
@@ -67,9 +67,10 @@ def first_records(
     *,
     committed_only: bool = True,
 ) -> dict[tuple[TopicPartition, int], FirstRecord | KcliError | None]:
-    """None where nothing can be read from the offset on: up to the last stable offset with ``committed_only``.
+    """None if nothing can be read from the offset on: up to the last stable offset with ``committed_only``.
 
-    OFFSET_OUT_OF_RANGE for an offset below the log's start or past its end; TimedOutError for what was not reached.
+    OFFSET_OUT_OF_RANGE for an offset below the log's start or past its end; TimedOutError for those not completed in
+    time.
     """
     found: dict[tuple[TopicPartition, int], FirstRecord | KcliError | None] = {}
     left, most = {_Place(tp, at): at for tp, at in places}, _FIRST_TRY
@@ -90,14 +91,15 @@ def first_records(
                 found[place] = seen.record
             else:
                 left[place] = seen.position
-        # Of those that got nothing another one is first now: a broker gives a batch that is too large only as the first.
+        # Put another one of those without data first: a broker returns an oversized batch only for the first
+        # partition.
         left = dict(reversed([(place, at) for place, at in left.items() if place not in found]))
         most = _LATER
     return found
 
 
 class _ToLeader:
-    """Places to the leaders of their partitions."""
+    """Routes each offset to the leader of its partition."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._partitions = ToLeader(cluster)
@@ -148,7 +150,7 @@ def _look(
 
 
 def _shares(items: Items[_Place, int]) -> list[Items[_Place, int]]:
-    """The places so that each partition is at most once in a share."""
+    """Splits the offsets so that each partition is at most once in a share."""
     turns = Counter[TopicPartition]()
     shares: list[Items[_Place, int]] = []
     for place, at in items:
@@ -179,7 +181,7 @@ def _request(share: Items[_Place, int], most: int, answer: int, *, committed_onl
 
 
 def _first(data: PartitionData, offset: int, *, committed_only: bool) -> _Seen:
-    """The first record that a reader gets who begins at ``offset``."""
+    """The first record that a reader starting at ``offset`` gets."""
     position = offset
     if isinstance(data.records, memoryview) and len(data.records):
         aborted = [(one.producer_id, one.first_offset) for one in data.aborted_transactions or ()]

@@ -1,7 +1,7 @@
-"""Groups described, members and assignments: classic ones (DescribeGroups) and those of KIP-848.
+"""Describes groups, members and assignments: classic ones (DescribeGroups) and those of KIP-848.
 
-A name does not say of which kind its group is. All are asked for as classic groups first; those that the
-coordinator does not know as such are asked for once more as groups of the new protocol.
+A group's name does not reveal its type. All are described as classic groups first; those that the coordinator does not
+know as such are then described as groups of the new protocol.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,13 +26,13 @@ _PROTOCOLS = {0: "classic", 1: "consumer"}
 
 @dataclass(frozen=True, slots=True)
 class MemberDescription:
-    """One member. ``subscription`` names topics, ``subscription_regex`` is of KIP-848 members only.
+    """A member. ``subscription`` names topics, ``subscription_regex`` applies to KIP-848 members only.
 
-    ``assignment`` is None where it cannot be told: the bytes are of another protocol than ``consumer``, or are
-    malformed. ``target`` is what a KIP-848 member is to have in the end; classic members have none. ``epoch`` is the
-    member epoch, −1 for classic members: they have none, and DescribeGroups does not tell the generation.
-    ``owned`` is what a cooperative member of a classic group said that it had when it last joined (KIP-429).
-    ``protocol`` is ``classic`` or ``consumer`` where a KIP-848 group tells it: a group that is being upgraded has both.
+    ``assignment`` is None if it is unknown: the bytes are of another protocol than ``consumer``, or malformed.
+    ``target`` is a KIP-848 member's target assignment; classic members have none. ``epoch`` is the member epoch, −1
+    for classic members: they have none, and DescribeGroups does not return the generation. ``owned`` is what a
+    cooperative member of a classic group reported as owned when it last joined (KIP-429). ``protocol`` is ``classic``
+    or ``consumer`` where a KIP-848 group reports it: a group that is being upgraded has both.
     """
 
     member_id: str
@@ -57,11 +57,11 @@ class MemberDescription:
 
 @dataclass(frozen=True, slots=True)
 class GroupDescription:
-    """One group. ``type`` is ``classic`` or ``consumer`` (KIP-848), ``state`` Kafka's word, ``coordinator`` a node id.
+    """A group. ``type`` is ``classic`` or ``consumer`` (KIP-848), ``state`` Kafka's name, ``coordinator`` a node id.
 
-    ``assignor`` is the assignor in use; in groups that are not of consumers the protocol that they agreed on.
-    ``epoch`` and ``assignment_epoch`` are −1 for classic groups. ``operations`` are the bits of what this client may
-    do with the group (KIP-430), None where the broker does not say.
+    ``assignor`` is the assignor in use; in groups that are not consumer groups, the protocol selected. ``epoch`` and
+    ``assignment_epoch`` are −1 for classic groups. ``operations`` are the bits of the operations this client is
+    authorized for (KIP-430), None if the broker does not report them.
     """
 
     group_id: str
@@ -84,9 +84,9 @@ def describe_groups(
     *,
     include_operations: bool = False,
 ) -> dict[str, GroupDescription | KcliError]:
-    """Each group, or why not: NotFoundError for one that does not exist, whatever version says so in whatever way.
+    """Each group, or the error: NotFoundError if it does not exist, however the broker's version expresses that.
 
-    UnsupportedError for a group of neither kind (share, streams).
+    UnsupportedError for a group of neither type (share, streams).
     """
     run = _Describe(coordinators, include_operations=include_operations)
     route = ToCoordinator[str](cluster, coordinators, str)
@@ -118,7 +118,7 @@ class _Describe:
         for row in answer.groups:
             outcome: int | KcliError = row.error_code
             if row.error_code == GROUP_ID_NOT_FOUND or (row.error_code == NONE and row.group_state == _DEAD):
-                outcome = _unknown(row.group_id)  # "Dead" is how versions before 6 say it
+                outcome = _unknown(row.group_id)  # versions before 6 report "Dead" instead
             yield row.group_id, outcome, _classic(row, self._coordinator(row.group_id))
 
     def ask_modern(self, broker: Broker, items: Items[str, None]) -> list[Part[str]]:
@@ -137,7 +137,7 @@ class _Describe:
             outcome = verdict(row.error_code, f"describing group {row.group_id}", row.error_message)
             if row.error_code == GROUP_ID_NOT_FOUND:
                 outcome = _neither(row.group_id, row.error_message or "")
-            elif row.error_code == UNSUPPORTED_VERSION:  # 3.x advertises the API while it is switched off
+            elif row.error_code == UNSUPPORTED_VERSION:  # 3.x advertises the API even when disabled
                 outcome = _unknown(row.group_id)
             yield row.group_id, outcome, _modern(row, self._coordinator(row.group_id))
 
@@ -151,7 +151,7 @@ def _unknown(group: str) -> NotFoundError:
 
 
 def _neither(group: str, message: str) -> KcliError:
-    """Both kinds deny it. Only the broker's sentence tells a group of another kind from none at all."""
+    """Both types denied it. Only the broker's message distinguishes another type from a missing group."""
     if "is not a consumer group" not in message:
         return _unknown(group)
     return UnsupportedError(f"group {group} cannot be described", why="it is a share or a streams group")
@@ -177,7 +177,7 @@ def _classic_member(row: classic.DescribedGroupMember, *, consumers: bool) -> Me
     owned: tuple[TopicPartition, ...] = ()
     rack = None
     if consumers:
-        # While the group rebalances a broker leaves these bytes out; what others wrote may be anything.
+        # While the group rebalances, brokers omit these bytes; from other clients they may hold anything.
         try:
             if len(row.member_metadata):
                 told = decode_subscription(row.member_metadata, row.member_id)

@@ -1,4 +1,4 @@
-"""Groups as a whole: listed from every broker, deleted at their coordinators."""
+"""Lists groups from every broker, and deletes them at their coordinators."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
@@ -33,7 +33,7 @@ _FIRST_WITH_TYPES = 5
 
 @dataclass(frozen=True, slots=True)
 class ListedGroup:
-    """A group as its coordinator lists it. ``state`` and ``type`` are empty where a broker is too old to tell.
+    """A group as listed by its coordinator. ``state`` and ``type`` are empty if the broker is too old to report them.
 
     ``protocol_type`` is ``consumer``, ``connect``, …; empty for a group that has only committed offsets.
     ``coordinator`` is a node id.
@@ -55,7 +55,7 @@ class GroupListing:
 
     @property
     def is_partial(self) -> bool:
-        """Whether there may be groups that nobody has told of."""
+        """Whether groups may be missing."""
         return bool(self.errors)
 
 
@@ -67,10 +67,10 @@ def list_groups(
     states: Collection[str] = (),
     types: Collection[str] = (),
 ) -> GroupListing:
-    """All groups, or those in one of ``states`` (KIP-518) and of one of ``types`` (KIP-848), in any case.
+    """All groups, or those in one of ``states`` (KIP-518) and of one of ``types`` (KIP-848), ignoring case.
 
-    A broker too old for a filter is among the errors. Raises the first error when no broker has answered, and
-    ConfigError for a state or type that does not exist: brokers take it for one that no group has.
+    A broker too old for a filter is among the errors. Raises the first error if no broker responded, and ConfigError
+    for a state or type that does not exist: brokers would return no groups for it.
     """
     wanted_states = [_spelled(state, STATES, "state") for state in states]
     wanted_types = [_spelled(kind, TYPES, "type") for kind in types]
@@ -79,7 +79,7 @@ def list_groups(
         version = broker.version(ListGroupsRequest)
         if wanted_states and version < _FIRST_WITH_STATES:
             raise too_old(f"{broker.name} cannot filter groups by state", _FIRST_WITH_STATES, version)
-        if version < _FIRST_WITH_TYPES and set(wanted_types) - {"classic"}:  # it has no others
+        if version < _FIRST_WITH_TYPES and set(wanted_types) - {"classic"}:  # the broker has no other type
             raise too_old(f"{broker.name} cannot filter groups by type", _FIRST_WITH_TYPES, version)
         return ListGroupsRequest(states_filter=wanted_states, types_filter=wanted_types)
 
@@ -109,9 +109,9 @@ def _spelled(word: str, known: Sequence[str], what: str) -> str:
 def _once(
     cluster: Cluster, coordinators: Coordinators, told: Sequence[ListedGroup], deadline: float
 ) -> list[ListedGroup]:
-    """Each group once, by name. While coordinators move, two may list a group: then the one asked for counts.
+    """Each group once, by name. While coordinators move, two may list a group: then the current coordinator's counts.
 
-    Who lists a group coordinates it, so that nobody has to look that up.
+    The broker that lists a group is its coordinator, so no lookup is needed.
     """
     by_name: dict[str, ListedGroup] = {}
     twice: dict[str, list[ListedGroup]] = {}
@@ -138,10 +138,11 @@ def delete_groups(
     *,
     emptied: Collection[str] = (),
 ) -> dict[str, KcliError | None]:
-    """Deletes groups that have no members, with what they have committed (KIP-229); None: it was done.
+    """Deletes groups without members, with their committed offsets (KIP-229); None on success.
 
-    NON_EMPTY_GROUP for a group with members, NotFoundError for an unknown one. ``emptied`` are groups whose offsets
-    this client has deleted: coordinators before 4.0 drop a group with its last offset, so an unknown one is done.
+    NON_EMPTY_GROUP for a group with members, NotFoundError for an unknown group. ``emptied`` are groups whose offsets
+    this client has deleted: coordinators before 4.0 drop a group with its last offset, so an unknown one counts as
+    deleted.
     """
     unsure: set[str] = set()
 

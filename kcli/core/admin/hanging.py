@@ -1,7 +1,7 @@
-"""Ends transactions that nobody will end: what a dead client, or a broker's fault, left open in a partition.
+"""Aborts hanging transactions: those that a dead client, or a broker bug, left open in a partition.
 
-An open transaction stops every read_committed reader at its first offset. Its coordinator ends it after its timeout;
-one that the coordinator knows nothing of hangs for ever. Takes the permission to alter the cluster (KIP-664).
+An open transaction blocks every read_committed consumer at its first offset. Its coordinator ends it after its
+timeout; one unknown to the coordinator hangs indefinitely. Needs the permission to alter the cluster (KIP-664).
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,11 +22,11 @@ from kcli.core.types import TopicPartition
 def abort_hanging(
     cluster: Cluster, hanging: Mapping[TopicPartition, ProducerDescription], deadline: float
 ) -> dict[TopicPartition, KcliError | None]:
-    """Aborts one producer's open transaction in each partition; None where it was done.
+    """Aborts one producer's open transaction in each partition; None on success.
 
-    The descriptions are those of ``describe_producers``. ConfigError for a producer that has nothing open there:
-    nothing is sent. A transaction that goes on after all is fenced by this in these partitions only: abort what is
-    known to hang.
+    The descriptions are those of ``describe_producers``. ConfigError for a producer without an open transaction there:
+    nothing is sent then. A transaction that is still active after all is fenced in these partitions only: abort only
+    transactions known to hang.
     """
     for tp, producer in hanging.items():
         if producer.open_since < 0:

@@ -1,4 +1,4 @@
-"""Members taken out of their groups by somebody else (LeaveGroup, KIP-345): many at once, each with its outcome."""
+"""Removes members from their groups (LeaveGroup, KIP-345): many at once, each with its own result."""
 
 from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
@@ -19,7 +19,7 @@ _FIRST_WITH_MANY = 3
 
 @dataclass(frozen=True, slots=True)
 class GroupMember:
-    """A member by its id, a static one by its instance id alone; both together must fit each other."""
+    """A member by its id, or a static member by its instance id alone; if both are given they must match."""
 
     member_id: str = ""
     instance_id: str | None = None
@@ -44,10 +44,10 @@ def remove_members(
     *,
     reason: str | None = None,
 ) -> dict[str, dict[GroupMember, KcliError | None]]:
-    """Removes members of classic and KIP-848 groups; they learn of it with their next request. None: it is gone.
+    """Removes members of classic and KIP-848 groups; they find out with their next request. None: removed.
 
     NotFoundError for a member that the group does not have. ``reason`` is for the broker's log (KIP-800). Below v3
-    there is one request for each member, and static members cannot be named by their instance id.
+    there is one request per member, and static members cannot be identified by their instance id.
     """
     items = {_Leaving(group, member): None for group, members in wanted.items() for member in members}
     if any(not member.member_id and member.instance_id is None for _, member in items):
@@ -85,7 +85,7 @@ def remove_members(
 
 
 def _name(member_id: str, instance_id: str | None) -> tuple[str, str | None]:
-    """What a row of the answer is known by: a static member's id may be told though it was not asked for."""
+    """The key of a row of the response, which may include the member id of a static member that was not requested."""
     return (member_id, None) if instance_id is None else ("", instance_id)
 
 
@@ -109,6 +109,6 @@ def _single(broker: Broker, key: _Leaving, version: int) -> LeaveGroupRequest | 
 def _verdict(key: _Leaving, code: int, unsure: Collection[_Leaving]) -> int | KcliError:
     if code != UNKNOWN_MEMBER_ID:
         return code
-    if key in unsure:  # the try whose answer was lost removed it
+    if key in unsure:  # removed by the attempt whose response was lost
         return NONE
     return NotFoundError(f"group {key.group} has no member {key.member}")

@@ -1,4 +1,4 @@
-"""More partitions for topics that exist (CreatePartitions, KIP-195), ordered from the controller."""
+"""Adds partitions to existing topics (CreatePartitions, KIP-195), through the controller."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,10 +15,10 @@ from kcli.core.protocol.messages.create_partitions import (
 def create_partitions(
     cluster: Cluster, counts: Mapping[str, int], deadline: float, *, validate_only: bool
 ) -> Outcome:
-    """Gives each topic as many partitions as said, old ones included; or has the broker check that it could.
+    """Sets each topic's total number of partitions, or only validates.
 
-    INVALID_PARTITIONS where a topic has that many, or more. Where an answer was lost it may also mean that the
-    partitions are made; then it counts as done.
+    INVALID_PARTITIONS if a topic has as many already, or more. After a lost response it may also mean that the
+    partitions were created; then it counts as success.
     """
 
     def request(left: Sequence[str], timeout_ms: int) -> CreatePartitionsRequest:

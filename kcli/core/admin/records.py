@@ -1,4 +1,4 @@
-"""Records deleted from the front of partitions (DeleteRecords, KIP-107), at their leaders."""
+"""Deletes records from the start of partitions (DeleteRecords, KIP-107), at their leaders."""
 
 from collections.abc import Iterator, Mapping
 
@@ -21,10 +21,10 @@ HIGH_WATERMARK = -1
 def delete_records(
     cluster: Cluster, before: Mapping[TopicPartition, int], deadline: float
 ) -> dict[TopicPartition, int | KcliError]:
-    """Deletes the records below each offset; the partition's new start, or why it was not done.
+    """Deletes the records below each offset; returns the partition's new start, or the error.
 
-    HIGH_WATERMARK deletes all that is there when the call begins. OFFSET_OUT_OF_RANGE for an offset above the high
-    watermark; one below the start changes nothing. ConfigError for any other negative offset: nothing was sent.
+    HIGH_WATERMARK deletes everything present when the call begins. OFFSET_OUT_OF_RANGE for an offset above the high
+    watermark; one below the start changes nothing. ConfigError for any other negative offset: nothing is sent then.
     """
     for tp, offset in before.items():
         if offset < HIGH_WATERMARK:
@@ -48,7 +48,7 @@ def delete_records(
 def _ends(
     cluster: Cluster, before: Mapping[TopicPartition, int], deadline: float
 ) -> dict[TopicPartition, OffsetInfo | KcliError]:
-    """Where "all" ends now: a request that is repeated must not take the records that came meanwhile."""
+    """The end offset that "all" means now: a repeated request must not delete records written meanwhile."""
     whole = [tp for tp, offset in before.items() if offset == HIGH_WATERMARK]
     return list_offsets(cluster, dict.fromkeys(whole, LATEST), deadline, committed_only=False)
 

@@ -1,4 +1,4 @@
-"""Topics: list, describe, create, delete. Plural everywhere, with an answer or an error for each name."""
+"""Lists, describes, creates and deletes topics, many at once, with a result or an error for each name."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -42,9 +42,9 @@ Outcome = dict[str, KcliError | None]
 
 @dataclass(frozen=True, slots=True)
 class TopicInfo:
-    """A topic as metadata tells it. ``topic_id`` is Kafka's text form, empty where there is none.
+    """A topic as described by metadata. ``topic_id`` is in Kafka's text form, empty if there is none.
 
-    ``error`` says why the rest may not be complete.
+    ``error`` says why the rest may be incomplete.
     """
 
     name: str
@@ -56,10 +56,9 @@ class TopicInfo:
 
 @dataclass(frozen=True, slots=True)
 class CreatedTopic:
-    """What a broker says it has made, or would make. ``topic_id`` is empty after a check, and before v7 (KIP-516).
+    """What a broker reports of a new topic. ``topic_id`` is empty after validation, and before v7 (KIP-516).
 
-    The counts and the configuration that was set on the topic itself are None before v5 (KIP-525), or where the
-    broker may not tell them.
+    The counts and the configuration set on the topic itself are None before v5 (KIP-525), or without permission.
     """
 
     name: str
@@ -87,7 +86,7 @@ def topic_info(view: TopicView) -> TopicInfo:
 def describe_topics(
     cluster: Cluster, names: Sequence[str], deadline: float
 ) -> dict[str, TopicInfo | KcliError]:
-    """Each name's topic, or NotFoundError with the nearest names there are."""
+    """Each name's topic, or NotFoundError with similar names."""
     view = cluster.all_topics(deadline)
     return {name: _described(view, name) for name in names}
 
@@ -109,9 +108,9 @@ def create_topics(
     validate_only: bool,
     made: dict[str, CreatedTopic] | None = None,
 ) -> Outcome:
-    """Creates topics, or with ``validate_only`` has the broker check that it could.
+    """Creates topics, or with ``validate_only`` only validates.
 
-    ``made`` collects what the broker reports of those that it made: all but those whose first answer was lost.
+    ``made`` collects what the broker reports of the created topics, except those whose first response was lost.
     """
 
     def request(left: Sequence[str], timeout_ms: int) -> CreateTopicsRequest:
@@ -124,7 +123,7 @@ def create_topics(
         return {t.name: (t.error_code, t.error_message or "") for t in answer.topics}
 
     names = [spec.name for spec in specs]
-    already = NONE if validate_only else TOPIC_ALREADY_EXISTS  # a check leaves nothing behind
+    already = NONE if validate_only else TOPIC_ALREADY_EXISTS  # validation creates nothing
     return order_of_controller(cluster, names, request, codes, "could not create topic", already, deadline)
 
 
@@ -177,9 +176,9 @@ def order_of_controller(
     already: int,
     deadline: float,
 ) -> Outcome:
-    """Has the controller do it. Names that a retry can help are asked for again, alone: it may move half way.
+    """Sends a request to the controller. Retries only names with retriable errors: the controller may move.
 
-    ``already`` is the code for what was done before, be it by an earlier try whose answer was lost.
+    ``already`` is the code for what was done before, possibly by an earlier attempt whose response was lost.
     """
     order = _Order(names, doing, already)
     started = cluster.loop.now()
@@ -209,13 +208,13 @@ def _named(doing: str, names: Sequence[str]) -> str:
 
 
 def _of_one(what: str, error: KcliError, seconds: float) -> KcliError:
-    """The error of one name where others were done: ``error`` is about all that were asked for."""
+    """The error of one name when others succeeded: ``error`` is about all names of the request."""
     cause = error.__cause__
     return given_up(what, cause, seconds) if isinstance(cause, KcliError) else error
 
 
 class _Order:
-    """What became of each name so far. ``left``: those that are still to be done."""
+    """The result of each name so far. ``left``: the names still to be done."""
 
     def __init__(self, names: Sequence[str], doing: str, already: int) -> None:
         self.left = list(names)
@@ -225,7 +224,7 @@ class _Order:
         self._unsure: set[str] = set()
 
     def settle(self, codes: Codes) -> Outcome:
-        """The outcome of all names; raises the error of one that should be tried again."""
+        """The results of all names; raises a retriable error if names are left."""
         again: BrokerError | None = None
         if any(one.error is not None and outcome_is_ambiguous(one.error) for one in self.tries[:-1]):
             self._unsure.update(self.left)

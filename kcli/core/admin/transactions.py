@@ -1,4 +1,4 @@
-"""Transactions and producers as brokers see them (KIP-664): listed, described, and who writes to a partition."""
+"""Lists and describes transactions and active producers (KIP-664)."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
@@ -23,7 +23,7 @@ _FIRST_WITH_PATTERN = 2
 
 @dataclass(frozen=True, slots=True)
 class ListedTransaction:
-    """A transactional id, its producer id, Kafka's word for the state, and its coordinator's node id."""
+    """A transactional id with its producer id, Kafka's name of the state, and its coordinator's node id."""
 
     transactional_id: str
     producer_id: int
@@ -40,7 +40,7 @@ class TransactionListing:
 
     @property
     def is_partial(self) -> bool:
-        """Whether there may be transactions that nobody has told of."""
+        """Whether transactions may be missing."""
         return bool(self.errors)
 
 
@@ -60,7 +60,7 @@ class TransactionDescription:
 
 @dataclass(frozen=True, slots=True)
 class ProducerDescription:
-    """A producer that a partition knows. −1 in ``open_since`` says that it has no open transaction there.
+    """An active producer of a partition. ``open_since`` −1: it has no open transaction there.
 
     ``open_since`` is the first offset of its open transaction, ``last_timestamp`` is in ms since the epoch.
     """
@@ -82,9 +82,9 @@ def list_transactions(
     longer_than_ms: int | None = None,
     pattern: str | None = None,
 ) -> TransactionListing:
-    """The transactional ids of every broker, filtered by what is given (KIP-664; duration KIP-994, regex KIP-1152).
+    """The transactional ids of every broker, with the given filters (KIP-664; duration KIP-994, regex KIP-1152).
 
-    Raises ConfigError for a state that brokers do not know, UnsupportedError when none knows the API or a filter.
+    Raises ConfigError for a state unknown to the brokers, UnsupportedError if none supports the API or a filter.
     """
 
     def ask(broker: Broker) -> listed.ListTransactionsRequest:
@@ -125,7 +125,7 @@ def list_transactions(
 def describe_transactions(
     cluster: Cluster, coordinators: Coordinators, names: Sequence[str], deadline: float
 ) -> dict[str, TransactionDescription | KcliError]:
-    """Each transactional id's state, from its coordinator; NotFoundError for one that no coordinator knows."""
+    """The state of each transactional id, from its coordinator; NotFoundError if no coordinator has it."""
 
     def ask(_broker: Broker, items: Items[str, None]) -> list[Part[str]]:
         ids = [name for name, _ in items]
@@ -163,7 +163,7 @@ def _transaction(row: described.TransactionState, coordinator: int) -> Transacti
 def describe_producers(
     cluster: Cluster, partitions: Collection[TopicPartition], deadline: float
 ) -> dict[TopicPartition, list[ProducerDescription] | KcliError]:
-    """The producers that each partition's leader knows: those with open transactions, and idempotent ones."""
+    """The active producers according to each partition's leader: transactional and idempotent ones."""
 
     def ask(items: Items[TopicPartition, None]) -> producers.DescribeProducersRequest:
         topics = [

@@ -1,1 +1,1 @@
-"""Compression of record batches: which codecs there are, and the way in and out of each under a cap."""
+"""Compression codecs of record batches; decompression is bounded by a size limit."""

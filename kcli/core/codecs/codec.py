@@ -6,11 +6,11 @@ from kcli.core.errors import ConfigError
 
 
 class CapExceededError(Exception):
-    """Inside this package: data decompresses to more than the cap. What leaves is a CorruptRecordsError."""
+    """Internal to this package: data decompresses to more than the limit. Callers see a CorruptRecordsError."""
 
 
 class Codec(IntEnum):
-    """A codec as the low three bits of a batch's attributes name it."""
+    """A codec as numbered in the low three bits of a batch's attributes."""
 
     NONE = 0
     GZIP = 1
@@ -21,8 +21,8 @@ class Codec(IntEnum):
 
 CODEC_NAMES = tuple(codec.name.lower() for codec in Codec)
 
-# KIP-390 and the ranges of Kafka's compression.<codec>.level. lz4: 1 and 2 are the fast compressor, 3 to 12 high
-# compression, what is above works as 12. Java takes its default of 9 for the fast one; here a 9 that is asked for is 9.
+# KIP-390 and the ranges of Kafka's compression.<codec>.level. lz4: 1 and 2 are the fast compressor, 3 to 12
+# high compression, higher levels work as 12. Java treats its default of 9 as fast; here an explicit 9 is 9.
 LEVELS: dict[int, tuple[int, int]] = {
     Codec.GZIP: (1, 9),
     Codec.LZ4: (1, 17),
@@ -41,12 +41,12 @@ def codec_by_name(name: str) -> int:
 
 
 def codec_name(codec: int) -> str:
-    """The name of a codec; a number that Kafka has not given out is named as such."""
+    """The name of a codec; an undefined number is reported as such."""
     return CODEC_NAMES[codec] if 0 <= codec < len(CODEC_NAMES) else f"unknown codec {codec}"
 
 
 def check_level(codec: int, level: int | None) -> None:
-    """Raise ConfigError when ``codec`` has no such level. ``None`` is the default of each."""
+    """Raises ConfigError if ``codec`` has no such level. ``None`` is the default level."""
     if level is None:
         return
     name = codec_name(codec)

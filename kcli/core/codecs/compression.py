@@ -1,9 +1,9 @@
-"""Compress and decompress the payload of a batch. Decompression is streamed, under a cap, and trusts no declared size.
+"""Compresses and decompresses batch payloads. Decompression is streamed under a limit and trusts no declared size.
 
-Codec libraries are imported on first use. The choice among them, measured on 1 MB of JSON (MB/s in, CPU time):
-gzip by isal level 1 514 (zlib 1: 135, 6: 40), read 1074 (zlib 436); lz4 by ``lz4`` 458 at 256 KiB blocks (cramjam
-478, but with blocks that depend on one another, which Java refuses), read 3400 both; zstd by ``backports.zstd`` level
-1 377, 3 264 (cramjam 267, 251), read 1150 both; snappy by cramjam, 582 and 1540. All of them release the GIL.
+Codec libraries are imported on first use. They were chosen by measurements on 1 MB of JSON (MB/s of input, CPU time):
+gzip by isal level 1 514 (zlib 1: 135, 6: 40), read 1074 (zlib 436); lz4 by ``lz4`` 458 at 256 KiB blocks (cramjam 478,
+but with dependent blocks, which Java rejects), read 3400 both; zstd by ``backports.zstd`` level 1 377, 3 264 (cramjam
+267, 251), read 1150 both; snappy by cramjam, 582 and 1540. All of them release the GIL.
 """
 
 import sys
@@ -32,7 +32,7 @@ _ZSTD_LEVEL = 3  # Java's default
 
 
 def compress(codec: int, data: Buffer, level: int | None = None) -> Buffer:
-    """``data`` in the form that Java writes for ``codec``. Raises ConfigError for a level or codec there is not."""
+    """``data`` compressed in the format Java writes for ``codec``. Raises ConfigError for an unknown level or codec."""
     check_level(codec, level)
     if codec == Codec.NONE:
         return data
@@ -48,10 +48,10 @@ def compress(codec: int, data: Buffer, level: int | None = None) -> Buffer:
 
 
 def decompress(codec: int, data: Buffer, limit: int = DEFAULT_LIMIT) -> Buffer:
-    """The content of ``data``, at most ``limit`` bytes.
+    """The decompressed ``data``, at most ``limit`` bytes.
 
-    Raises CorruptRecordsError for whatever a codec finds wrong, and when there would be more: then the option
-    that raises the limit is named, and no more than ``limit`` and some buffers was ever allocated.
+    Raises CorruptRecordsError for any error of a codec, and if there would be more than ``limit`` bytes: then it names
+    the option that raises the limit, and no more than ``limit`` plus some buffers has been allocated.
     """
     if codec == Codec.NONE:
         return data
@@ -68,12 +68,12 @@ def decompress(codec: int, data: Buffer, limit: int = DEFAULT_LIMIT) -> Buffer:
             why=f"it decompresses to more than {limit} bytes",
             do=f"if it is legitimate, raise {LIMIT_OPTION}",
         ) from None
-    except Exception as error:  # each library has errors of its own, and none has promised which
+    except Exception as error:  # each library has its own undocumented exceptions
         raise CorruptRecordsError(f"{name} data of {len(data)} bytes", why=str(error)) from error
 
 
 def _compress_gzip(data: Buffer, level: int | None) -> bytes:
-    # ISA-L's levels stop at 3, and its level 1 is as small as zlib's 3: higher levels are zlib's.
+    # ISA-L's levels stop at 3, and its level 1 compresses like zlib's 3: higher levels use zlib.
     library = gzip_library()
     if level is None:
         level = 1 if library.__name__.endswith("isal_zlib") else -1
@@ -86,7 +86,7 @@ def _compress_gzip(data: Buffer, level: int | None) -> bytes:
 def _compress_lz4(data: Buffer, level: int | None) -> bytes:
     from lz4 import frame
 
-    # Java reads independent blocks only.
+    # Java only reads independent blocks.
     packed: bytes = frame.compress(
         data,
         compression_level=level or 0,

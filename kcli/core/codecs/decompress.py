@@ -1,7 +1,7 @@
-"""Frames decompressed in steps under a cap: gzip members, lz4 and zstd frames, one or several in a row.
+"""Decompresses frames in steps under a limit: gzip members, lz4 and zstd frames, one or several in a row.
 
-Peak memory is the cap plus some 32 MiB, whatever the data declares: input goes in by pieces, output comes in steps and
-into one growing buffer. Between two steps a signal is handled.
+Peak memory is the limit plus some 32 MiB, whatever the data declares: input is fed in pieces, output is produced in
+steps into one growing buffer. Signals are handled between two steps.
 """
 
 from collections.abc import Callable
@@ -15,10 +15,10 @@ from kcli.core.kernels.varint import Buffer
 
 GZIP_WINDOW = 31  # window bits of zlib: the largest window, with a gzip header
 
-_PIECE = 1 << 20  # input given at once
+_PIECE = 1 << 20  # input per step
 _FIRST_STEP = 4 << 20  # most batches end within the first step, and are then never copied
 _STEP = 1 << 20
-_MOST_FRAMES = 4096  # Java writes one; each costs a fresh decoder and a copy of up to a piece
+_MOST_FRAMES = 4096  # Java writes one; each takes a new decoder and a copy of up to a piece
 _FREE_WINDOW = 32 << 20
 
 
@@ -35,7 +35,7 @@ class Decoder(Protocol):
 
 
 class Inflater:
-    """A gzip member in the same interface, by ISA-L where it is installed."""
+    """A gzip member behind the same interface, by ISA-L where installed."""
 
     def __init__(self) -> None:
         self._stream: Any = gzip_library().decompressobj(GZIP_WINDOW)
@@ -43,25 +43,25 @@ class Inflater:
 
     @property
     def eof(self) -> bool:
-        """Whether the member's checksum has been read and was right."""
+        """Whether the member's checksum has been read and was correct."""
         return bool(self._stream.eof)
 
     @property
     def unused_data(self) -> bytes:
-        """Input behind the member."""
+        """The input after the member."""
         return bytes(self._stream.unused_data)
 
     def decompress(self, data: Buffer, max_length: int = 0) -> bytes:
         """The next bytes, at most ``max_length``."""
         out: bytes = self._stream.decompress(data or self._stream.unconsumed_tail, max_length)
-        # A full output may leave some more inside, even when the input is used up.
+        # A full output may leave data inside the decoder, even when all input is consumed.
         self.needs_input = not self._stream.unconsumed_tail and len(out) < max_length
         return out
 
 
 @lru_cache(maxsize=1)
 def gzip_library() -> Any:
-    """``isal_zlib`` where the extra ``fast`` is installed, else ``zlib``, which has the same functions."""
+    """``isal_zlib`` if the extra ``fast`` is installed, else ``zlib``, which has the same functions."""
     try:
         return import_module("isal.isal_zlib")
     except ImportError:
@@ -74,10 +74,10 @@ def decompress_stream(
     limit: int,
     window: Callable[[memoryview], int] | None = None,
 ) -> bytes | bytearray:
-    """The content of all frames in ``data``. ``window`` tells what memory a frame's decoder takes for itself.
+    """The content of all frames in ``data``. ``window`` returns the memory a frame's decoder needs for its window.
 
-    Raises CapExceededError above ``limit`` bytes, CorruptRecordsError when the data ends early, and what the
-    library raises.
+    Raises CapExceededError above ``limit`` bytes, CorruptRecordsError when the data ends early, and the library's own
+    errors.
     """
     view = memoryview(data)
     allowed = _allowance(view, limit, window)
@@ -98,7 +98,7 @@ def decompress_stream(
 
 
 def zstd_window(frame: memoryview) -> int:
-    """The window a zstd frame declares (RFC 8878, 3.1.1.1), 0 where the frame is of another kind or cut off."""
+    """The window size a zstd frame declares (RFC 8878, 3.1.1.1), 0 if the frame is of another type or truncated."""
     if len(frame) < 6 or bytes(frame[:4]) != b"\x28\xb5\x2f\xfd":
         return 0
     descriptor = frame[4]
@@ -113,9 +113,9 @@ def zstd_window(frame: memoryview) -> int:
 
 
 def _allowance(frame: memoryview, limit: int, window: Callable[[memoryview], int] | None) -> int:
-    """How much output may be made. A decoder's window fills as the output does, and holds a copy of its end.
+    """The output limit. A decoder's window fills with the output and holds a copy of its end.
 
-    Up to 32 MiB of window are free (zstd's levels below 21 need no more); what is above counts against the cap.
+    Windows of up to 32 MiB are free (zstd's levels below 21 need no more); anything above counts against the limit.
     """
     size = window(frame) if window else 0
     budget = limit + _FREE_WINDOW
@@ -123,7 +123,7 @@ def _allowance(frame: memoryview, limit: int, window: Callable[[memoryview], int
 
 
 def _finish_frame(decoder: Decoder, view: memoryview, at: int, out: bytearray, allowed: int) -> int:
-    """Append the rest of a frame to ``out``; the position behind the frame."""
+    """Appends the rest of a frame to ``out``; returns the position after the frame."""
     while not decoder.eof:
         if len(out) > allowed:
             break

@@ -1,6 +1,6 @@
-"""Snappy as Kafka's clients frame it: the xerial stream header, then blocks with their length in front.
+"""Snappy in the framing of Kafka's clients: the xerial stream header, then blocks prefixed with their length.
 
-The raw format without frame is read as well, as Java does. Every declared length is checked before memory is taken.
+Raw snappy without framing is read as well, as in Java. Every declared length is checked before memory is allocated.
 """
 
 from struct import Struct
@@ -12,9 +12,9 @@ from kcli.core.kernels.varint import Buffer
 _MAGIC = b"\x82SNAPPY\x00"
 _HEADER = _MAGIC + b"\x00\x00\x00\x01\x00\x00\x00\x01"  # version 1, readable since version 1
 _LENGTH = Struct(">i")
-_BLOCK = 32 * 1024  # what Java's stream writes
+_BLOCK = 32 * 1024  # block size of Java's stream
 _GROWTH = 1 << 20
-_BEST_RATIO = 22  # an element of three bytes makes at most 64: more than this cannot be true
+_BEST_RATIO = 22  # an element of three bytes yields at most 64: a higher ratio is impossible
 
 
 def compress_snappy(data: Buffer) -> bytes:
@@ -30,7 +30,7 @@ def compress_snappy(data: Buffer) -> bytes:
 
 
 def decompress_snappy(data: Buffer, limit: int) -> bytes | bytearray:
-    """The content of a xerial stream (or several in a row) or of one raw block; CapExceededError beyond ``limit``."""
+    """The content of one or several xerial streams or of one raw block; CapExceededError beyond ``limit``."""
     view = memoryview(data)
     if view[:8] != _MAGIC:
         out = bytearray()
@@ -73,7 +73,7 @@ def _append_block(out: bytearray, block: memoryview, limit: int) -> None:
     if start + declared > limit:
         raise CapExceededError
     for left in range(declared, 0, -_GROWTH):
-        out += bytes(min(left, _GROWTH))  # in steps, as bytes(declared) would stand beside it
+        out += bytes(min(left, _GROWTH))  # in steps, since bytes(declared) would double the memory
     with memoryview(out) as whole, whole[start:] as room:
         written = snappy.decompress_raw_into(block, room) if declared else 0
     if written != declared:

@@ -1,1 +1,1 @@
-"""The consumer: positions, fetching ahead, batches handed out as they are."""
+"""The consumer: positions, prefetching, and whole batches returned without conversion."""

@@ -1,5 +1,5 @@
-"""Commits by itself what earlier polls handed out (``enable.auto.commit``): when the application polls again, it is
-done with that. Before partitions are given up, and at the end, it commits once more.
+"""Automatic commits (``enable.auto.commit``) of what earlier polls returned: by polling again, the application shows
+that it has processed it. Commits once more before partitions are revoked, and on close.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from kcli.core.types import OffsetAndMetadata, TopicPartition
 if TYPE_CHECKING:
     from kcli.core.group.group import Group
 
-_REVOCATION_PATIENCE = 5.0  # seconds that a rebalance waits for its commit
+_REVOCATION_PATIENCE = 5.0  # seconds a rebalance waits for the commit
 
 
 class AutoCommit:
-    """``polled`` at the beginning of every poll; the others when they are due. Commits only what has moved."""
+    """``polled`` at the start of every poll; the other methods when they apply. Commits only positions that changed."""
 
     def __init__(
         self, cluster: Cluster, options: ConsumerOptions, subscription: Subscription, group: Group | None
@@ -36,7 +36,7 @@ class AutoCommit:
         self._next = 0.0
 
     def polled(self, now: float) -> None:
-        """What was handed out up to now is done with; commits it when the interval is over."""
+        """Everything returned so far has been processed; commits it when the interval has elapsed."""
         if self._group is None or not self._group.commits.possible:
             return
         if now < self._next or (self._pending is not None and not self._pending.done):
@@ -46,9 +46,9 @@ class AutoCommit:
             self._pending = self._submit(offsets, self._cluster.deadline(), through_rebalance=True)
 
     def before_revocation(self, partitions: frozenset[TopicPartition]) -> Future[None] | None:
-        """A commit of what earlier polls handed out of these, or None when there is nothing to commit.
+        """Commits what earlier polls returned of these partitions; None when there is nothing to commit.
 
-        It runs inside a poll: whatever was handed out is done with.
+        Runs inside a poll, so everything returned has been processed.
         """
         offsets = self._moved(partitions)
         if self._group is None or not offsets:
@@ -57,7 +57,7 @@ class AutoCommit:
         return self._submit(offsets, deadline, through_rebalance=False)
 
     def before_close(self, deadline: float) -> None:
-        """Commits everything that was handed out, and waits for that; a failure is told, not raised."""
+        """Commits everything returned and waits; a failure is logged, not raised."""
         offsets = self._moved(None)
         if self._group is None or not offsets:
             return
@@ -66,7 +66,7 @@ class AutoCommit:
             future.result(max(0.0, deadline - self._cluster.loop.now()))
 
     def committed(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        """These are committed already, by the application."""
+        """Records offsets that the application has committed itself."""
         for tp, place in offsets.items():
             state = self._subscription.get(tp)
             if state is not None:

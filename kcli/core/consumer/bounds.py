@@ -1,6 +1,6 @@
-"""Where the log begins and ends of a partition that is read from outside of it: for the error that the application gets.
+"""Looks up the log's start and end for a position out of range, for the error that the application receives.
 
-Asked without waiting, so that no poll takes longer than its timeout. Runs in the consumer's thread.
+Asynchronous, so that no poll exceeds its timeout. Runs in the consumer's thread.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NEVER = float("inf")
 
 @dataclass(slots=True, eq=False)
 class _Question:
-    """``version`` is that of the partition's state: after a seek nobody wants to know. ``answers``: start and end."""
+    """``version`` is that of the partition's state: a seek makes the lookup obsolete. ``answers``: start and end."""
 
     error: OutOfRangeError
     version: int
@@ -35,7 +35,7 @@ class _Question:
 
 
 class Bounds:
-    """``ask`` for each error; ``take`` in every turn gives the error that says more. ``wake_at``: when it is due."""
+    """``ask`` for each error; ``take`` in every loop iteration returns it with the bounds. ``wake_at``: next due time."""
 
     def __init__(self, cluster: Cluster, options: ConsumerOptions, subscription: Subscription) -> None:
         self._cluster = cluster
@@ -45,14 +45,14 @@ class Bounds:
         self.wake_at = _NEVER
 
     def ask(self, error: OutOfRangeError, now: float) -> None:
-        """Begins to ask the partition's leader."""
+        """Starts a lookup at the partition's leader."""
         state = self._subscription.get(error.tp)
         if state is not None:
             self._questions.append(_Question(error, state.version, now, now))
             self.wake_at = now
 
     def take(self, now: float) -> OutOfRangeError | None:
-        """The first that is answered: with the bounds, or without them if they could not be had in time."""
+        """The first completed error: with the bounds, or without them if they could not be obtained in time."""
         self.wake_at = _NEVER
         for question in list(self._questions):
             state = self._subscription.get(question.error.tp)
@@ -64,7 +64,7 @@ class Bounds:
                 return told
         return None
 
-    # --- inside ------------------------------------------------------------------------------------
+    # --- internal ----------------------------------------------------------------------------------
 
     def _told(self, question: _Question, now: float) -> OutOfRangeError | None:
         tp = question.error.tp

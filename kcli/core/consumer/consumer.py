@@ -1,7 +1,7 @@
-"""The consumer: reads partitions that it was given, or its share of a group's; hands out whole batches or records.
+"""The consumer: reads manually assigned partitions or its share of a group's; returns whole batches or records.
 
-One thread: ``poll`` turns the loop, hands out what has come and carries every rebalance and commit forward. With a
-subscription a second thread only keeps the membership alive (KIP-62).
+Single-threaded: ``poll`` runs the event loop, returns fetched batches and drives rebalances and commits. With a
+subscription, a second thread sends heartbeats only (KIP-62).
 """
 
 from __future__ import annotations
@@ -50,20 +50,20 @@ if TYPE_CHECKING:
     from kcli.core.group.group import Group
 
 _NEVER = float("inf")
-_PATTERN_PATIENCE = 2.0  # seconds that a topic may be missing before a pattern does without it
+_PATTERN_PATIENCE = 2.0  # seconds a topic may be missing before a pattern subscription drops it
 _PAIR = 2
-_LEAVE_PATIENCE = 5.0  # seconds for the last commit and the farewell
-_LONGEST = 1e6  # seconds for them: "for ever" is no number of which a half can be taken
+_LEAVE_PATIENCE = 5.0  # seconds for the last commit and the LeaveGroup request
+_LONGEST = 1e6  # seconds; caps the close timeout, since infinity cannot be divided into shares
 
 What = str | TopicPartition
 Offsets = Mapping[TopicPartition, OffsetAndMetadata | int]
 
 
 class Consumer:
-    """``Consumer(bootstrap_servers="host:9092", group_id="g")``; a context manager. One thread at a time.
+    """``Consumer(bootstrap_servers="host:9092", group_id="g")``; a context manager. Not thread-safe.
 
-    ``joins``: polls may give neighbouring small batches as one (``records/run.py``), for those who only want records.
-    One that is neither closed nor left by ``with`` is told with a ResourceWarning when it is collected.
+    ``joins``: a poll may return several small adjacent batches as one (``records/run.py``), for callers that only need
+    records. A consumer that is garbage-collected without ``close`` or ``with`` emits a ResourceWarning.
     """
 
     _closed = True  # until there is something to close
@@ -85,7 +85,7 @@ class Consumer:
             self._convert = partial(
                 deserialized, key_deserializer=key_deserializer, value_deserializer=value_deserializer
             )
-        # No part of it refers to the consumer itself: see __del__.
+        # Nothing below may hold a reference to the consumer itself: see __del__.
         self.cluster = Cluster(self.options, hooks=hooks)
         self._subscription = subscription = Subscription()
         self._group: Group | None = None
@@ -95,7 +95,7 @@ class Consumer:
 
         self._rebalancing = Rebalancing(subscription, commit_of)
         if self.options.group_id:
-            # It is half of the consumer, and readers without a group do not need it.
+            # A large import that consumers without a group do not need.
             from kcli.core.group.group import Group
 
             self._group = Group(
@@ -128,11 +128,12 @@ class Consumer:
         self.close(commit=exc_type is None)
 
     def __del__(self) -> None:
-        """Dropped without ``close``: its connections are closed, and the heartbeat thread leaves the group and ends.
+        """Closes the connections of a consumer dropped unclosed; the heartbeat thread leaves the group and ends.
 
-        Runs in any thread at any moment, also where that thread holds a lock: so it takes none, waits for nothing and
-        calls nobody back. A copy in a forked process leaves the sockets to their owner. At the end of the interpreter the
-        system closes them: the heartbeat thread was stopped wherever it was, perhaps with a lock that is wanted here.
+        May run in any thread at any moment, even while that thread holds a lock: so it acquires no lock, never blocks
+        and invokes no callbacks. A copy in a forked process leaves the sockets to the parent. At interpreter shutdown
+        the operating system closes them: the heartbeat thread was stopped at an arbitrary point, possibly holding a
+        lock needed here.
         """
         if self._closed or self._process != os.getpid():
             return
@@ -148,10 +149,10 @@ class Consumer:
             stacklevel=2,
         )
 
-    # --- what there is -----------------------------------------------------------------------------
+    # --- metadata -------------------------------------------------------------------------------------
 
     def connect(self, timeout: float) -> ClusterView:
-        """First contact; raises what a user should hear before anything is read."""
+        """Connects to the cluster; raises connection and authentication errors before anything is read."""
         return self.cluster.connect(timeout)
 
     def partitions(self, topics: Sequence[str], timeout: float) -> dict[str, list[int]]:
@@ -163,12 +164,12 @@ class Consumer:
     def list_offsets(
         self, wanted: Mapping[TopicPartition, int], timeout: float
     ) -> dict[TopicPartition, OffsetInfo | KcliError]:
-        """See ``offsets.list_offsets``; LATEST is what a reader of this isolation level can reach."""
+        """See ``offsets.list_offsets``; LATEST is the log end as visible at this isolation level."""
         committed_only = self.options.isolation_level == "read_committed"
         deadline = self.cluster.deadline(timeout)
         return list_offsets(self.cluster, wanted, deadline, committed_only=committed_only)
 
-    # --- what is read ------------------------------------------------------------------------------
+    # --- assignment -----------------------------------------------------------------------------------
 
     def subscribe(
         self,
@@ -178,12 +179,12 @@ class Consumer:
         on_revoked: RebalanceListener | None = None,
         on_lost: RebalanceListener | None = None,
     ) -> None:
-        """Becomes a member of the group at the next poll, and reads its share of ``topics``.
+        """Joins the group at the next poll and reads the partitions of ``topics`` assigned to this member.
 
-        A compiled pattern stands for all topics whose names it matches from their beginning, those that come later
-        too. The callbacks get a list of partitions, inside ``poll``: ``on_revoked`` before they are given up (commit
-        there), ``on_lost`` when it is too late for that (default: ``on_revoked``), ``on_assigned`` before anything
-        of them is read (seek there).
+        A compiled pattern subscribes to all topics whose names it matches from the beginning, including topics created
+        later. The callbacks receive a list of partitions and run inside ``poll``: ``on_revoked`` before partitions are
+        revoked (commit there), ``on_lost`` when it is too late to commit (default: ``on_revoked``), ``on_assigned``
+        before anything is read from them (seek there).
         """
         self._must_be_open()
         group = self._must_have_group()
@@ -209,7 +210,7 @@ class Consumer:
         group.subscribe(names)
 
     def unsubscribe(self) -> None:
-        """Leaves the group, or forgets what was assigned by hand."""
+        """Leaves the group, or drops the manual assignment."""
         try:
             self._leave(_LEAVE_PATIENCE, commit=True)
         finally:
@@ -222,10 +223,10 @@ class Consumer:
         return not self._subscribed and any(True for _ in self._subscription.items())
 
     def assign(self, spans: Mapping[TopicPartition, Span] | Iterable[TopicPartition]) -> None:
-        """Reads exactly these partitions, whoever else does: each from its start to its stop.
+        """Assigns exactly these partitions manually, each read from its start to its stop.
 
-        Without a start: from the committed offset of ``group.id``, or else where ``auto.offset.reset`` says. One that
-        it reads already goes on where it is.
+        Without a start, reading begins at the committed offset of ``group.id``, or else according to
+        ``auto.offset.reset``. A partition that is already assigned continues at its position.
         """
         self._must_be_open()
         if self._subscribed:
@@ -241,7 +242,7 @@ class Consumer:
         self._subscription.assign(chosen)
 
     def add(self, spans: Mapping[TopicPartition, Span]) -> None:
-        """Reads these too, besides what was assigned by hand: partitions that have come since."""
+        """Adds these to the manual assignment, e.g. partitions that were created since."""
         self._must_be_open()
         if self._subscribed:
             raise ConfigError("topics were subscribed to", do="unsubscribe first")
@@ -251,11 +252,11 @@ class Consumer:
 
     @property
     def assignment(self) -> frozenset[TopicPartition]:
-        """What it reads at the moment."""
+        """The partitions currently assigned."""
         return frozenset(tp for tp, _ in self._subscription.items())
 
     def seek(self, tp: TopicPartition, offset: int) -> None:
-        """Goes on from ``offset``; EARLIEST and LATEST stand for the ends. KeyError for a foreign partition."""
+        """Sets the position; EARLIEST and LATEST are the ends of the log. KeyError for an unassigned partition."""
         self.state(tp)
         if offset in (EARLIEST, LATEST):
             self._subscription.begin_anew(tp, offset)
@@ -263,19 +264,19 @@ class Consumer:
             self._subscription.seek(tp, offset_given(tp, offset).offset)
 
     def pause(self, *partitions: TopicPartition) -> None:
-        """Reads nothing of these until ``resume``; they stay assigned."""
+        """Stops fetching these partitions until ``resume``; they stay assigned."""
         for tp in partitions:
             self.state(tp).paused = True
 
     def resume(self, *partitions: TopicPartition) -> None:
-        """Reads them again, from where they were left."""
+        """Resumes fetching paused partitions at their positions."""
         for tp in partitions:
             self.state(tp).paused = False
 
     def position(self, tp: TopicPartition, timeout: float | None = None) -> int:
-        """The offset behind the last record that was handed out; KeyError for a foreign partition.
+        """The offset after the last record returned; KeyError for an unassigned partition.
 
-        Waits for it where it is not known yet; TimedOutError after ``timeout`` seconds.
+        Waits for the position where it is not known yet; TimedOutError after ``timeout`` seconds.
         """
         deadline = self.cluster.deadline(timeout)
         while (state := self.state(tp)).position == UNKNOWN:
@@ -295,7 +296,7 @@ class Consumer:
 
     @property
     def settled(self) -> bool:
-        """Whether it knows what it reads: always, or when no rebalance is under way after ``subscribe``."""
+        """Whether the assignment is known: True unless subscribed and a rebalance is in progress."""
         return not self._subscribed or (self._group is not None and self._group.settled)
 
     @property
@@ -306,43 +307,43 @@ class Consumer:
     # --- reading -------------------------------------------------------------------------------------
 
     def poll(self, timeout: float | None = None) -> list[FetchedBatch]:
-        """Batches that have come, in order per partition; an empty list after ``timeout`` seconds without.
+        """The next batches, in order per partition; an empty list if there are none within ``timeout`` seconds.
 
-        Their bytes are valid until the next call. At most ``max.poll.records`` records. Without a timeout it waits
-        until there are some. Raises what a retry cannot help: lost or corrupt data, authorisation, the end of the
-        membership; what callbacks raise; and ConfigError for a timeout that is none, also a negative one.
+        Their bytes are valid until the next call. Returns at most ``max.poll.records`` records. Without a timeout,
+        waits until there are some. Raises errors that a retry cannot fix: lost or corrupt data, authorization, loss of
+        the membership; exceptions from callbacks; and ConfigError for an invalid or negative timeout.
         """
         batches = self._next(timeout)
         try:
             self._poll_buffer.handed_out(batches)
             return batches
-        except BaseException:  # Ctrl-C: what the application did not get it gets from the next poll
+        except BaseException:  # Ctrl-C: the next poll returns what the application did not receive
             self._poll_buffer.take_back(batches)
             raise
 
     def records(self, timeout: float | None = None) -> Iterator[Record]:
-        """The records of one poll, one by one. The bulk paths work on batches instead.
+        """The records of one poll, one by one. For bulk processing use batches instead.
 
-        The position follows record by record: a commit in between covers what was handed over, no more.
+        The position advances record by record: a commit in between covers only the records already returned.
         """
         yield from self._poll_buffer.one_by_one(self._next(timeout), self._convert)
 
     def __iter__(self) -> Iterator[Record]:
-        """Records without end: up to the stop of every partition, or a ``wakeup``."""
+        """Iterates over records until every partition has reached its stop, or until ``wakeup``."""
         while batches := self._next(None):
             yield from self._poll_buffer.one_by_one(batches, self._convert)
 
     def wakeup(self) -> None:
-        """Ends the current or the next poll; for other threads and signal handlers."""
+        """Ends the current or the next poll; may be called from other threads and signal handlers."""
         self._woken = True
         self.cluster.loop.wakeup()
 
     # --- commits -------------------------------------------------------------------------------------
 
     def commit(self, *what: What | Offsets, timeout: float | None = None) -> None:
-        """Commits positions and waits: of everything, of a topic, of partitions; or the offsets of a mapping.
+        """Commits synchronously: all positions, those of topics or partitions, or the given mapping of offsets.
 
-        CommitFailedError says which were not committed and why.
+        CommitFailedError says which offsets were not committed and why.
         """
         commits = self._must_have_group().commits
         offsets = self._to_commit(what)
@@ -354,7 +355,7 @@ class Consumer:
         self._auto_commit.committed(offsets)
 
     def commit_async(self, *what: What | Offsets) -> Future[None]:
-        """The same without waiting; polls carry it on. Commits are made in the order of the calls."""
+        """``commit`` without waiting; completes during later polls. Commits are sent in the order of the calls."""
         commits, offsets = self._must_have_group().commits, self._to_commit(what)
         deadline = self.cluster.deadline()
         future = commits.submit(offsets, deadline, through_rebalance=True)
@@ -364,7 +365,7 @@ class Consumer:
     def committed(
         self, partitions: Iterable[TopicPartition], timeout: float | None = None
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
-        """What is committed for the group; None for nothing. Raises the first error that lasts."""
+        """The committed offsets of the group; None where there is none. Raises the first error that persists."""
         group, deadline = self._must_have_group(), self.cluster.deadline(timeout)
         wanted, found = (
             frozenset(_partitions_of(partitions)),
@@ -389,20 +390,20 @@ class Consumer:
         return found
 
     def find_coordinator(self, timeout: float | None = None) -> int:
-        """The node id of the group's coordinator: the first contact of a member. TimedOutError says why there is none."""
+        """The node id of the group's coordinator; TimedOutError, with the reason, if it cannot be found."""
         return self._must_have_group().find_coordinator(self.cluster.deadline(timeout))
 
     def rewind_offsets(
         self, offsets: Offsets, timeout: float | None = None
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
-        """Sets offsets for the whole group while it is live; returns what was read back before the others go on.
+        """Sets offsets of a live group; returns them as read back before the other members continue.
 
-        The other members are sent out, held until they are back, for some seconds at most, and start where ``offsets``
-        says: one rebalance for each, and one failed commit for those that commit by hand. One that is still at work on
-        what it had read may commit that afterwards: ``kcli groups rewind --live`` waits for it, and watches. What this
-        member had read of other partitions is committed first. Members that rewind at the same time do so one after the
-        other. MembershipError when the group could not be held, or another rewind did not end in time: it says whether
-        anything may have been committed.
+        The other members are evicted, held at a barrier until they have rejoined, for some seconds at most, and start
+        at ``offsets``: one rebalance for each, and one failed commit for those that commit manually. A member that is
+        still processing records it read before may commit those afterwards: ``kcli groups rewind --live`` waits for
+        that, and watches. Positions of this member in other partitions are committed first. Concurrent rewinds by
+        several members run one after another. MembershipError if the group could not be held, or another rewind did
+        not finish in time: it says whether anything may have been committed.
         """
         group, deadline = self._must_have_group(), self.cluster.deadline(timeout)
         if not isinstance(offsets, Mapping) or not offsets:
@@ -411,7 +412,7 @@ class Consumer:
             )
         wanted = self._to_commit((offsets,))
         refused = next((why for tp, place in wanted.items() if (why := unwritable(tp, place))), None)
-        if refused is not None:  # before anybody is sent out for it
+        if refused is not None:  # before any member is evicted
             raise refused
         if not self._subscribed:
             raise ConfigError(
@@ -441,16 +442,16 @@ class Consumer:
 
     @property
     def group_metadata(self) -> GroupMetadata:
-        """Who commits, for a producer's ``send_offsets_to_transaction`` (KIP-447)."""
+        """The member's identity for a producer's ``send_offsets_to_transaction`` (KIP-447)."""
         return self._must_have_group().metadata
 
-    # --- the end ---------------------------------------------------------------------------------------
+    # --- close ----------------------------------------------------------------------------------------
 
     def close(self, timeout: float = _LEAVE_PATIENCE, *, commit: bool = True) -> None:
-        """Commits what was handed over (with ``enable.auto.commit``), leaves the group, closes the connections.
+        """Commits the positions (with ``enable.auto.commit``), leaves the group and closes the connections.
 
-        ``commit=False``, as when a ``with`` block ends by an exception, commits nothing more: whoever reads next
-        sees the last records again. Takes at most ``timeout`` seconds; nothing that was handed out is valid any more.
+        ``commit=False``, as when a ``with`` block ends with an exception, commits nothing more: the last records will
+        be read again. Takes at most ``timeout`` seconds; batches returned before are no longer valid.
         """
         if self._closed:
             return
@@ -463,16 +464,16 @@ class Consumer:
             self._release()
 
     def waiting(self) -> dict[TopicPartition, OpenTransaction]:
-        """The partitions that stand before an open transaction at this moment, and what is known of it.
+        """The partitions currently blocked by an open transaction, and what is known of it.
 
-        With ``isolation.level=read_committed`` nothing behind it can be read until it ends, and the last records of a
-        log may be in it for a moment: look at ``since_ms``. What lasts for 10 s is told as a warning too.
+        With ``isolation.level=read_committed`` nothing after it can be read until it ends. The last records of a log
+        may be in an open transaction briefly: check ``since_ms``. After 10 s a warning is logged as well.
         """
         asker = self._fetcher.open_transactions
         return asker.snapshot() if asker is not None else {}
 
     def metrics(self) -> ConsumerMetrics:
-        """A snapshot of its figures."""
+        """A snapshot of the consumer's metrics."""
         group = self._group
         return ConsumerMetrics(
             records=self._poll_buffer.records,
@@ -490,10 +491,10 @@ class Consumer:
             batches_skipped=self._fetcher.skipped,
         )
 
-    # --- inside --------------------------------------------------------------------------------------
+    # --- internal -------------------------------------------------------------------------------------
 
     def _release(self) -> None:
-        try:  # callbacks of commits may raise
+        try:  # commit callbacks may raise
             if self._group is not None:
                 self._group.commits.close()
         finally:
@@ -508,7 +509,7 @@ class Consumer:
 
     def _next(self, timeout: float | None) -> list[FetchedBatch]:
         self._must_be_open()
-        self.cluster.loop.check_owner()  # whoever may not poll changes nothing
+        self.cluster.loop.check_owner()  # a thread that may not poll must change nothing
         try:
             return self._wait_for_batches(timeout)
         except KcliError:
@@ -525,7 +526,7 @@ class Consumer:
         self._auto_commit.polled(loop.now())
         if self._poll_buffer.empty:
             self._poll_buffer.release()
-        self.cluster.poll(0.0)  # rebalances and commits do not wait until nothing is left to be handed out
+        self.cluster.poll(0.0)  # drive rebalances and commits even while the buffer still holds batches
         while not self._woken:
             batches = self._take()
             if batches or self.done or loop.now() >= deadline:
@@ -554,15 +555,16 @@ class Consumer:
         return batches
 
     def _turn(self, deadline: float, *, polls: bool = True) -> None:
-        """One wait, at most to the deadline; then whatever it brought.
+        """Waits once, at most until the deadline, and processes what arrived.
 
-        ``polls=False``: the application is not done with what it has, so that nothing may be given up or committed.
+        ``polls=False``: the application has not finished with the batches it holds, so nothing may be revoked or
+        committed.
         """
         loop = self.cluster.loop
         self._advance(loop.now(), polls=polls)
         wakes = [self._fetcher.wake_at, self._positions.wake_at, self._bounds.wake_at, deadline]
         if self._group is not None:
-            # what only polls carry on may be overdue for long: it is nothing to wake up for
+            # work that only a poll may do can be long overdue: no reason to wake up
             wakes.append(self._group.wake_at if polls else self._group.commits.wake_at)
         until = min(wakes)
         self.cluster.poll(None if until == _NEVER else max(0.0, until - loop.now()))
@@ -583,7 +585,7 @@ class Consumer:
         self._fetcher.pump(now)
 
     def _settled(self, group: Group, deadline: float) -> bool:
-        """Turns until a rebalance is over and all commits are answered; False at the deadline."""
+        """Polls until a rebalance is over and all commits are completed; False at the deadline."""
         while not (group.settled and group.commits.idle):
             if self.cluster.loop.now() >= deadline:
                 return False
@@ -629,7 +631,7 @@ class Consumer:
         try:
             if commit:
                 self._end_join(group, timeout / 2)
-                self._auto_commit.before_close(deadline - timeout / 4)  # the rest is for the farewell
+                self._auto_commit.before_close(deadline - timeout / 4)  # the rest is for LeaveGroup
             if self._subscribed and group.is_member:
                 self._rebalancing.revoked(self.assignment)
             elif self._subscribed:
@@ -638,8 +640,8 @@ class Consumer:
             group.leave(max(timeout / 4, deadline - self.cluster.loop.now()))
 
     def _end_join(self, group: Group, timeout: float) -> None:
-        """Lets a join come to its end that keeps partitions (KIP-429): until it knows the generation that the group
-        may have come to meanwhile, no commit is taken, and others would read again what was handed out here.
+        """Completes a join that keeps partitions (KIP-429). Until the member knows the group's current generation,
+        commits are rejected and other members would read again what was returned here.
         """
         loop = self.cluster.loop
         end = loop.now() + timeout
@@ -649,8 +651,8 @@ class Consumer:
                 self.cluster.poll(max(0.0, min(group.wake_at, end) - loop.now()))
 
     def _out_of_range(self, error: OutOfRangeError) -> None:
-        """By the reset policy where the consumer chose the beginning, and told; else by ``on.out.of.range``, with the
-        bounds: an error, or told as a warning.
+        """Applies the reset policy, with a warning, where the consumer chose the start itself; else
+        ``on.out.of.range``, with the log's bounds: an error or a warning.
         """
         state, choice = self._subscription.get(error.tp), self.options.on_out_of_range
         if state is not None and state.by_policy and not choice:
@@ -671,7 +673,7 @@ class Consumer:
 
 
 def _partitions_of(given: Any) -> list[TopicPartition]:
-    """The partitions that an application names, by TopicPartitions or pairs; ConfigError for what names none."""
+    """The partitions an application passes, as TopicPartitions or pairs; ConfigError for anything else."""
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise ConfigError(f"{given!r} is not a list of partitions", do='[TopicPartition("orders", 0)]')
     found = []
@@ -685,7 +687,7 @@ def _partitions_of(given: Any) -> list[TopicPartition]:
 
 
 def _chosen(what: Iterable[Any], assigned: frozenset[TopicPartition]) -> set[TopicPartition]:
-    """The assigned partitions that topics, partitions and collections of partitions name."""
+    """The assigned partitions selected by topics, partitions and collections of partitions."""
     chosen: set[TopicPartition] = set()
     for one in what:
         if isinstance(one, str):

@@ -1,4 +1,4 @@
-"""From the bytes of a record to the application's objects."""
+"""Deserializes keys and values of records."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,11 +8,11 @@ from kcli.core.errors import KcliError
 from kcli.core.types import Record
 
 Deserializer = Callable[[str, bytes | None], Any]
-"""Given a topic and the bytes of a key or value; null is None."""
+"""Receives the topic and the bytes of a key or value (None for null)."""
 
 
 class DeserializationError(KcliError):
-    """A deserializer failed; ``record`` has the bytes. The position is behind it: the next poll goes on."""
+    """A deserializer failed; ``record`` has the bytes. The next poll continues after it."""
 
     exit_code = 5
 
@@ -27,7 +27,7 @@ class DeserializationError(KcliError):
 def deserialized(
     record: Record, key_deserializer: Deserializer | None, value_deserializer: Deserializer | None
 ) -> Record:
-    """The record with objects for key and value; DeserializationError names the record."""
+    """The record with its key and value deserialized; DeserializationError names the record."""
     key = _apply(record, "key", record.key, key_deserializer)
     value = _apply(record, "value", record.value, value_deserializer)
     return replace(record, key=key, value=value)

@@ -1,8 +1,7 @@
-"""What one broker is asked for, fetch by fetch (KIP-227). Pure: no I/O, no clock.
+"""The fetch session with one broker (KIP-227): what each fetch requests. Pure: no I/O, no clock.
 
-A broker with a session remembers what it was asked for, so a request names changes only: what is new, what goes on
-from elsewhere, what is to be forgotten. Without one (before v7, or where the broker's cache is full) every fetch names
-everything.
+With a session the broker remembers the partitions, so a request lists only changes: added partitions, new offsets and
+partitions to forget. Without one (before v7, or when the broker's cache is full) every fetch lists all partitions.
 """
 
 from __future__ import annotations
@@ -15,19 +14,19 @@ from kcli.core.protocol.schema import NO_UUID
 from kcli.core.types import TopicPartition
 
 NO_SESSION = 0
-"""The id in answers of a broker that remembers nothing."""
+"""The session id in responses of a broker that keeps no session."""
 FULL = 0
-"""The epoch of a request that names everything and asks for a new session."""
+"""The epoch of a request that lists all partitions and opens a new session."""
 FINAL = -1
-"""The epoch of a request that ends a session."""
+"""The epoch of a request that closes a session."""
 LAST_EPOCH = 0x7FFF_FFFF
-"""It is followed by 1: 0 would be a new session."""
+"""Followed by epoch 1, since 0 would open a new session."""
 
 _LAST_BY_NAME = 12
 
 
 class Ask(NamedTuple):
-    """What is asked of a partition. ``version`` is its state's: the answer is for that, and for no later position."""
+    """What is requested of a partition. ``version`` is that of its state: the response is valid only for that version."""
 
     version: int
     offset: int
@@ -39,9 +38,9 @@ Asks = dict[TopicPartition, Ask]
 
 
 class FetchSession:
-    """``want`` and ``drop`` say what is to be read there; ``fill`` makes a request, ``answered`` or ``reset`` follow.
+    """``want`` and ``drop`` choose the partitions; ``fill`` builds a request, followed by ``answered`` or ``reset``.
 
-    One request is under way at a time: ``asked`` is what its answer is an answer to.
+    One request is in flight at a time: ``asked`` is what its response refers to.
     """
 
     def __init__(self) -> None:
@@ -56,7 +55,7 @@ class FetchSession:
         self._turn = 0
 
     def want(self, tp: TopicPartition, ask: Ask) -> None:
-        """The partition is read here, from this offset on."""
+        """Reads the partition from this broker, starting at the offset in ``ask``."""
         if self.wanted.get(tp) == ask:
             return
         self.wanted[tp] = ask
@@ -68,26 +67,26 @@ class FetchSession:
             self._names[ask.topic_id] = tp.topic
 
     def drop(self, tp: TopicPartition) -> None:
-        """The partition is not read here: it is paused, failed, somebody else's, or led by another broker."""
+        """The partition is not read here: it is paused, failed, revoked, or led by another broker."""
         if self.wanted.pop(tp, None) is not None:
             self._news[tp] = None
             self._without_id.discard(tp)
 
     def asked(self, tp: TopicPartition) -> Ask | None:
-        """What the broker was told of a partition last; None for one that it was never asked for."""
+        """What was last requested of a partition; None if it was never requested."""
         return self._told.get(tp)
 
     @property
     def all_asked(self) -> Iterable[TopicPartition]:
-        """What the broker was told to read."""
+        """All partitions the broker has been asked to read."""
         return self._told
 
     def topic(self, name: str, topic_id: bytes) -> str:
-        """The topic that an answer means: by name before v13, by id since; "" for a foreign one."""
+        """The topic a response refers to: by name before v13, by id since; "" if unknown."""
         return name or self._names.get(topic_id, "")
 
     def fill(self, request: FetchRequest, max_bytes: int) -> None:
-        """Puts into ``request`` what the broker does not know yet; ``max_bytes`` is the most of one partition."""
+        """Fills ``request`` with what the broker does not know yet; ``max_bytes`` is the limit per partition."""
         by_id = not self._without_id
         asks, forgotten = self._changes(by_id)
         request.session_id, request.session_epoch = self.id, self.epoch
@@ -97,11 +96,11 @@ class FetchSession:
             request.cap_version(_LAST_BY_NAME)
 
     def farewell(self) -> FetchRequest:
-        """Ends the session: nothing is asked for."""
+        """A request that closes the session and fetches nothing."""
         return FetchRequest(max_wait_ms=0, min_bytes=0, session_id=self.id, session_epoch=FINAL, topics=[])
 
     def answered(self, session_id: int) -> None:
-        """The request was answered, and the answer names this session (0: none, as below v7)."""
+        """The request succeeded, and the response names this session (0: none, as below v7)."""
         if session_id == NO_SESSION or (self.epoch != FULL and session_id != self.id):
             self.lost()
         else:
@@ -109,17 +108,17 @@ class FetchSession:
             self.epoch = self.epoch + 1 if self.epoch < LAST_EPOCH else 1
 
     def reset(self) -> None:
-        """The broker may know something else: the next fetch names everything, and ends the session it had."""
+        """The broker's state may differ: the next fetch lists all partitions and closes the old session."""
         self.epoch = FULL
 
     def lost(self) -> None:
-        """The broker has no session of that id (any more)."""
+        """The broker has no session with that id (any more)."""
         self.id, self.epoch = NO_SESSION, FULL
 
-    # --- inside ------------------------------------------------------------------------------------
+    # --- internal ----------------------------------------------------------------------------------
 
     def _changes(self, by_id: bool) -> tuple[Asks, Asks]:
-        """What to tell, and what to have forgotten."""
+        """The partitions to request, and those to forget."""
         if self.epoch == FULL or by_id is not self._by_id:
             return self._all(by_id), {}
         asks: Asks = {}
@@ -139,7 +138,7 @@ class FetchSession:
         return asks, forgotten
 
     def _all(self, by_id: bool) -> Asks:
-        """Everything, in another order each time: without a session the first ones are served first."""
+        """All partitions, in a different order each time: without a session the first ones are served first."""
         self.reset()
         self._by_id = by_id
         self._news.clear()

@@ -1,4 +1,4 @@
-"""What a fetch brought: the records of a partition cut into batches, by their headers only. No I/O."""
+"""What a fetch returned: the records of each partition, split into batches by their headers only. No I/O."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from kcli.core.records.run import plain_run
 from kcli.core.records.view import BatchView
 from kcli.core.types import TopicPartition
 
-_OF_AN_ANSWER, _OF_A_BATCH = 4_096, 1_024  # bytes of the objects that describe them, about
+_OF_AN_ANSWER, _OF_A_BATCH = 4_096, 1_024  # approximate memory in bytes of the objects describing them
 
 
 @dataclass(frozen=True, slots=True)
 class FetchedBatch:
-    """A batch, and the offsets of it that were asked for: from ``first`` up to, not including, ``stop``.
+    """A batch and the requested part of its offsets: from ``first`` up to, not including, ``stop``.
 
-    To a consumer that ``joins`` it may be several neighbouring batches as one (``records/run.py``). Valid until the
-    consumer's next poll: its bytes are a view into the receive buffer.
+    With ``joins`` it may be several adjacent batches as one (``records/run.py``). Valid until the consumer's next
+    poll: its bytes are a view into the receive buffer.
     """
 
     tp: TopicPartition
@@ -32,33 +32,33 @@ class FetchedBatch:
     first: int
     stop: int
     then: int
-    """Where to go on once all of it was read: at ``stop``, or behind what is not shown there."""
+    """The position after all of it was read: ``stop``, or after batches that are not visible there."""
     epoch: int | None = None
-    """The leader epoch of what is before ``then``, where that is not the batch's own."""
+    """The leader epoch before ``then``, where it differs from the batch's own."""
 
     @property
     def then_epoch(self) -> int:
-        """The leader epoch of what is before ``then``."""
+        """The leader epoch of the record before ``then``."""
         return self.batch.leader_epoch if self.epoch is None else self.epoch
 
 
 @dataclass(slots=True, eq=False)
 class Arrived:
-    """An answer that waits to be handed out. ``size`` is the memory it takes until ``release``."""
+    """A response that waits to be returned. ``size`` is the memory it uses until ``release``."""
 
     answer: FetchResponse
     given_back: Callable[[int], None]
     parts: list[tuple[TopicPartition, int, Cut]] = field(default_factory=list)
-    """Partition, version of its state, and what there is of it."""
+    """Partition, version of its state, and its batches."""
     size: int = _OF_AN_ANSWER
 
     def add(self, state: PartitionState, found: Cut) -> None:
-        """Something of a partition."""
+        """Adds the batches of a partition."""
         self.parts.append((state.tp, state.version, found))
         self.size += found.bytes + _OF_A_BATCH * len(found.batches)
 
     def release(self) -> None:
-        """Nobody reads its bytes any more; once is enough."""
+        """Releases the buffer; further calls have no effect."""
         size, self.size = self.size, 0
         if size:
             self.answer.release()
@@ -67,10 +67,10 @@ class Arrived:
 
 @dataclass(slots=True)
 class Cut:
-    """The batches of a partition, the position behind them and the leader epoch there.
+    """The batches of a partition, the position after them and the leader epoch there.
 
-    ``damage`` is why it ends before the answer does. ``needed`` is the size of a batch that did not come whole.
-    ``skipped`` is a damaged batch that was passed over: what is behind it is asked for anew.
+    ``damage`` is why it ends before the response does. ``needed`` is the size of a batch that was not received whole.
+    ``skipped`` is a damaged batch that was skipped: what follows it is fetched again.
     """
 
     position: int
@@ -83,9 +83,9 @@ class Cut:
 
 
 def cut(state: PartitionState, data: PartitionData, options: ConsumerOptions, *, joins: bool = False) -> Cut:
-    """What is to be handed out of an answer, from the position up to the stop.
+    """The batches to be returned from a response, from the position up to the stop.
 
-    ``joins``: neighbouring plain batches are handed out as one, where no transaction of the answer was aborted.
+    ``joins``: adjacent plain batches are returned as one, unless the response lists aborted transactions.
     """
     records = data.records
     found = Cut(state.fetch_from, state.fetch_epoch)
@@ -133,7 +133,7 @@ def _whole(
     *,
     joins: bool,
 ) -> Iterator[BatchView]:
-    """The batches up to a damaged one, which is reported when those before it were handed out."""
+    """The batches before a damaged one, which is reported after they have been returned."""
     check, limit = options.check_crcs, options.max_decompressed_batch_bytes
     try:
         while True:
@@ -154,8 +154,8 @@ def _whole(
 
 
 def _sound(batch: BatchView, found: Cut, *, skip: bool) -> bool:
-    """Whether the batch is undamaged. One that is passed over ends the answer: which transactions are aborted behind
-    it is asked anew, since it may have held a marker. A header that makes no sense does not tell where it ends.
+    """Whether the batch is undamaged. A skipped batch ends the response: it may have held a transaction marker, so the
+    aborted transactions after it are fetched again. A nonsensical header does not say where the batch ends.
     """
     try:
         batch.verify()

@@ -1,8 +1,8 @@
-"""Keeps one fetch under way per broker and asks for the next range before the last one is decoded.
+"""Keeps one fetch in flight per broker and requests the next range before the last one is decoded.
 
-An answer is cut into batches by their headers only; the next request goes out at once, from where those end. What
-waits to be handed out is bounded by ``fetch.buffer.bytes``. Only partitions with news are looked at: what is asked of
-a broker stands in its session (``fetch_session.py``). Runs in the consumer's thread.
+A response is split into batches by their headers only; the next request is sent at once, starting where those end.
+Buffered data is bounded by ``fetch.buffer.bytes``. Only partitions that changed are examined: the partitions requested
+from a broker are kept in its fetch session (``fetch_session.py``). Runs in the consumer's thread.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ _SESSION_CODES = (
     FETCH_SESSION_TOPIC_ID_ERROR,
 )
 _TOPIC_ID_CODES = (UNKNOWN_TOPIC_ID, INCONSISTENT_TOPIC_ID)
-_FRUITLESS = 3  # answers in a row that came early and brought nothing, before a broker is asked less often
+_FRUITLESS = 3  # consecutive early, empty responses before a broker is polled less often
 _NEVER = float("inf")
 
 
 class OutOfRangeError(DataLossError):
-    """A position that is outside the partition's log; the consumer asks for the bounds and adds them."""
+    """A position outside the partition's log; the consumer looks up the log's bounds and adds them."""
 
     def __init__(self, tp: TopicPartition, offset: int) -> None:
         super().__init__(f"{tp}: offset {offset} is out of range")
@@ -58,7 +58,7 @@ class OutOfRangeError(DataLossError):
 
 
 class Fetcher:
-    """``pump`` sends what can be sent; ``take`` returns an answer that has come."""
+    """``pump`` sends the fetches that can be sent; ``take`` returns a response that has arrived."""
 
     def __init__(
         self, cluster: Cluster, options: ConsumerOptions, subscription: Subscription, *, joins: bool = False
@@ -83,7 +83,7 @@ class Fetcher:
         self.wake_at = _NEVER
 
     def take(self) -> Arrived | None:
-        """The oldest answer that has come, or None; raises an error that a broker has reported, in its turn."""
+        """The oldest response received, or None; raises an error reported by a broker when its turn comes."""
         while self._queue:
             found = self._taken = self._queue[0]
             self._queue.popleft()
@@ -94,12 +94,12 @@ class Fetcher:
         return None
 
     def take_back(self) -> None:
-        """Ctrl-C came before anybody had what was taken last: its memory is free again."""
+        """After Ctrl-C, before the caller received the last response taken: frees its memory."""
         if isinstance(self._taken, Arrived):
             self._taken.release()
 
     def pump(self, now: float) -> None:
-        """Sends a fetch to every broker that has something to be asked, none under way, and room for the answer."""
+        """Sends a fetch to every broker with partitions to read, no fetch in flight and room for the response."""
         self._look_at_news(now)
         self.wake_at = self._recovery.wake_at
         if self.open_transactions is not None:
@@ -118,25 +118,25 @@ class Fetcher:
             if room and self._is_there(source, now):
                 self._send(source, room, now)
                 sent = True
-        if sent:  # the application may have the thread for a while: the broker works meanwhile
+        if sent:  # the application may occupy the thread for a while: let the broker work meanwhile
             self._cluster.loop.flush()
 
     def close(self) -> None:
-        """Tells brokers that they may forget their sessions: they have room for a thousand. Waits for nothing."""
+        """Closes the fetch sessions on the brokers, which cache only a thousand. Does not wait."""
         if self.open_transactions is not None:
             self.open_transactions.close()
         for source in self._sources.values():
             node = self._cluster.view.nodes.get(source.node_id)
-            # behind a fetch that is under way it would not be read before the connection ends
+            # queued after a fetch in flight, it would not be read before the connection closes
             purpose = CONTROL if source.in_flight else FETCH
             if node is not None and source.session.id and self._cluster.brokers.offer(node, purpose):
                 self._cluster.send(source.session.farewell(), node.id, purpose=purpose)
         self._cluster.loop.flush()
 
-    # --- whom to ask -------------------------------------------------------------------------------
+    # --- sources -----------------------------------------------------------------------------------
 
     def _look_at_news(self, now: float) -> None:
-        """Finds the source of every partition about which something has changed."""
+        """Updates the source of every partition that has changed."""
         view = self._cluster.view
         if view is not self._view:
             self._view = view
@@ -167,7 +167,7 @@ class Fetcher:
             self._read_from[tp] = source
 
     def _source(self, state: PartitionState, now: float) -> Source | None:
-        """The broker to ask, None when the partition is not to be read at present."""
+        """The broker to fetch from; None if the partition is not to be read at present."""
         view = self._cluster.view
         topic = view.topics.get(state.tp.topic)
         if topic is not None and self._recovery.is_another(topic, state):
@@ -182,7 +182,7 @@ class Fetcher:
             self._recovery.without_leader(state, topic, now)
             return None
         if state.must_be_checked(partition.leader_epoch):
-            return None  # ``positions`` sees to it; what it finds is a change
+            return None  # ``positions`` validates it; the result counts as a change
         return self._source_named(node_id)
 
     def _source_named(self, node_id: int) -> Source:
@@ -191,7 +191,7 @@ class Fetcher:
         return self._sources[node_id]
 
     def _is_there(self, source: Source, now: float) -> bool:
-        """Whether the broker can be sent something; if not, it is looked for, and its replicas are left."""
+        """Whether the broker is available; if not, requests metadata and returns its replica reads to their leaders."""
         node = self._cluster.view.nodes.get(source.node_id)
         if node is not None and self._cluster.brokers.available(node, FETCH, now):
             return True
@@ -201,7 +201,7 @@ class Fetcher:
         self._cluster.request_refresh()
         return False
 
-    # --- asking ------------------------------------------------------------------------------------
+    # --- requests ----------------------------------------------------------------------------------
 
     def _send(self, source: Source, room: int, now: float) -> None:
         options = self._options
@@ -233,7 +233,7 @@ class Fetcher:
         self.pump(now)
 
     def _failed(self, source: Source, error: BaseException, now: float) -> None:
-        """The whole fetch has failed: the session begins anew, and so does the search for the leaders."""
+        """Handles the failure of a whole fetch: starts a new session and looks for the leaders again."""
         session = source.session
         code = error.code if isinstance(error, BrokerError) else NONE
         if code == FETCH_SESSION_ID_NOT_FOUND:
@@ -242,7 +242,7 @@ class Fetcher:
             session.reset()
         at_once = code in _SESSION_CODES and not source.backoff.failures
         source.failed(now)
-        if at_once:  # the broker made room for others, or was restarted: nothing is wrong
+        if at_once:  # the broker evicted the session or was restarted: nothing is wrong
             source.not_before = now
             return
         self._leave_replica(source, session.all_asked)
@@ -262,12 +262,12 @@ class Fetcher:
             else:
                 self._recovery.met(state, error, now)
 
-    # --- what came ---------------------------------------------------------------------------------
+    # --- responses ---------------------------------------------------------------------------------
 
     def _take_answer(self, source: Source, answer: FetchResponse, now: float) -> None:
         self.fetches += 1
         arrived = Arrived(answer, source.give_back)
-        self._queue.append(arrived)  # in front of what is wrong behind its records
+        self._queue.append(arrived)  # ahead of errors that follow its records
         told: set[TopicPartition] = set()
         for topic in answer.responses:
             name = source.session.topic(topic.topic, topic.topic_id)
@@ -288,7 +288,7 @@ class Fetcher:
             source.worked()
 
     def _is_fruitless(self, source: Source, arrived: Arrived, now: float) -> bool:
-        """Whether a broker answers at once, again and again, with nothing: it must not keep us busy."""
+        """Whether a broker keeps returning empty responses at once: it must not cause a busy loop."""
         options = self._options
         early = now - source.sent_at < options.fetch_max_wait_ms / 2_000 and options.fetch_min_bytes > 0
         source.fruitless = source.fruitless + 1 if early and not arrived.parts and not self._changed else 0
@@ -303,7 +303,7 @@ class Fetcher:
             or asked is None
             or (asked.version, asked.offset) != (state.version, state.fetch_from)
         ):
-            return  # an answer for an old position, or nobody's
+            return  # a response for an earlier position or an unassigned partition
         if data.error_code != NONE:
             self._partition_error(state, data, source, now)
             return
@@ -337,7 +337,7 @@ class Fetcher:
         )
 
     def _redirected(self, state: PartitionState, replica: int, source: Source, now: float) -> None:
-        """The leader names a replica that is nearer (KIP-392); it gives no records itself as long as it knows one."""
+        """The leader names a closer replica (KIP-392); it returns no records itself while it knows one."""
         leader = self._cluster.view.leader(state.tp)
         if leader is None or leader.id != source.node_id or not self._options.client_rack:
             return
@@ -355,27 +355,27 @@ class Fetcher:
         self._changed[state.tp] = None
 
     def _leave_replica(self, source: Source, partitions: Iterable[TopicPartition]) -> None:
-        """Those that were read from this broker because it is near are read from their leaders again."""
+        """Partitions read from this broker as a closer replica are read from their leaders again."""
         for tp in list(partitions):
             state = self._subscription.get(tp)
             if state is not None and state.read_replica == source.node_id:
                 self._back_to_leader(state)
 
     def _back_to_leader(self, state: PartitionState) -> None:
-        """It would name the same replica at once, and give nothing: it is asked as if we were nowhere."""
+        """Returns to the leader, which would name the same replica again and send no records: hides our rack from it."""
         state.read_replica = -1
         self._changed[state.tp] = None
         leader = self._cluster.view.leader(state.tp)
         if leader is not None:
             self._source_named(leader.id).distrust(self._cluster.loop.now())
 
-    # --- what is wrong -----------------------------------------------------------------------------
+    # --- errors ------------------------------------------------------------------------------------
 
     def _partition_error(
         self, state: PartitionState, data: PartitionData, source: Source, now: float
     ) -> None:
         code, error = data.error_code, BrokerError(data.error_code, f"fetch of {state.tp}")
-        if state.read_replica == source.node_id:  # only the leader's word counts
+        if state.read_replica == source.node_id:  # only an error from the leader counts
             self._cluster.hooks.log("debug", "fetch", f"{error}; back to the leader")
             self._back_to_leader(state)
         elif code == OFFSET_OUT_OF_RANGE:

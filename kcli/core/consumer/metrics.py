@@ -1,4 +1,4 @@
-"""A consumer's figures, as a snapshot."""
+"""A snapshot of a consumer's metrics."""
 
 from collections.abc import Mapping
 
@@ -8,9 +8,10 @@ from kcli.core.types import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class ConsumerMetrics:
-    """Counts since it was made. ``lag``: offsets between the position and the end, as of the last fetch.
+    """Counts since the consumer was created. ``lag``: offsets between the position and the log end, as of the last
+    fetch.
 
-    ``batches_skipped`` are damaged ones that were passed over (``on.corrupt=skip``).
+    ``batches_skipped`` counts damaged batches that were skipped (``on.corrupt=skip``).
     """
 
     records: int

@@ -1,6 +1,6 @@
-"""Topics that were subscribed to and do not exist: told once each, with the names that come nearest.
+"""Reports subscribed topics that do not exist, once each, with the most similar names.
 
-It is no error: whoever subscribes may come before whoever creates the topic. Runs in the consumer's thread.
+This is not an error: a consumer may subscribe before the topic is created. Runs in the consumer's thread.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from kcli.core.future import Future
 from kcli.core.protocol.messages.metadata import MetadataRequest
 
 TELL_AFTER = 5.0
-"""Seconds for which brokers must not have known a topic: its creation takes a moment to get round."""
-_COMPARED = 4_000  # names in one go: difflib takes 0.03 ms for each, and the poll waits for it
+"""Seconds a topic must be unknown to the brokers: its creation takes a moment to propagate."""
+_COMPARED = 4_000  # names compared at once: difflib takes 0.03 ms per name, and the poll waits for it
 
 
 class MissingTopics:
-    """``watch`` what is subscribed to, ``look`` in every turn. ``is_read``: whether anything of a topic is assigned.
+    """``watch`` sets the names, ``look`` runs in every loop iteration. ``is_read``: whether a topic is assigned.
 
-    What was assigned of a topic that is gone is an error of the reader's: it is not told twice.
+    A deleted topic with assigned partitions raises an error elsewhere and is not reported here.
     """
 
     def __init__(self, cluster: Cluster, is_read: Callable[[str], object]) -> None:
@@ -34,12 +34,12 @@ class MissingTopics:
         self._told: set[str] = set()
 
     def watch(self, names: frozenset[str]) -> None:
-        """These are subscribed to by name, and no others."""
+        """Sets the topics that are subscribed to by name."""
         self._names, self._view = names, None
         self._told &= names
 
     def look(self) -> None:
-        """Tells what is missing, and what was missing and has come; does nothing without news."""
+        """Logs topics that are missing, and those that have appeared since; does nothing unless the metadata changed."""
         view = self._cluster.view
         if view is self._view:
             return
@@ -57,7 +57,7 @@ class MissingTopics:
         return self._cluster.gone(name, TELL_AFTER) is not None and not self._is_read(name)
 
     def _tell(self, names: set[str], answer: Future[Any]) -> None:
-        """With the names of all topics, if they could be had."""
+        """Logs the missing topics, with similar names if the list of all topics could be obtained."""
         known: list[str] = []
         if answer.error is None:
             rows = answer.value.topics

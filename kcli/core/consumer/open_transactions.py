@@ -1,6 +1,6 @@
-"""Explains what a reader of committed records waits for: asks the leader whose transaction is open (KIP-664), and tells.
+"""Reports the open transaction that blocks a read_committed consumer, as described by the partition leader (KIP-664).
 
-Asks without waiting, and only when a partition has stood still for ten seconds. Runs in the consumer's thread.
+Asynchronous; asks only when a partition has been blocked for ten seconds. Runs in the consumer's thread.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kcli.core.types import TopicPartition
 
 
 class OpenTransactions:
-    """``heard`` after every answer about a partition, ``pump`` when ``wake_at`` has come, ``forget`` what is not read."""
+    """``heard`` after every fetch of a partition, ``pump`` at ``wake_at``, ``forget`` for unread partitions."""
 
     def __init__(self, cluster: Cluster, subscription: Subscription) -> None:
         self._cluster = cluster
@@ -34,11 +34,11 @@ class OpenTransactions:
 
     @property
     def wake_at(self) -> float:
-        """When ``pump`` has something to do."""
+        """When ``pump`` is due."""
         return self._waiting.wake_at
 
     def heard(self, state: PartitionState, now: float) -> None:
-        """A fetch has told the partition's bounds; most often there is nothing to do."""
+        """Updates the partition's bounds after a fetch; usually there is nothing to do."""
         stable, offset = state.last_stable, state.fetch_from
         waits = 0 <= stable <= offset < state.high_watermark
         if not waits and not self._waiting:
@@ -51,37 +51,37 @@ class OpenTransactions:
             self._waiting.stands(state.tp, offset, stable, now, clock.wall_ms())
 
     def forget(self, tp: TopicPartition) -> None:
-        """It is not read at present: nobody waits for it."""
+        """The partition is not being read at present."""
         self._waiting.over(tp)
 
     def close(self) -> None:
-        """Nobody wants to know any more."""
+        """Drops all waits."""
         self._waiting = Waiting()
 
     def pump(self, now: float) -> None:
-        """Asks the leaders of those that have stood still for long."""
+        """Asks the leaders of the partitions that have been blocked for long."""
         by_leader: dict[int, list[Wait]] = {}
         for wait in self._waiting.due(now):
             state = self._state(wait)
             leader = self._cluster.view.leader(wait.tp)
             if state is None or leader is None or state.position < wait.offset:
-                self._waiting.later(wait, now)  # most often: the application has records to work on
+                self._waiting.later(wait, now)  # usually the application still has records to process
             else:
                 by_leader.setdefault(leader.id, []).append(wait)
         for node_id, waits in by_leader.items():
             self._ask(node_id, waits)
 
     def snapshot(self) -> dict[TopicPartition, OpenTransaction]:
-        """What is waited for at this moment."""
+        """The partitions that are blocked now."""
         states = ((wait, self._state(wait)) for wait in self._waiting)
         return {wait.tp: _described(wait, state) for wait, state in states if state is not None}
 
     def _state(self, wait: Wait) -> PartitionState | None:
-        """Its partition's state, if it is still at the same place."""
+        """The partition's state, if it is still blocked at the same offset."""
         state = self._subscription.get(wait.tp)
         return state if state is not None and wait.is_for(state.fetch_from, state.last_stable) else None
 
-    # --- asking --------------------------------------------------------------------------------------
+    # --- requests ------------------------------------------------------------------------------------
 
     def _ask(self, node_id: int, waits: list[Wait]) -> None:
         numbers: dict[str, list[int]] = {}
@@ -103,8 +103,8 @@ class OpenTransactions:
                 )
         for wait in waits:
             if self._waiting.get(wait.tp) is not wait:
-                continue  # it has moved on meanwhile
-            if self._state(wait) is None:  # sought elsewhere, and perhaps back before the next answer
+                continue  # it has advanced since
+            if self._state(wait) is None:  # sought elsewhere, and perhaps back before the next fetch
                 self._waiting.later(wait, now)
                 continue
             self._explain(wait, failure or _error(wait, rows.get(wait.tp)), rows.get(wait.tp), now)
@@ -117,7 +117,7 @@ class OpenTransactions:
             self._waiting.later(wait, now)
             return
         writer = NOBODY if error is not None or row is None else _first_writer(row, wait.stable)
-        if writer is None:  # it has ended, and the next fetch will tell
+        if writer is None:  # it has ended, and the next fetch will return its records
             self._waiting.later(wait, now)
             return
         if error is not None:
@@ -141,7 +141,7 @@ def _error(wait: Wait, row: PartitionResponse | None) -> KcliError | None:
 
 
 def _first_writer(row: PartitionResponse, stable: int) -> Writer | None:
-    """Whose open transaction is the first in the partition; None when none begins so early."""
+    """The producer of the first open transaction in the partition; None if none begins that early."""
     opened = [one for one in row.active_producers if 0 <= one.current_txn_start_offset <= stable]
     first = min(opened, key=lambda one: one.current_txn_start_offset, default=None)
     if first is None:
@@ -163,7 +163,7 @@ def _described(wait: Wait, state: PartitionState) -> OpenTransaction:
 
 
 def _sentence(wait: Wait) -> str:
-    """What the application is told: where it waits, since when, for whom, and what helps."""
+    """The log message: the blocked offset, since when, the producer, and what helps."""
     writer, begin = wait.writer, wait.stable
     whom = (
         f"producer {writer.producer_id} (epoch {writer.producer_epoch})" if writer != NOBODY else "a producer"
@@ -177,7 +177,7 @@ def _sentence(wait: Wait) -> str:
 
 
 def _time(ms: int) -> str:
-    """UTC, or the number where no calendar reaches."""
+    """UTC, or the plain number where it exceeds the calendar."""
     from datetime import UTC, datetime, timedelta
 
     try:

@@ -1,6 +1,6 @@
-"""What becomes of a partition that no broker gives: looked for, asked for again, or given up with an error.
+"""Handles partitions that cannot be fetched: finds the leader, retries, or fails with an error.
 
-No requests of its own but for metadata. Runs in the consumer's thread.
+Sends no requests of its own except for metadata. Runs in the consumer's thread.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NEVER = float("inf")
 
 
 class TopicRecreatedError(DataLossError):
-    """A topic that is read was deleted and created anew; its partitions are read no more until a seek."""
+    """A subscribed topic was deleted and recreated; its partitions are not read until a seek."""
 
     def __init__(self, topic: str, what: str, *, why: str = "", do: str = "") -> None:
         super().__init__(what, why=why, do=do)
@@ -32,13 +32,13 @@ class TopicRecreatedError(DataLossError):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """An error for the application, unless it has gone elsewhere with all of ``partitions`` since (by their versions)."""
+    """An error for the application, unless all of ``partitions`` have been sought elsewhere since (by their versions)."""
 
     error: KcliError
     places: dict[TopicPartition, int]
 
     def stands(self, subscription: Subscription) -> bool:
-        """Whether the application must hear of it. Without places it is about a broker, or all of them."""
+        """Whether the error must still be raised. Without partitions it concerns a broker, or all partitions."""
         states = [(subscription.get(tp), version) for tp, version in self.places.items()]
         return not states or any(
             state is not None and state.version == version and state.phase is Phase.FAILED
@@ -47,7 +47,7 @@ class Report:
 
 
 class PartitionRecovery:
-    """``changed`` gets partitions to be looked at again, ``report`` the errors."""
+    """``changed`` receives partitions to be examined again, ``report`` the errors."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class PartitionRecovery:
         self._doubts: dict[TopicPartition, int] = {}
         self._stalls = StallReporter(cluster.hooks, "fetch")
 
-    # --- time --------------------------------------------------------------------------------------
+    # --- timers ------------------------------------------------------------------------------------
 
     @property
     def wake_at(self) -> float:
@@ -76,34 +76,34 @@ class PartitionRecovery:
         return self._due[0][0] if self._due else _NEVER
 
     def look_again(self, tp: TopicPartition, at: float) -> None:
-        """The partition is due then."""
+        """Schedules the partition for time ``at``."""
         heappush(self._due, (at, tp))
 
     def wake(self, now: float) -> None:
-        """What is due is looked at again."""
+        """Marks the partitions that are due as changed."""
         while self._due and self._due[0][0] <= now:
             self._changed[heappop(self._due)[1]] = None
 
-    # --- tried again -------------------------------------------------------------------------------
+    # --- retries -----------------------------------------------------------------------------------
 
     def over(self, tp: TopicPartition) -> None:
-        """It is well again, or nobody asks for it any more."""
+        """The partition has recovered, or is no longer read."""
         self._since.pop(tp, None)
         self._stalls.over(tp)
 
     def met(self, state: PartitionState, error: KcliError, now: float) -> None:
-        """Its broker has a problem: that is waited for with the broker."""
+        """Records a problem of the partition's broker; the retry waits for the broker."""
         self._stalls.met(state.tp, error, now)
 
     def again(self, state: PartitionState, error: KcliError, now: float, *, patience: float = _NEVER) -> None:
-        """The broker did not give it: it is asked again after a pause, for so many seconds."""
+        """Retries the partition after a pause, for at most ``patience`` seconds."""
         state.not_before = now + self._pause
         self.look_again(state.tp, state.not_before)
         self._changed[state.tp] = None
         self._look_up(state, error, now, patience)
 
     def without_leader(self, state: PartitionState, topic: TopicView | None, now: float) -> None:
-        """There is nobody to ask; every metadata answer is news."""
+        """There is no broker to fetch from; every metadata response is examined."""
         tp = state.tp
         if topic is None or not topic.partitions:
             if topic is not None and topic.error and not classify_code(topic.error).retriable:
@@ -119,7 +119,7 @@ class PartitionRecovery:
             self._look_up(state, KcliError(f"{tp} has no leader"), now)
 
     def unknown_id(self, state: PartitionState, error: KcliError, now: float) -> None:
-        """A broker does not know the topic's id: it is another topic by now, or brokers do not agree yet."""
+        """A broker does not know the topic id: the topic was recreated, or brokers do not agree yet."""
         topic = self._cluster.view.topics.get(state.tp.topic)
         if topic is not None and topic.id != NO_UUID and state.topic_id not in (None, topic.id):
             self._created_anew(topic.name)
@@ -127,9 +127,9 @@ class PartitionRecovery:
             self.again(state, error, now, patience=self._patience)
 
     def is_another(self, topic: TopicView, state: PartitionState) -> bool:
-        """Whether the topic's name belongs to another topic than the one that was begun with.
+        """Whether the topic's name now belongs to a different topic than at the start (by topic id).
 
-        Brokers that lag tell old news: two metadata answers must say so. Nothing is read in between.
+        Lagging brokers return stale metadata, so two metadata responses must say so. Nothing is read in between.
         """
         if topic.id == NO_UUID or state.topic_id in (None, topic.id):
             if topic.id != NO_UUID:
@@ -144,22 +144,22 @@ class PartitionRecovery:
             self._cluster.request_refresh()
         return True
 
-    # --- given up ----------------------------------------------------------------------------------
+    # --- failures ----------------------------------------------------------------------------------
 
     def fail(self, state: PartitionState, error: KcliError) -> None:
-        """No retry can help."""
+        """Fails the partition: no retry can help."""
         state.phase = Phase.FAILED
         self._tell(error, [state])
 
     def fail_topic(self, topic: str, error: KcliError) -> None:
-        """One error for all of a topic; the others go on."""
+        """One error for all partitions of a topic; other topics continue."""
         if states := self._subscription.fail_topic(topic):
             self._tell(error, states)
 
-    # --- inside ------------------------------------------------------------------------------------
+    # --- internal ----------------------------------------------------------------------------------
 
     def _look_up(self, state: PartitionState, error: KcliError, now: float, patience: float = _NEVER) -> None:
-        """The leader is not where it was thought to be, or there is none at present."""
+        """Refreshes metadata: the leader has moved, or there is none at present."""
         tp = state.tp
         lasts = now - self._since.setdefault(tp, now)
         gone = self._cluster.gone(tp.topic)
@@ -174,7 +174,7 @@ class PartitionRecovery:
             self._cluster.request_refresh()
 
     def _created_anew(self, topic: str) -> None:
-        """Positions in the old topic mean nothing in the new one: they are neither read on nor committed."""
+        """Positions in the old topic mean nothing in the new one: they are neither continued nor committed."""
         error = TopicRecreatedError(
             topic,
             f"topic {topic} was deleted and created anew while it was read",

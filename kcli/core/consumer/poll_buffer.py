@@ -1,11 +1,11 @@
-"""Hands out what was fetched, so many records at a time, and moves positions only by what was handed out.
+"""Returns fetched batches to the application in limited portions; positions advance only by what was returned.
 
-What was taken away, sought elsewhere or paused meanwhile is left out. The bytes of an answer are released when all of
-it was handed out and the application polls again.
+Batches of partitions that were revoked, sought elsewhere or paused meanwhile are left out. The bytes of a response are
+released when all of it was returned and the application polls again.
 
-Ctrl-C may come between any two steps. So what is taken stands in ``_open`` before it leaves the queue, until it is the
-application's; ``end_open`` and ``take_back`` see to it that the next poll reads the rest again. Each step is in an order
-in which being interrupted, and done once more, does no harm.
+Ctrl-C may interrupt between any two steps. So a batch that is taken is recorded in ``_open`` before it leaves the
+queue, until the application has it; ``end_open`` and ``take_back`` make the next poll read the rest again. The steps
+are ordered so that being interrupted and repeated is harmless.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from kcli.core.errors import CorruptRecordsError, KcliError
 from kcli.core.types import Record, TopicPartition
 
 _Place = tuple[PartitionState, int, int]
-"""A partition with its position, and the leader epoch there."""
+"""A partition with its position and the leader epoch there."""
 _Places = list[_Place]
 
 
 @dataclass(slots=True)
 class _Item:
-    """A batch to be handed out, or (None) offsets behind which there was nothing to see."""
+    """A batch to be returned, or (None) an offset range without visible records."""
 
     tp: TopicPartition
     version: int
@@ -37,7 +37,7 @@ class _Item:
 
 
 class _Cursor:
-    """Goes through the records of a batch once, part by part."""
+    """Iterates over the records of a batch once, part by part."""
 
     def __init__(self, fetched: FetchedBatch) -> None:
         self.batch = fetched.batch
@@ -46,7 +46,7 @@ class _Cursor:
         self._next: Record | None = None
 
     def part(self, first: int, stop: int) -> Iterator[Record]:
-        """Those at ``first`` up to, not including, ``stop``."""
+        """The records from ``first`` up to, not including, ``stop``."""
         while True:
             record = self._next or next(self._records, None)
             self._next = None
@@ -61,26 +61,26 @@ class _Cursor:
 
 
 class PollBuffer:
-    """``take`` until it is ``empty``, then ``begin`` with the next answer. ``records``, ``bytes``: handed out so far."""
+    """``take`` until it is ``empty``, then ``begin`` with the next response. ``records``, ``bytes``: returned so far."""
 
     def __init__(self, subscription: Subscription, withheld: Callable[[], frozenset[TopicPartition]]) -> None:
         self._subscription = subscription
         self._withheld = withheld
         self._arrived: Arrived | None = None
         self._items: deque[_Item] = deque()
-        self._open: list[FetchedBatch] = []  # taken, and not handed out
-        self._moving: tuple[list[FetchedBatch], _Places] = ([], [])  # handed out last, and where that began
+        self._open: list[FetchedBatch] = []  # taken but not yet returned
+        self._moving: tuple[list[FetchedBatch], _Places] = ([], [])  # returned last, and the positions before
         self._cursor: _Cursor | None = None
         self.records = 0
         self.bytes = 0
 
     @property
     def empty(self) -> bool:
-        """Whether the next answer may come."""
+        """Whether the next response may be added."""
         return not self._items
 
     def begin(self, arrived: Arrived) -> None:
-        """Goes on with an answer; the one before was released."""
+        """Starts on a response; the previous one is released."""
         self.release()
         self._arrived = arrived
         for tp, version, cut in arrived.parts:
@@ -89,7 +89,7 @@ class PollBuffer:
                 self._items.append(_Item(tp, version, None, cut.position, cut.epoch))
 
     def release(self) -> None:
-        """Forgets what is left, and gives the bytes back: nothing that was handed out is valid any more."""
+        """Discards what is left and releases its bytes: batches returned before are no longer valid."""
         self._items.clear()
         self._cursor = None
         if self._arrived is not None:
@@ -97,7 +97,7 @@ class PollBuffer:
             self._arrived = None
 
     def take(self, limit: int) -> list[FetchedBatch]:
-        """The next batches, of at most ``limit`` offsets; the last may be the beginning of one."""
+        """The next batches, of at most ``limit`` offsets; the last may be the first part of a batch."""
         self.end_open()
         taken: list[FetchedBatch] = []
         self._open = taken
@@ -122,7 +122,7 @@ class PollBuffer:
         return taken
 
     def handed_out(self, batches: list[FetchedBatch]) -> None:
-        """All of ``batches``, which were taken last, is the application's now; unless ``take_back`` follows."""
+        """Marks ``batches``, taken last, as returned to the application; ``take_back`` undoes this."""
         states = {batch.tp: state for batch in batches if (state := self._of(batch))}
         self._moving = (batches, [(state, state.position, state.epoch) for state in states.values()])
         for batch in batches:
@@ -131,7 +131,7 @@ class PollBuffer:
         self._open = []
 
     def take_back(self, batches: list[FetchedBatch]) -> None:
-        """The poll that was to return ``batches`` was interrupted: the application has nothing of them."""
+        """The poll that was to return ``batches`` was interrupted: the application received none of them."""
         moved, places = self._moving
         if batches and moved is batches:
             for state, position, epoch in places:
@@ -139,26 +139,26 @@ class PollBuffer:
             self._open = batches
         self.end_open()
         self.release()
-        for tp, state in self._subscription.items():  # an answer, or an error, may have been on its way
+        for tp, state in self._subscription.items():  # a response or an error may have been in flight
             if state.fetch_from != state.position or state.phase is Phase.FAILED:
                 self._subscription.step_back(tp)
 
     def one_by_one(
         self, batches: list[FetchedBatch], convert: Callable[[Record], Record] | None = None
     ) -> Iterator[Record]:
-        """The records of ``batches``; positions follow record by record, and what is not taken is read again.
+        """The records of ``batches``; positions advance record by record, and records not consumed are read again.
 
-        ``convert`` makes of a record what is given; one for which it raises is passed.
+        ``convert`` transforms each record; a record for which it raises is skipped.
         """
         versions = {batch.tp: state.version for batch in batches if (state := self._of(batch))}
         self._open = batches
-        held: _Place | None = None  # where a record is that is about to be given
+        held: _Place | None = None  # the position before the record about to be yielded
         try:
             while batches and self._open is batches:
                 fetched = batches[0]
                 state = self._of(fetched)
                 if state is None or state.version != versions.get(fetched.tp):
-                    batches.pop(0)  # sought elsewhere, or taken away, by what was done with a record
+                    batches.pop(0)  # sought elsewhere or revoked while the application handled a record
                     continue
                 for record in self._records_of(fetched):
                     if state.version != versions[fetched.tp] or self._of(fetched) is not state:
@@ -169,7 +169,7 @@ class PollBuffer:
                     yield record if convert is None else convert(record)
                     held = None
                     if self._open is not batches:
-                        return  # another poll has begun: what is left here is read again there
+                        return  # another poll has begun and reads the rest again
                 else:
                     self._moved(fetched.tp, fetched.then, fetched.then_epoch)
                 if fetched.then >= fetched.batch.next_offset:
@@ -180,7 +180,7 @@ class PollBuffer:
             raise error.in_partition(batches[0].tp) from error
         except (GeneratorExit, KcliError):
             raise
-        except BaseException:  # Ctrl-C before the record was given, or right behind: then it comes once more
+        except BaseException:  # Ctrl-C before the record was yielded, or just after: then it is yielded twice
             if held is not None:
                 held[0].position, held[0].epoch = held[1:]
             raise
@@ -189,7 +189,7 @@ class PollBuffer:
                 self.end_open(versions)
 
     def end_open(self, versions: dict[TopicPartition, int] | None = None) -> None:
-        """What was taken last and not handed out is read again later."""
+        """Batches that were taken last and not returned are read again later."""
         for tp in {batch.tp for batch in self._open}:
             state = self._subscription.get(tp)
             if state is not None and (versions is None or state.version == versions.get(tp)):
@@ -198,16 +198,16 @@ class PollBuffer:
         self._moving = ([], [])
 
     def _records_of(self, fetched: FetchedBatch) -> Iterator[Record]:
-        """Of a batch that is handed out in several parts the records are decoded once."""
+        """The records of a batch; one that is returned in several parts is decoded once."""
         cursor = self._cursor
         if cursor is None or cursor.batch is not fetched.batch or cursor.position > fetched.first:
             cursor = self._cursor = _Cursor(fetched)
         return cursor.part(fetched.first, fetched.stop)
 
-    # --- inside ------------------------------------------------------------------------------------
+    # --- internal ----------------------------------------------------------------------------------
 
     def _state(self, item: _Item, withheld: frozenset[TopicPartition]) -> PartitionState | None:
-        """The state of what may be handed out; what may not be now steps back, so that it is read again later."""
+        """The state of a partition that may be returned; one withheld steps back, so that it is read again later."""
         state = self._subscription.get(item.tp)
         if state is None or state.version != item.version:
             return None

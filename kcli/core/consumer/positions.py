@@ -1,8 +1,8 @@
-"""Finds out where partitions are read from: the committed offset, else where the reset policy says; and whether what
-was read so far is still in the log (KIP-320).
+"""Determines where partitions are read from: the committed offset, else the reset policy; and whether the log still
+has what was read so far (KIP-320).
 
-Asks without waiting; ``pump`` in every turn. A temporary error is asked again, and never taken for "nothing is
-committed". Runs in the consumer's thread.
+Requests are asynchronous; ``pump`` in every loop iteration. Retriable errors are retried, and never mistaken for "no
+committed offset". Runs in the consumer's thread.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _LAST_OFFSET = (1 << 63) - 1
 
 
 class TruncatedError(DataLossError):
-    """The log was cut behind what was read; ``offset`` is where it goes on now."""
+    """The log was truncated below the position; ``offset`` is where it continues now."""
 
     def __init__(self, tp: TopicPartition, offset: int, read_to: int) -> None:
         super().__init__(
@@ -65,7 +65,7 @@ class TruncatedError(DataLossError):
 
 @dataclass(slots=True)
 class _Trying:
-    """Since when a partition's question comes to nothing, and how often it did."""
+    """Since when requests for a partition have been failing, and how often."""
 
     since: float
     failures: int = 0
@@ -73,14 +73,14 @@ class _Trying:
 
 @dataclass(slots=True)
 class _Question:
-    """What one broker was asked: partition → the version of its state then."""
+    """A request to one broker: partition → the version of its state when sent."""
 
     versions: dict[TopicPartition, int]
     future: Future[Any]
 
 
 def reset_policy(text: str) -> Callable[[], int | None]:
-    """What ``auto.offset.reset`` means when it is needed: a time or a place for ListOffsets; None forbids a choice."""
+    """Evaluates ``auto.offset.reset`` when needed: a timestamp, EARLIEST or LATEST; None means ``none``."""
     try:
         policy = parse_reset(text)
     except ValueError as error:
@@ -96,7 +96,7 @@ def reset_policy(text: str) -> Callable[[], int | None]:
 
 
 class Positions:
-    """``errors`` are what no retry helps; the partition they are about is FAILED until a seek."""
+    """``errors`` are those that no retry fixes; their partitions are FAILED until a seek."""
 
     def __init__(
         self, cluster: Cluster, options: ConsumerOptions, subscription: Subscription, group: Group | None
@@ -117,7 +117,7 @@ class Positions:
         self.wake_at = _NEVER
 
     def pump(self, now: float) -> None:
-        """Asks what can be asked now."""
+        """Sends the requests that are due."""
         self.wake_at = _NEVER
         self._look_for_cuts()
         self._ask_committed(now)
@@ -127,7 +127,7 @@ class Positions:
             self._ask_leaders(phase, self._due(waiting, now), now)
 
     def reset(self, tp: TopicPartition) -> None:
-        """There is no position that can be read on from: the policy decides."""
+        """Applies the reset policy: there is no position to continue from."""
         place = self._policy()
         if place is not None:
             self._subscription.begin_anew(tp, place)
@@ -189,7 +189,7 @@ class Positions:
     # --- leaders ---------------------------------------------------------------------------------------
 
     def _look_for_cuts(self) -> None:
-        """A new leader may lack what was read from the old one."""
+        """Schedules validation: a new leader may lack what was read from the old one."""
         view = self._cluster.view
         if view is not self._view:
             self._view = view
@@ -198,7 +198,7 @@ class Positions:
         self._changed.clear()
         for tp in partitions:
             state = self._subscription.get(tp)
-            if state is None:  # whoever comes to it later begins to count anew
+            if state is None:  # if it is assigned again, counting starts anew
                 self._over(tp)
             topic = view.topics.get(tp.topic)
             partition = topic.partition(tp.partition) if topic else None
@@ -213,13 +213,13 @@ class Positions:
         by_leader: dict[int, Waiting] = {}
         for tp, state in waiting:
             if state.phase is not phase:
-                continue  # its topic has failed just now
+                continue  # its topic has just failed
             leader = self._cluster.view.leader(tp)
             if leader is None:
                 self._cluster.topics.add(tp.topic)
                 gone = self._cluster.gone(tp.topic)
                 if gone is not None:
-                    if self._subscription.fail_topic(tp.topic):  # one error for all of it
+                    if self._subscription.fail_topic(tp.topic):  # one error for the whole topic
                         self.errors.append(gone)
                 else:
                     self._again(tp, state, KcliError(f"{tp} has no leader"), now, always=True)
@@ -271,10 +271,11 @@ class Positions:
             elif row.offset >= 0:
                 self._over(tp)
                 self._subscription.seek(tp, row.offset)
-            elif state.reset_to in (LATEST, EARLIEST):  # it may not have looked: that is no place to begin
+            # the broker may not have looked it up: not a valid start
+            elif state.reset_to in (LATEST, EARLIEST):
                 wrong = KcliError(f"{tp}: the broker answers with offset {row.offset}")
                 self._again(tp, state, wrong, now, always=True)
-            else:  # no record is that new
+            else:  # no record is that recent
                 self._subscription.begin_anew(tp, LATEST)
 
     def _validated(self, question: _Question) -> None:
@@ -284,21 +285,21 @@ class Positions:
         now = self._cluster.loop.now()
         for tp, state, row, error in self._answers(question, Phase.VALIDATE, rows):
             epoch = self._leader_epoch(tp)
-            if isinstance(error, UnsupportedError):  # then nobody can tell
+            if isinstance(error, UnsupportedError):  # the broker cannot validate epochs
                 state.phase, state.checked_epoch = Phase.READING, epoch
             elif error is not None:
                 self._again(tp, state, error, now)
             elif row.end_offset >= 0 and row.end_offset < state.fetch_from:
                 self._over(tp)
                 self._fail(tp, TruncatedError(tp, row.end_offset, state.fetch_from))
-            else:  # −1 is no news of a loss: the broker knows nothing of that epoch
+            else:  # −1 is no evidence of loss: the broker does not know that epoch
                 self._over(tp)
                 state.phase, state.checked_epoch = Phase.READING, epoch
 
     def _answers(
         self, question: _Question, phase: Phase, rows: Iterable[tuple[str, int, Any]]
     ) -> Iterable[tuple[TopicPartition, PartitionState, Any, KcliError | None]]:
-        """What there is to be said of each partition that still waits for it."""
+        """The row or error for each partition that still waits for it."""
         self._asking.remove(question)
         found: Mapping[TopicPartition, Any] = {
             TopicPartition(topic, p): row for topic, p, row in reversed(list(rows))
@@ -324,7 +325,7 @@ class Positions:
                     BrokerError(code, f"{phase.value}: {tp}") if code != NONE else None,
                 )
 
-    # --- what comes of it --------------------------------------------------------------------------------
+    # --- outcomes ----------------------------------------------------------------------------------------
 
     def _due(self, waiting: Waiting, now: float) -> Waiting:
         due = []
@@ -336,7 +337,7 @@ class Positions:
         return due
 
     def _asked(self, tp: TopicPartition, question: _Question, phase: Phase) -> PartitionState | None:
-        """Its state, unless it is not what the question was about any more."""
+        """The partition's state, unless it has changed since the request."""
         state = self._subscription.get(tp)
         if state is None or state.version != question.versions[tp] or state.phase is not phase:
             return None
@@ -351,7 +352,7 @@ class Positions:
         *,
         always: bool = False,
     ) -> None:
-        """Asks again after a pause, if that can help; to the deadline of an operation."""
+        """Retries after a pause if that can help, up to ``default.api.timeout.ms``."""
         trying = self._trying.setdefault(tp, _Trying(now))
         verdict = classify_error(error)
         if not (verdict.retriable or always):
@@ -368,7 +369,7 @@ class Positions:
                 self._cluster.request_refresh()
 
     def _pause(self, failures: int, now: float) -> float:
-        """Longer with each failure (KIP-580); the same for all that fail at one time, so that they stay one request."""
+        """Grows with each failure (KIP-580); equal for partitions that fail together, which then share a request."""
         if self._pauses[0] != now:
             self._pauses = (now, {})
         pauses = self._pauses[1]
@@ -393,7 +394,7 @@ def _then(take: Callable[[_Question], None], question: _Question, _answer: Futur
 
 
 def offset_given(tp: TopicPartition, place: object) -> OffsetAndMetadata:
-    """What an application wants to be committed; ConfigError for what is no offset: brokers would take it."""
+    """The offset an application passes; ConfigError if it is invalid, since brokers would accept it."""
     wish = OffsetAndMetadata(place) if type(place) is int else place
     offset = wish.offset if isinstance(wish, OffsetAndMetadata) else None
     if not isinstance(wish, OffsetAndMetadata) or type(offset) is not int or not 0 <= offset <= _LAST_OFFSET:
@@ -402,5 +403,5 @@ def offset_given(tp: TopicPartition, place: object) -> OffsetAndMetadata:
 
 
 def to_commit(position: int, epoch: int) -> OffsetAndMetadata:
-    """What is committed of a position: the leader epoch goes along, so that a cut log is noticed (KIP-320)."""
+    """The offset to commit for a position, with the leader epoch, so that truncation is detected (KIP-320)."""
     return OffsetAndMetadata(position, "", epoch)

@@ -1,4 +1,4 @@
-"""What a rebalance does to the consumer: partitions come and go, the application's callbacks are called."""
+"""Applies rebalances to the consumer: adds and removes partitions and calls the application's callbacks."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ class Rebalancing:
         on_revoked: RebalanceListener | None,
         on_lost: RebalanceListener | None,
     ) -> None:
-        """The application's callbacks from now on."""
+        """Sets the application's callbacks."""
         self._on_assigned, self._on_revoked, self._on_lost = on_assigned, on_revoked, on_lost or on_revoked
 
     def assigned(self, partitions: TopicPartitions) -> None:
-        """They are read from their committed offsets on, unless the callback seeks."""
+        """Reads them from their committed offsets, unless the callback seeks."""
         for tp in sorted(partitions):
             self._subscription.add(tp, Span())
         if self._on_assigned is not None:
             self._on_assigned(sorted(partitions))
 
     def revoked(self, partitions: TopicPartitions) -> None:
-        """The callback may commit; then they are read no more."""
+        """Calls the callback, which may commit; then stops reading them."""
         try:
             if self._on_revoked is not None and partitions:
                 self._on_revoked(sorted(partitions))
@@ -49,13 +49,13 @@ class Rebalancing:
             self._forget(partitions)
 
     def lost(self, partitions: TopicPartitions) -> None:
-        """Others may read them already: nothing can be committed."""
+        """Other members may read them already: nothing can be committed."""
         self._forget(partitions)
         if self._on_lost is not None and partitions:
             self._on_lost(sorted(partitions))
 
     def committing(self, partitions: TopicPartitions) -> Future[None] | None:
-        """The automatic commit of what was consumed of them."""
+        """The automatic commit of their positions."""
         return self._commit(partitions)
 
     def _forget(self, partitions: TopicPartitions) -> None:

@@ -1,6 +1,6 @@
-"""Whom a partition is read from: its leader, or a replica that the leader has named (KIP-392). No I/O.
+"""The broker a partition is read from: its leader, or the preferred read replica (KIP-392). No I/O.
 
-A source is one broker as the fetcher sees it: the session with it, what it owes, and when it may be asked again.
+A source is one broker from the fetcher's view: its fetch session, unreleased bytes and retry time.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from kcli.core.consumer.subscription import PartitionState
 from kcli.core.dataclass import dataclass
 
 DISTRUST = 30.0
-"""Seconds for which a leader is not asked for nearer replicas, after one of those it named did not answer well."""
+"""Seconds a leader is not asked for closer replicas after a replica it named failed."""
 
 
 @dataclass(slots=True, eq=False)
 class Source:
-    """One broker. ``held`` are the bytes of its answers that were not given back yet.
+    """A broker. ``held``: bytes of its responses that were not released yet.
 
-    ``not_before``: when it may be asked again after ``backoff.failures`` failures. ``no_rack_until``: to that time it
-    is not told where we are, so that it gives records instead of the name of a nearer replica.
+    ``not_before``: when it may be asked again after ``backoff.failures`` failures. ``no_rack_until``: until then our
+    rack is not sent, so that the leader returns records instead of naming a closer replica.
     """
 
     node_id: int
@@ -34,32 +34,32 @@ class Source:
     no_rack_until: float = 0.0
 
     def give_back(self, size: int) -> None:
-        """An answer was handed out."""
+        """A response was released."""
         self.held -= size
 
     def room(self, share: int, most: int) -> int:
-        """The most that its next answer may carry: half its share of the memory, so that one can come while another
-        is handed out; 0 when there is no room at present.
+        """The size limit of its next response: half its share of the memory, so that one can arrive while another is
+        being returned; 0 when there is no room at present.
         """
         wish = min(most, max(1, share // 2))
         return wish if not self.held or self.held + wish <= share else 0
 
     def worked(self) -> None:
-        """It gave a good answer."""
+        """The broker returned a useful response."""
         self.backoff.reset()
         self.not_before = 0.0
 
     def distrust(self, now: float) -> None:
-        """A replica that it named is of no use: it is not told where we are for a while."""
+        """A replica named by this leader failed: hides our rack from it for a while."""
         self.no_rack_until = now + DISTRUST
 
     def failed(self, now: float) -> None:
-        """It did not: it is left alone for a while."""
+        """The broker failed or returned nothing useful: waits before the next request."""
         self.not_before = now + self.backoff.next()
 
 
 def source_of(state: PartitionState, view: ClusterView, now: float) -> int | None:
-    """The id of the broker to read from; None while there is no leader. Forgets a replica whose time is over."""
+    """The id of the broker to read from; None while there is no leader. Drops an expired or unavailable read replica."""
     leader = view.leader(state.tp)
     if leader is None:
         return None

@@ -1,4 +1,4 @@
-"""Which partitions are read, from where to where. State of the consumer's thread; no I/O."""
+"""The assigned partitions and their positions. State of the consumer's thread; no I/O."""
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -8,11 +8,11 @@ from kcli.core.dataclass import dataclass
 from kcli.core.types import TopicPartition
 
 UNKNOWN = -1
-"""A position that nobody has found out yet."""
+"""A position that is not known yet."""
 
 
 class Phase(Enum):
-    """What must be known before a partition can be read. FAILED: its error was raised; a seek goes on."""
+    """What must be known before a partition can be read. FAILED: its error was raised; a seek continues it."""
 
     COMMITTED = "looking for its committed offset"
     RESET = "looking for where to begin"
@@ -23,9 +23,9 @@ class Phase(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Offsets to be read: from ``start`` up to, not including, ``stop`` (None: without end).
+    """The offsets to read: from ``start`` up to, not including, ``stop`` (None: no end).
 
-    ``start`` None: from the committed offset, or else where ``auto.offset.reset`` says.
+    ``start`` None: the committed offset, or else ``auto.offset.reset``.
     """
 
     start: int | None = None
@@ -33,14 +33,14 @@ class Span:
 
 
 class PartitionState:
-    """One assigned partition. ``fetch_from`` runs ahead of ``position``, which is what was handed out.
+    """An assigned partition. ``fetch_from`` runs ahead of ``position``, which follows what was returned.
 
     ``epoch`` is the leader epoch of the record before ``position``, ``fetch_epoch`` of the one before ``fetch_from``
-    (−1: not known). ``checked_epoch`` is that of the leader at which the log was last known to have all up to
-    ``fetch_from`` (KIP-320). ``by_policy``: the consumer chose where to begin, so it may choose again.
-    ``committed`` is what the group's committed offset was when it was last heard of. ``topic_id`` is that of the
-    topic when it was first seen: offsets mean nothing in another topic of the same name. ``read_replica`` is a broker
-    that the leader has named to read from, until ``replica_until`` (KIP-392; −1: read from the leader).
+    (−1: not known). ``checked_epoch`` is the leader epoch at which the log was last validated up to ``fetch_from``
+    (KIP-320). ``by_policy``: the consumer chose the start itself, so it may choose again. ``committed`` is the group's
+    last known committed offset. ``topic_id`` is the id of the topic when it was first seen: offsets mean nothing in
+    another topic of the same name. ``read_replica`` is the preferred read replica named by the leader, until
+    ``replica_until`` (KIP-392; −1: read from the leader).
     """
 
     __slots__ = (
@@ -87,7 +87,7 @@ class PartitionState:
 
     @property
     def phase(self) -> Phase:
-        """Whether it can be read, and what must be found out before."""
+        """Whether the partition can be read, and what must be determined first."""
         return self._phase
 
     @phase.setter
@@ -97,7 +97,7 @@ class PartitionState:
 
     @property
     def paused(self) -> bool:
-        """Whether the application wants nothing of it for now."""
+        """Whether the application has paused the partition."""
         return self._paused
 
     @paused.setter
@@ -107,29 +107,29 @@ class PartitionState:
 
     @property
     def fetched_all(self) -> bool:
-        """Whether everything up to the stop has been asked for and has come."""
+        """Whether everything up to the stop has been fetched."""
         return self.stop is not None and self.fetch_from >= self.stop
 
     @property
     def done(self) -> bool:
-        """Whether everything up to the stop has been handed out."""
+        """Whether everything up to the stop has been returned."""
         return self.stop is not None and self.position >= self.stop
 
     def must_be_checked(self, leader_epoch: int) -> bool:
-        """Whether a leader of this epoch may lack what was read before ``fetch_from`` (KIP-320)."""
+        """Whether a leader of this epoch may lack records before ``fetch_from`` (KIP-320)."""
         known = self.fetch_epoch < 0 or self.fetch_epoch == leader_epoch
         return leader_epoch > self.checked_epoch and not known
 
 
 Changes = dict[TopicPartition, None]
-"""Partitions in the order in which something changed about them; whoever watches takes them out."""
+"""Changed partitions, in the order of their changes; the watcher removes them."""
 
 
 class Subscription:
     """The assigned partitions and their positions.
 
-    Thousands of partitions may be assigned of which few have news: who acts on them ``watch``es for changes, and
-    ``in_phase`` looks at nobody else.
+    Of thousands of assigned partitions few change at a time: components that act on changes use ``watch``, and
+    ``in_phase`` examines no other partitions.
     """
 
     def __init__(self) -> None:
@@ -141,20 +141,20 @@ class Subscription:
         self._ahead: Iterator[PartitionState] = iter(())
 
     def _next_version(self) -> int:
-        """Never the same again: an answer to an older question is known by it."""
+        """A unique version, which identifies responses to outdated requests."""
         return next(self._versions)
 
     def watch(self) -> Changes:
-        """A dict of its own, to which every partition is added that comes, goes or changes."""
+        """A dict of the watcher's own, to which every partition is added that is assigned, removed or changed."""
         changes: Changes = dict.fromkeys(self._states)
         self._watched.append(changes)
         return changes
 
     def assign(self, spans: Mapping[TopicPartition, Span]) -> None:
-        """Reads exactly these partitions from now on; answers to older questions are dropped.
+        """Replaces the assignment; responses to earlier requests are dropped.
 
-        A partition that stays, and whose span names no start, goes on where it is, as in Java. One whose reading has
-        failed is tried again there.
+        A partition that stays assigned, with a span without start, continues at its position, as in Java. If it has
+        failed, it is retried there.
         """
         for tp in [tp for tp in self._states if tp not in spans]:
             self.remove(tp)
@@ -166,13 +166,13 @@ class Subscription:
                 self._keep(state, span)
 
     def add(self, tp: TopicPartition, span: Span) -> None:
-        """Reads this partition too."""
+        """Adds the partition to the assignment."""
         self.remove(tp)
         self._states[tp] = PartitionState(tp, span, self._next_version(), self._changed)
         self._changed(self._states[tp])
 
     def remove(self, tp: TopicPartition) -> None:
-        """Reads it no more: what was fetched of it is dropped."""
+        """Removes the partition: what was fetched of it is dropped."""
         state = self._states.pop(tp, None)
         if state is not None:
             for others in self._in_phase.values():
@@ -180,9 +180,9 @@ class Subscription:
             self._note(tp)
 
     def seek(self, tp: TopicPartition, offset: int, *, epoch: int = -1) -> None:
-        """Goes on from ``offset``; what is in flight or buffered for the old position is dropped.
+        """Continues at ``offset``; what is in flight or buffered for the old position is dropped.
 
-        ``epoch`` is that of the record before, if it is known: then the log is checked before it is read.
+        ``epoch`` is that of the record before, if known: then the log is validated before it is read.
         """
         state = self._states[tp]
         state.position = state.fetch_from = offset
@@ -192,14 +192,14 @@ class Subscription:
         state.version = self._next_version()
 
     def begin_anew(self, tp: TopicPartition, reset_to: int) -> None:
-        """Goes on where ListOffsets finds ``reset_to``: a time in ms, LATEST or EARLIEST."""
+        """Continues where ListOffsets finds ``reset_to``: a timestamp in ms, LATEST or EARLIEST."""
         state = self._states[tp]
         state.position = state.fetch_from = UNKNOWN
         state.phase, state.reset_to, state.not_before = Phase.RESET, reset_to, 0.0
         state.version = self._next_version()
 
     def step_back(self, tp: TopicPartition) -> None:
-        """What was fetched but not handed out is fetched again later; and what was wrong behind it is found again."""
+        """Data fetched but not returned is fetched again later; an error after it is found again then."""
         state = self._states[tp]
         if state.phase is Phase.FAILED and state.position != UNKNOWN:
             state.phase = Phase.READING
@@ -208,7 +208,7 @@ class Subscription:
         self._note(tp)
 
     def forget_position(self, tp: TopicPartition) -> None:
-        """There is no place to go on from, nor to commit: what it was, was in a topic that is no more."""
+        """Drops the position, which belonged to a deleted topic: there is nothing to continue from or to commit."""
         state = self._states[tp]
         state.position = state.fetch_from = UNKNOWN
         state.epoch = state.fetch_epoch = state.checked_epoch = -1
@@ -217,7 +217,7 @@ class Subscription:
         self._note(tp)
 
     def fail_topic(self, topic: str) -> list[PartitionState]:
-        """Reads nothing of the topic any more; those partitions of it that were read until now."""
+        """Fails all partitions of the topic; returns those that had not failed before."""
         states = [state for state in self.of_topic(topic) if state.phase is not Phase.FAILED]
         for state in states:
             state.phase = Phase.FAILED
@@ -236,26 +236,26 @@ class Subscription:
         return self._states.items()
 
     def in_phase(self, phase: Phase) -> list[tuple[TopicPartition, PartitionState]]:
-        """Those that wait for the same thing."""
+        """The partitions in this phase."""
         return list(self._in_phase[phase].items())
 
     @property
     def topic_ids(self) -> dict[str, bytes]:
-        """The ids of the topics that are read, as far as they are known."""
+        """The ids of the assigned topics, as far as they are known."""
         return {tp.topic: state.topic_id for tp, state in self._states.items() if state.topic_id}
 
     @property
     def done(self) -> bool:
-        """Whether every partition has reached its stop; not before there is one."""
-        last = self._unfinished  # most often it still is
+        """Whether every partition has reached its stop; False while one has none."""
+        last = self._unfinished  # usually still unfinished
         if last is None or last.done or self._states.get(last.tp) is not last:
             self._unfinished = self._next_unfinished()
         return self._unfinished is None
 
-    # --- inside ------------------------------------------------------------------------------------
+    # --- internal ----------------------------------------------------------------------------------
 
     def _next_unfinished(self) -> PartitionState | None:
-        """Goes on behind the last one: those before it are most often done. None after a look at all of them."""
+        """Continues the scan after the last one: those before it are usually done. None after a full pass."""
         for _ in range(2):
             for state in self._ahead:
                 if not state.done and self._states.get(state.tp) is state:
@@ -270,14 +270,14 @@ class Subscription:
             return
         if failed:
             self.seek(tp, state.position, epoch=state.epoch)
-        if span.stop != state.stop:  # what has come is cut at the old one
+        if span.stop != state.stop:  # buffered batches are cut at the old stop
             state.stop = span.stop
             self.step_back(tp)
 
     def _changed(self, state: PartitionState) -> None:
         tp = state.tp
         if self._states.get(tp) is not state:
-            return  # it was taken away
+            return  # it was removed
         if tp not in self._in_phase[state.phase]:
             for others in self._in_phase.values():
                 others.pop(tp, None)

@@ -1,6 +1,6 @@
-"""Which partitions stand before an open transaction, since when, and which of them is to be told now.
+"""Tracks which partitions are blocked by an open transaction, since when, and which is to be reported now.
 
-Pure: no I/O, given ``now``. ``open_transactions.py`` asks the leaders and tells. Runs in the consumer's thread.
+Pure: no I/O, ``now`` is passed in. ``open_transactions.py`` asks the leaders and logs. Runs in the consumer's thread.
 """
 
 from __future__ import annotations
@@ -11,23 +11,23 @@ from kcli.core.dataclass import dataclass
 from kcli.core.types import TopicPartition
 
 TELL_AFTER = 10.0
-"""Seconds for which a partition must stand: most transactions have ended by then."""
+"""Seconds a partition must be blocked: most transactions have ended by then."""
 TELL_AGAIN = 300.0
-"""Seconds between two words about one topic and one producer."""
+"""Seconds between two reports about one topic and one producer."""
 
-_AT_ONCE = 16  # partitions about which leaders are asked in one go
-_LOOK = 1.0  # seconds between two looks for those that are due
+_AT_ONCE = 16  # partitions described in one go
+_LOOK = 1.0  # seconds between two checks for waits that are due
 _NEVER = float("inf")
 
 
 @dataclass(frozen=True, slots=True)
 class OpenTransaction:
-    """What a reader of committed records waits for at ``offset``.
+    """The open transaction that blocks a read_committed consumer at ``offset``.
 
     ``last_stable_offset`` is where the first open transaction of the partition begins, at ``offset`` or before it;
-    ``high_watermark`` is the end of the log as of the last fetch. ``since_ms`` is when this reader began to wait,
-    ``last_timestamp`` when the producer wrote last, both in ms since the epoch. What is not known is −1: brokers
-    are asked about the producer when the wait has lasted for 10 s, those before 2.8 cannot tell.
+    ``high_watermark`` is the end of the log as of the last fetch. ``since_ms`` is when this consumer began to wait,
+    ``last_timestamp`` when the producer last wrote, both in ms since the epoch. Unknown values are −1: brokers are
+    asked about the producer after the wait has lasted 10 s, and brokers before 2.8 cannot describe it.
     """
 
     offset: int
@@ -41,7 +41,7 @@ class OpenTransaction:
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """A producer that has a transaction open in a partition, as the partition's leader knows it."""
+    """A producer with an open transaction in a partition, as described by the partition's leader."""
 
     producer_id: int
     producer_epoch: int
@@ -49,15 +49,15 @@ class Writer:
 
 
 NOBODY = Writer(-1, -1, -1)
-"""A broker that cannot tell whose the transaction is."""
+"""For a broker that cannot describe the producer."""
 
 
 @dataclass(slots=True, eq=False)
 class Wait:
-    """One partition that waits at ``offset`` for what is open at ``stable``, since ``since_ms`` (since the epoch).
+    """A partition blocked at ``offset`` by the transaction open at ``stable``, since ``since_ms`` (epoch ms).
 
-    ``due`` is when its leader is to be asked; never while it is being asked. ``told``: the application was told of it,
-    and is to be told when it is over. ``failures`` of the leader to answer, so far.
+    ``due`` is when its leader is to be asked; never while a request is in flight. ``told``: it was reported, so its
+    end is reported too. ``failures``: failed requests to the leader so far.
     """
 
     tp: TopicPartition
@@ -70,15 +70,15 @@ class Wait:
     failures: int = 0
 
     def is_for(self, offset: int, stable: int) -> bool:
-        """Whether nothing has moved since."""
+        """Whether nothing has changed since."""
         return self.offset == offset and self.stable == stable
 
 
 class Waiting:
-    """``stands`` and ``over`` after every answer; what ``due`` gives back is ``found`` or put off until ``later``.
+    """``stands`` and ``over`` after every fetch; ``found`` completes a wait from ``due``, ``later`` postpones it.
 
-    Of each topic and producer one partition is told, not more often than every five minutes: a job that commits once
-    a minute in a hundred partitions would fill the screen.
+    One partition per topic and producer is reported, at most every five minutes: a job that commits once a minute in a
+    hundred partitions would flood the log.
     """
 
     def __init__(self) -> None:
@@ -93,16 +93,16 @@ class Waiting:
         return iter(self._waits.values())
 
     def get(self, tp: TopicPartition) -> Wait | None:
-        """The partition's wait, if it waits."""
+        """The partition's wait, if it is blocked."""
         return self._waits.get(tp)
 
     def stands(self, tp: TopicPartition, offset: int, stable: int, now: float, since_ms: int) -> None:
-        """Nothing behind ``offset`` may be read before the transaction at ``stable`` ends."""
+        """Nothing after ``offset`` may be read before the transaction at ``stable`` ends."""
         self._waits[tp] = Wait(tp, offset, stable, since_ms, now + TELL_AFTER)
         self.wake_at = min(self.wake_at, now + TELL_AFTER)
 
     def over(self, tp: TopicPartition) -> bool:
-        """It does not wait any more. True if it was the last one behind a producer that was told of."""
+        """The partition is no longer blocked. True if it was the last one blocked by a producer that was reported."""
         wait = self._waits.pop(tp, None)
         if wait is None or not wait.told:
             return False
@@ -113,7 +113,7 @@ class Waiting:
         return True
 
     def due(self, now: float) -> list[Wait]:
-        """Those whose leaders are to be asked now, a few at a time."""
+        """The waits whose leaders are to be asked now, a few at a time."""
         if now < self.wake_at:
             return []
         found = [wait for wait in self._waits.values() if wait.due <= now][:_AT_ONCE]
@@ -123,12 +123,12 @@ class Waiting:
         return found
 
     def later(self, wait: Wait, now: float) -> None:
-        """There was nothing to be told yet."""
+        """Postpones the wait: there is nothing to report yet."""
         wait.due = now + TELL_AFTER
         self.wake_at = min(self.wake_at, wait.due)
 
     def found(self, wait: Wait, writer: Writer, now: float) -> bool:
-        """Whose transaction it is. True if the application is to be told."""
+        """Sets the producer. True if it is to be reported now."""
         self._told = {key: at for key, at in self._told.items() if now - at < TELL_AGAIN}
         key = (wait.tp.topic, writer.producer_id)
         is_news = key not in self._told

@@ -1,4 +1,5 @@
-"""The hot functions over the bytes of records, twice: in C (``native``) and in Python (``pure``), its specification.
+"""The hot functions over record bytes, implemented in C (``native``) and in Python (``pure``), its specification.
 
-Import them from ``active``, which chooses; what they take and return is described in ``shapes`` and ``render_ops``.
+Import them from ``active``, which selects one; their arguments and results are described in ``shapes`` and
+``render_ops``.
 """

@@ -1,7 +1,7 @@
-"""The hot functions over record bytes, from the C twin where it is built, else from Python.
+"""The hot functions over record bytes, from the C twin if it is built, else from Python.
 
-``KCLI_IMPL=pure`` or ``native`` forces one; ``native`` fails loudly where the extension is missing.
-``IMPLEMENTATION`` says which is in use.
+``KCLI_IMPL=pure`` or ``native`` selects one; ``native`` raises an error if the extension is missing.
+``IMPLEMENTATION`` says which one is in use.
 """
 
 import os

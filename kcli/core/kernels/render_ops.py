@@ -1,7 +1,7 @@
-"""The words of a render program: what ``render_records`` writes for each record. Numbers only; no code, no I/O.
+"""The constants of a render program, which defines what ``render_records`` writes for each record. Numbers only.
 
-A program is a tuple of operations, an operation a tuple that begins with one of the numbers here. Bytes, ints and tuples
-are all there is in it, so that the C twin reads the same program. What each operation writes stands at
+A program is a tuple of operations, an operation a tuple that begins with one of the numbers here. It contains only
+bytes, ints and tuples, so that the C twin can read the same program. The output of each operation is described in
 ``pure.render.render_records``.
 """
 

@@ -1,6 +1,6 @@
-"""What the kernels take and give besides plain bytes and numbers, the same for both implementations.
+"""Arguments and results of the kernels besides plain bytes and numbers, the same for both implementations.
 
-*Slices* say where keys and values are in a text: packed native int32, four a record: key position, key length, value
+*Slices* locate keys and values in a text: packed native int32, four per record: key position, key length, value
 position, value length; a length of −1 is a null (its position is 0). Positions count from the beginning of ``text``.
 """
 
@@ -37,7 +37,7 @@ class Columns(NamedTuple):
 
 
 def gather_slices(slices: bytes, numbers: Sequence[int]) -> list[tuple[int, bytes, bytes]]:
-    """As :func:`group_slices`, for partitions that were chosen already: one for each slice."""
+    """Like :func:`group_slices`, for partitions already chosen: one for each slice."""
     rows: dict[int, array[int]] = {}
     for row, number in enumerate(numbers):
         group = rows.get(number)
@@ -54,7 +54,7 @@ def gather_slices(slices: bytes, numbers: Sequence[int]) -> list[tuple[int, byte
 def slice_columns(
     text: Text, slices: bytes, start: int, count: int
 ) -> tuple[list[bytes | None], list[bytes | None]]:
-    """The keys and the values of at most ``count`` slices from the ``start``-th on."""
+    """The keys and the values of at most ``count`` slices from index ``start`` on."""
     some = array("i", slices[start * SLICE_BYTES : (start + count) * SLICE_BYTES])
     columns = []
     for first in (0, 2):

@@ -1,6 +1,7 @@
 """Zigzag varints of record batches, read and written with their limits: 5 bytes for an int32, 10 for an int64.
 
-Plain functions for the paths that are not hot; the kernels inline the one- and two-byte cases and come here for the rest.
+Plain functions for the paths that are not hot; the kernels inline the one- and two-byte cases and call these
+otherwise.
 """
 
 from functools import lru_cache
@@ -13,7 +14,7 @@ INT64_MIN = -INT64_MAX - 1
 
 Buffer = bytes | bytearray | memoryview
 
-_CACHED = 1 << 16  # a table of offset deltas costs about 45 bytes each; longer batches compute theirs
+_CACHED = 1 << 16  # a table of offset deltas takes about 45 bytes each; longer batches compute theirs
 _table: list[bytes] = []
 
 
@@ -30,12 +31,12 @@ def encode_varint(value: int) -> bytes:
 
 @lru_cache(maxsize=4096)
 def cached_varint(value: int) -> bytes:
-    """:func:`encode_varint` for values that come back, such as lengths and timestamp deltas."""
+    """:func:`encode_varint` with a cache, for recurring values such as lengths and timestamp deltas."""
     return encode_varint(value)
 
 
 def varint_size(value: int) -> int:
-    """How many bytes ``encode_varint(value)`` has."""
+    """The size of ``encode_varint(value)`` in bytes."""
     rest = (value << 1) ^ (value >> 63)
     return max(1, (rest.bit_length() + 6) // 7)
 
@@ -46,22 +47,22 @@ def varint_range(first: int, count: int) -> list[bytes]:
     if end > _CACHED:
         return [encode_varint(value) for value in range(first, end)]
     if end > len(_table):
-        # Built aside and attached in one step: a second thread that does the same only repeats the work.
+        # Built separately and assigned in one step: a concurrent thread only repeats the work.
         grown = [encode_varint(value) for value in range(min(_CACHED, max(1024, end * 2)))]
         _table[:] = grown
     return _table[first:end]
 
 
 def read_varint(data: bytes, position: int) -> tuple[int, int]:
-    """An int32 at ``position`` and the position behind it.
+    """An int32 at ``position`` and the position after it.
 
-    Raises CorruptRecordsError when it is longer than 5 bytes or does not fit, IndexError past the end.
+    Raises CorruptRecordsError if it is longer than 5 bytes or out of range, IndexError past the end.
     """
     return _read(data, position, 5, 32)
 
 
 def read_varlong(data: bytes, position: int) -> tuple[int, int]:
-    """An int64 at ``position`` and the position behind it; as :func:`read_varint`, with 10 bytes."""
+    """An int64 at ``position`` and the position after it; like :func:`read_varint`, with 10 bytes."""
     return _read(data, position, 10, 64)
 
 
@@ -79,5 +80,5 @@ def _read(data: bytes, position: int, limit: int, bits: int) -> tuple[int, int]:
 
 
 def corrupt(position: int, why: str) -> NoReturn:
-    """Raise the one error for record bytes that contradict themselves; ``position`` is in the decompressed payload."""
+    """Raises the CorruptRecordsError for inconsistent record bytes; ``position`` is in the decompressed payload."""
     raise CorruptRecordsError(f"record data at byte {position}", why=why)

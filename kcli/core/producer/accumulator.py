@@ -1,8 +1,8 @@
-"""Records on their way into batches: one queue per partition, and a parked queue per topic.
+"""Collects records into batches: one queue per partition, and a parked queue per topic.
 
-The parked queue is the proposal's partition "−1": what was sent before the topic's partitions are known waits
-there, so that a send never waits for metadata, only for memory. Filled by caller threads, drained by the
-sender; one lock guards the queues, its Condition tells of free memory. Deciders are given ``now``.
+Records sent before the topic's partitions are known wait in the parked queue (partition "−1"), so that a send never
+waits for metadata, only for memory. Filled by caller threads, drained by the sender; one lock guards the queues, and
+its Condition signals free memory. Time-dependent methods receive ``now``.
 """
 
 import threading
@@ -17,16 +17,16 @@ from kcli.core.records.builder import BatchBuilder
 from kcli.core.types import TopicPartition
 
 NEVER = float("inf")
-_SLICE = 0.2  # seconds after which a waiter looks whether it was interrupted
+_SLICE = 0.2  # seconds between a waiter's checks for an interrupt
 
 Fill = Callable[[ProducerBatch], int]
-"""Puts records into an open batch and returns how many it took; 0 means that the batch is full."""
+"""Puts records into an open batch and returns how many; 0 means that the batch is full."""
 
 
 @dataclass(slots=True)
 class Parked:
-    """Records of a topic whose partitions are unknown. ``place`` puts them into batches later; ``over``: it has, or
-    they have failed.
+    """Records of a topic whose partitions are unknown. ``place`` puts them into batches later; ``over``: they have
+    been placed or have failed.
     """
 
     count: int
@@ -40,7 +40,7 @@ class Parked:
 
 @dataclass(slots=True)
 class PartitionQueue:
-    """Batches of one partition, oldest first; the last one may still be open. ``placed``: records so far."""
+    """Batches of one partition, oldest first; the last may still be open. ``placed``: records so far."""
 
     batches: deque[ProducerBatch] = field(default_factory=deque)
     open: ProducerBatch | None = None
@@ -48,7 +48,7 @@ class PartitionQueue:
 
 
 class Accumulator:
-    """Sizes are bytes of encoded records before compression; times are on the loop's clock, in seconds."""
+    """Sizes are bytes of encoded records before compression; times are on the event loop's clock, in seconds."""
 
     def __init__(
         self,
@@ -64,12 +64,14 @@ class Accumulator:
         self._batch_size = batch_size
         self._linger = linger
         self._memory = memory
-        self._roomy = memory - memory // 4  # who waited goes on for a while, not from batch to batch
+        # wakes waiters only below this, so that they can add several batches
+        self._roomy = memory - memory // 4
         self._max_block = max_block
         self._delivery_timeout = delivery_timeout
         self._new_builder = new_builder
         self._now = now
-        # The plain lock is entered without a line of Python, which a Ctrl-C could end with the lock held for ever.
+        # A plain lock is acquired without executing Python code, where Ctrl-C could leave it locked
+        # permanently.
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
         self._queues: dict[TopicPartition, PartitionQueue] = {}
@@ -90,7 +92,7 @@ class Accumulator:
 
     @property
     def used(self) -> int:
-        """Bytes of records that are not settled."""
+        """Bytes of records that are neither confirmed nor failed."""
         return self._used
 
     @property
@@ -100,13 +102,13 @@ class Accumulator:
 
     @property
     def records(self) -> int:
-        """Records that are not settled, about: counted without the lock, so that a signal handler may ask."""
+        """Approximate count of unconfirmed records; acquires no lock, so a signal handler may call it."""
         parked = [one for waiting in list(self._parked.values()) for one in list(waiting)]
         batches = [batch for batch in list(self._unsettled) if not batch.delivery.told]
         return sum(batch.count for batch in batches) + sum(one.count for one in parked)
 
     def parked(self) -> list[Parked]:
-        """What waits for the partitions of its topic."""
+        """The records that wait for the partitions of their topics."""
         with self._lock:
             return [one for waiting in self._parked.values() for one in waiting]
 
@@ -116,7 +118,7 @@ class Accumulator:
             return list(self._unsettled)
 
     def wait_for_memory(self) -> None:
-        """Returns when records may come in; BufferFullError after ``max_block`` seconds."""
+        """Returns when there is room for records; BufferFullError after ``max_block`` seconds."""
         with self._lock:
             if self._used < self._memory or self._closed:
                 self._refuse_if_closed()
@@ -139,15 +141,15 @@ class Accumulator:
             self._refuse_if_closed()
 
     def interrupt(self) -> None:
-        """Lets nobody wait for memory any more: they get a ClosedError. Safe inside a signal handler.
+        """Makes threads that wait for memory raise ClosedError. Safe inside a signal handler.
 
-        The handler may have interrupted the very thread that holds the lock, so it takes none; the waiter looks
-        at the flag at least every ``_SLICE`` seconds.
+        The handler may have interrupted the thread that holds the lock, so it acquires none; waiters check the flag at
+        least every ``_SLICE`` seconds.
         """
         self._interrupted = True
 
     def append(self, tp: TopicPartition, fill: Fill) -> int:
-        """Lets ``fill`` put records into the partition's open batch, or a new one; returns how many it took."""
+        """Lets ``fill`` put records into the partition's open batch, or a new one; returns how many it put."""
         with self._lock:
             if self._shut:
                 raise ClosedError("the producer is closed")
@@ -171,7 +173,7 @@ class Accumulator:
     def append_sealed(
         self, tp: TopicPartition, builder: BatchBuilder, place: Callable[[ProducerBatch], None]
     ) -> None:
-        """Queues a batch that is complete as it is, behind what the partition has; ``place`` is shown it before."""
+        """Queues a complete batch after the partition's other batches; ``place`` receives it first."""
         with self._lock:
             if self._shut:
                 raise ClosedError("the producer is closed")
@@ -189,9 +191,10 @@ class Accumulator:
             self._news = True
 
     def take_news(self) -> bool:
-        """Whether something came since the last call that the sender does not wait for anyway: it is to be woken.
+        """Whether the sender must be woken for something queued since the last call.
 
-        Without the lock: who finds none changes nothing, and who finds some wakes after it was taken away.
+        Without the lock: a caller that reads False changes nothing, and one that reads True wakes the sender after
+        resetting it.
         """
         if not self._news:
             return False
@@ -206,18 +209,18 @@ class Accumulator:
             self._used += parked.size
 
     def is_parked(self, topic: str) -> bool:
-        """Whether earlier records of the topic still wait: later ones must queue up behind them."""
+        """Whether earlier records of the topic still wait: later ones must queue after them."""
         with self._lock:
             return topic in self._parked
 
     def flush(self) -> None:
-        """Everything appended up to now is to be sent without lingering."""
+        """Sends everything appended so far without lingering."""
         with self._lock:
             self._flush_before = self._now()
-            self._flush_parked.update(self._parked)  # their batches are not begun yet
+            self._flush_parked.update(self._parked)  # their batches do not exist yet
 
     def close(self, error: KcliError) -> None:
-        """No more records; waiting callers get ``error``."""
+        """Rejects further records; waiting callers get ``error``."""
         with self._lock:
             self._closed = error
             self._flush_before = NEVER
@@ -226,12 +229,12 @@ class Accumulator:
     # --- the sender ----------------------------------------------------------------------------------
 
     def parked_topics(self) -> list[str]:
-        """Topics whose partitions must be found out."""
+        """Topics whose partitions are not known yet."""
         with self._lock:
             return list(self._parked)
 
     def unpark(self, topic: str) -> None:
-        """The partitions are known now: places what waited, in order. Runs in the sender's thread."""
+        """The partitions are known now: places the parked records, in order. Runs in the sender's thread."""
         while True:
             with self._lock:
                 queue = self._parked.get(topic)
@@ -249,7 +252,7 @@ class Accumulator:
                 self._let_in()
 
     def ready(self, now: float) -> tuple[list[TopicPartition], float]:
-        """Partitions whose first batch may be sent now, and when the next one will be. None is held any more."""
+        """The partitions whose first batch may be sent now, and when the next one is due. Clears all holds."""
         ready, wake = [], NEVER
         with self._lock:
             self._held.clear()
@@ -264,18 +267,18 @@ class Accumulator:
         return ready, wake
 
     def hold(self, partitions: Iterable[TopicPartition]) -> None:
-        """Their leader takes no more before it has answered, and then they are looked at: more for them is no news."""
+        """Their leader accepts no more until it responds, which triggers a check anyway: new records need no wakeup."""
         with self._lock:
             self._held.update(partitions)
 
     def due(self, tp: TopicPartition, now: float) -> float:
-        """When the partition's first batch may be sent; NEVER when it has none."""
+        """When the partition's first batch may be sent; NEVER if it has none."""
         with self._lock:
             queue = self._queues[tp]
             return self._due(queue, now) if queue.batches else NEVER
 
     def take(self, tp: TopicPartition, now: float) -> ProducerBatch | None:
-        """The first batch of the partition, closed; None while it must still wait."""
+        """Removes and closes the partition's first batch; None while it must still wait."""
         with self._lock:
             queue = self._queues[tp]
             if not queue.batches or queue.batches[0].not_before > now:
@@ -285,13 +288,13 @@ class Accumulator:
             return queue.batches.popleft()
 
     def peek(self, tp: TopicPartition) -> ProducerBatch | None:
-        """The first batch of the partition, left in place."""
+        """The partition's first batch, left in the queue."""
         with self._lock:
             queue = self._queues.get(tp)
             return queue.batches[0] if queue and queue.batches else None
 
     def put_back(self, batch: ProducerBatch) -> None:
-        """Queues a batch that must be sent again: in front, in the order of the sequence numbers."""
+        """Requeues a batch for a retry: at the front, in the order of the sequence numbers."""
         with self._lock:
             batches = self._queues.setdefault(batch.tp, PartitionQueue()).batches
             place = 0
@@ -300,12 +303,12 @@ class Accumulator:
             batches.insert(place, batch)
 
     def shrink(self, topic: str, size: int) -> None:
-        """A broker found a batch of the topic too large: later ones are made of at most ``size`` bytes."""
+        """A broker rejected a batch of the topic as too large: later batches have at most ``size`` bytes."""
         with self._lock:
             self._rooms[topic] = max(1, min(size, self._room(topic)))
 
     def replace(self, batch: ProducerBatch, parts: list[ProducerBatch]) -> None:
-        """Queues the parts of a batch in front, in its place."""
+        """Queues the parts of a split batch at the front."""
         with self._lock:
             self._used -= batch.size
             self._unsettled.discard(batch)
@@ -317,14 +320,14 @@ class Accumulator:
             queue.batches.extendleft(reversed(parts))
 
     def settled(self, batch: ProducerBatch) -> None:
-        """The batch is done or failed: its memory is free."""
+        """The batch was confirmed or has failed: frees its memory."""
         with self._lock:
             self._used -= batch.size
             self._unsettled.discard(batch)
             self._let_in()
 
     def expired(self, now: float) -> tuple[list[ProducerBatch], list[Parked], float]:
-        """Takes out what is past its delivery timeout; and when the next look is due."""
+        """Removes what is past its delivery timeout; also returns the next deadline."""
         batches: list[ProducerBatch] = []
         parked: list[Parked] = []
         wake = NEVER
@@ -350,7 +353,7 @@ class Accumulator:
         return batches, parked, wake
 
     def take_topic(self, topic: str) -> tuple[list[ProducerBatch], list[Parked]]:
-        """Takes out everything that waits for one topic."""
+        """Removes everything queued for one topic."""
         with self._lock:
             queues = [q for tp, q in self._queues.items() if tp.topic == topic]
             batches = [batch for queue in queues for batch in queue.batches]
@@ -363,7 +366,7 @@ class Accumulator:
             return batches, parked
 
     def take_all(self) -> tuple[list[ProducerBatch], list[Parked]]:
-        """Empties everything: nothing of it will be sent."""
+        """Removes everything queued: none of it will be sent."""
         with self._lock:
             batches = [batch for queue in self._queues.values() for batch in queue.batches]
             parked = [one for waiting in self._parked.values() for one in waiting]
@@ -374,23 +377,23 @@ class Accumulator:
             return batches, parked
 
     def queued(self) -> Iterable[ProducerBatch]:
-        """A snapshot of the batches that wait, per partition in order."""
+        """A snapshot of the queued batches, in order per partition."""
         with self._lock:
             return [batch for queue in self._queues.values() for batch in queue.batches]
 
     def shut(self) -> tuple[list[ProducerBatch], list[Parked]]:
-        """The sender ends: no record comes in any more, what is left is handed out."""
+        """The sender is stopping: rejects all further records and returns what is left."""
         with self._lock:
             self._shut = True
         return self.take_all()
 
     @property
     def empty(self) -> bool:
-        """Whether nothing waits here; batches in flight are not counted."""
+        """Whether nothing is queued; batches in flight are not counted."""
         with self._lock:
             return not self._parked and not any(queue.batches for queue in self._queues.values())
 
-    # --- inside, under the lock ------------------------------------------------------------------------
+    # --- internal, under the lock ----------------------------------------------------------------------
 
     def _fill(self, batch: ProducerBatch, fill: Fill) -> int:
         taken = fill(batch)
@@ -400,7 +403,7 @@ class Accumulator:
         return taken
 
     def _fills_up(self, before: int) -> bool:
-        """Whether the memory is used up since there were ``before`` bytes, which makes batches due that are not full."""
+        """Whether memory has become exhausted since ``before`` bytes, which makes batches due that are not full."""
         if not before < self._memory <= self._used:
             return False
         return any(queue.batches and tp not in self._held for tp, queue in self._queues.items())
@@ -422,7 +425,7 @@ class Accumulator:
         return self._rooms.get(topic, self._batch_size)
 
     def _let_in(self) -> None:
-        """Wakes who waits for memory, if it is worth it."""
+        """Wakes threads that wait for memory, if there is enough room."""
         if self._waiters and self._has_room():
             self._changed.notify_all()
 
@@ -435,7 +438,7 @@ class Accumulator:
 
 
 def _goes_before(queued: ProducerBatch, again: ProducerBatch) -> bool:
-    """Whether ``queued`` stays in front of a batch that comes back: an older number, or an older try."""
+    """Whether ``queued`` stays ahead of a batch being requeued: an older sequence number, or an older retry."""
     if queued.numbered and again.numbered:
         return queued.goes_before(again)
     return queued.attempts > 0 and queued.created < again.created

@@ -1,6 +1,6 @@
-"""A batch on its way: its records, where it goes, how often it was tried, and the latch of its delivery.
+"""A batch being sent: its records, destination, attempts and delivery result.
 
-Filled by the caller's thread under the accumulator's lock; from the moment it is queued the sender owns it.
+Filled by the caller's thread under the accumulator's lock; once queued, it belongs to the sender.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from kcli.core.types import RecordMetadata, TopicPartition
 
 
 class BatchState(Enum):
-    """OPEN takes records; QUEUED waits to be sent, for the first time or again."""
+    """OPEN accepts records; QUEUED waits to be sent, for the first time or again."""
 
     OPEN = "open"
     QUEUED = "queued"
@@ -52,10 +52,10 @@ NO_SEQUENCE = -1
 
 
 class Delivery:
-    """What became of a batch, stored once for all its records. ``base_offset`` −1: the broker did not say.
+    """The result of a batch, shared by all its records. ``base_offset`` −1: not reported by the broker.
 
-    ``watchers`` are called by the sender's thread once it is settled. ``told``: it is counted and reported, too.
-    A batch that was split hands over to the deliveries of its ``parts``: (index of the first record, delivery).
+    ``watchers`` are called by the sender's thread when it completes. ``told``: it has been counted and reported as
+    well. A batch that was split delegates to the deliveries of its ``parts``: (index of the first record, delivery).
     """
 
     __slots__ = ("base_offset", "done", "error", "log_append_time", "parts", "told", "watchers")
@@ -71,11 +71,11 @@ class Delivery:
 
     @property
     def accounted(self) -> bool:
-        """Whether all its records are counted and reported: only then a flush is over."""
+        """Whether all its records are counted and reported, which completes a flush."""
         return self.told or (bool(self.parts) and all(part.accounted for _, part in self.parts))
 
     def of(self, index: int) -> "tuple[Delivery, int]":
-        """The delivery that the record at ``index`` ended up in, and its index there."""
+        """The delivery of the record at ``index`` after splits, and its index there."""
         for first, part in reversed(self.parts):
             if index >= first:
                 return part.of(index - first)
@@ -85,8 +85,8 @@ class Delivery:
 class ProducerBatch:
     """``created`` and ``deadline`` are on the loop's clock; the producer fields are set when it is numbered.
 
-    ``first`` is the place of its first record among all that this producer was given for the partition. ``origins``
-    tell which rows of the caller its records are, as far as he wants to know.
+    ``first`` is the index of its first record among all this producer was given for the partition. ``origins`` say
+    which rows of the caller its records are, where the caller gave an origin.
     """
 
     __slots__ = (
@@ -132,29 +132,29 @@ class ProducerBatch:
 
     @property
     def state(self) -> BatchState:
-        """Where on its way it is."""
+        """The current state."""
         return self.cell.state
 
     @property
     def count(self) -> int:
-        """How many records it has."""
+        """The number of records."""
         return self.builder.count
 
     @property
     def numbered(self) -> bool:
-        """Whether it has a sequence number: it may be at the broker already."""
+        """Whether it has a sequence number: the broker may already have it."""
         return self.sequence != NO_SEQUENCE
 
     def goes_before(self, other: "ProducerBatch") -> bool:
-        """Whether it comes first in the partition's sequence, whose numbers wrap at 2³¹."""
+        """Whether it precedes the other in the partition's sequence, whose numbers wrap at 2³¹."""
         return 0 < (other.sequence - self.sequence) & 0x7FFFFFFF < 0x40000000
 
     def number(self, producer_id: int, epoch: int, sequence: int) -> None:
-        """Gives it its place in the partition's sequence (KIP-98)."""
+        """Assigns its sequence number in the partition (KIP-98)."""
         self.producer_id, self.epoch, self.sequence = producer_id, epoch, sequence
 
     def wire(self) -> list[Buffer]:
-        """Its bytes; the same on every try as long as its number is the same."""
+        """Its encoded bytes; the same for every attempt as long as its sequence number is the same."""
         return self.builder.wire(
             producer_id=self.producer_id,
             producer_epoch=self.epoch,
@@ -163,33 +163,33 @@ class ProducerBatch:
         )
 
     def confirm(self, base_offset: int, log_append_time: int) -> None:
-        """The broker has it."""
+        """The broker has stored it."""
         self.cell.apply(BatchEvent.CONFIRM)
         self.delivery.base_offset = base_offset
         self.delivery.log_append_time = log_append_time
         self.delivery.done = True
 
     def split_into(self, parts: "list[ProducerBatch]") -> None:
-        """It was too large: its parts are sent in its place."""
+        """It was too large: its parts are sent instead."""
         self.cell.apply(BatchEvent.SPLIT)
         first = 0
         for part in parts:
             self.delivery.parts.append((first, part.delivery))
             first += part.count
         for watcher in self.delivery.watchers:
-            watcher()  # each goes on to wait for its part
+            watcher()  # each then waits for its part
 
     def fail(self, error: KcliError) -> None:
-        """It will not be tried again."""
+        """It will not be retried."""
         self.cell.apply(BatchEvent.FAIL, str(error))
         self.delivery.error = error
         self.delivery.done = True
 
 
 class RecordFuture:
-    """The delivery of one record: (latch of its batch, index). ``wait`` blocks until something was settled.
+    """The delivery of one record: (delivery of its batch, index). ``wait`` blocks until something completes.
 
-    ``lock`` is held while a callback is added, and by the sender when it collects those that are due.
+    ``lock`` is held while a callback is added, and by the sender when it collects the callbacks that are due.
     """
 
     __slots__ = ("_callbacks", "_delivery", "_error", "_index", "_lock", "_timestamp", "_tp", "_wait")
@@ -212,21 +212,21 @@ class RecordFuture:
         )
 
     def bind(self, tp: TopicPartition, delivery: Delivery, index: int, timestamp: int) -> None:
-        """The record has found its batch."""
+        """The record was added to a batch."""
         self._tp, self._index, self._timestamp = tp, index, timestamp
-        self._delivery = delivery  # first: who adds a callback at this moment looks for it last
+        self._delivery = delivery  # first: a thread adding a callback now reads it last
         if self._callbacks is not None:
             with self._lock:
                 delivery.watchers.append(self._completed)
 
     def fail(self, error: KcliError) -> None:
-        """The record never found a batch."""
+        """The record failed before it was added to a batch."""
         with self._lock:
             self._error = error
         self._completed()
 
     def on_completion(self, callback: "Callable[[RecordFuture], None]") -> None:
-        """Calls ``callback(self)`` when it is done: in the sender's thread, or at once if it is done already.
+        """Calls ``callback(self)`` on completion: in the sender's thread, or immediately if already done.
 
         It must not block, nor wait for other records; it may send.
         """
@@ -243,14 +243,14 @@ class RecordFuture:
         with self._lock:
             found = self._found()
             if self._error is None and found is not None and not found[0].done:
-                found[0].watchers.append(self._completed)  # its batch was split: a part decides
+                found[0].watchers.append(self._completed)  # its batch was split: wait for the part
                 return
             callbacks, self._callbacks = self._callbacks, None
         defect: BaseException | None = None
         for callback in callbacks or ():
             try:
                 callback(self)
-            except BaseException as error:  # noqa: BLE001 - the other callbacks have a right to be called
+            except BaseException as error:  # noqa: BLE001 - the other callbacks must still be called
                 defect = defect or error
         if defect is not None:
             raise defect
@@ -266,16 +266,16 @@ class RecordFuture:
 
     @property
     def error(self) -> KcliError | None:
-        """Why it failed; None while it has not."""
+        """The error; None unless the record has failed."""
         found = self._found()
         return self._error or (found[0].error if found else None)
 
     def result(self, timeout: float | None = None) -> RecordMetadata:
-        """Waits at most ``timeout`` seconds; raises the error of a record that failed, or TimeoutError."""
+        """Waits at most ``timeout`` seconds; raises the error if the record failed, or TimeoutError."""
         if not self._wait(lambda: self.done, timeout):
             raise TimeoutError("the record is not confirmed yet")
         if self.error is not None:
-            raise self.error.with_traceback(None)  # shared by its batch: tracebacks would pile up
+            raise self.error.with_traceback(None)  # shared by the whole batch: tracebacks would accumulate
         found = self._found()
         assert found is not None
         assert self._tp is not None

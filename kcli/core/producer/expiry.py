@@ -1,4 +1,4 @@
-"""What is said of records that were not confirmed in time. Pure."""
+"""Errors for records that were not confirmed in time. Pure."""
 
 from kcli.core.cluster.brokers import PRODUCE
 from kcli.core.cluster.cluster import Cluster
@@ -8,7 +8,7 @@ from kcli.core.producer.batch import ProducerBatch
 
 
 def timed_out(batch: ProducerBatch, cluster: Cluster, delivery_timeout_ms: int) -> KcliError:
-    """The error of a batch past its delivery timeout; of unknown outcome when it may be stored all the same."""
+    """The error of a batch past its delivery timeout; OutcomeUnknownError if it may have been stored."""
     error = batch.last_error or _obstacle(batch, cluster)
     why = str(error) if batch.last_error else f"it could not be sent: {error}"
     what = f"{batch.tp}: not confirmed within {delivery_timeout_ms / 1000:g} s (delivery.timeout.ms)"
@@ -20,7 +20,7 @@ def timed_out(batch: ProducerBatch, cluster: Cluster, delivery_timeout_ms: int) 
 
 
 def parked_too_long(topic: str, cluster: Cluster, delivery_timeout_ms: int) -> KcliError:
-    """The error of records whose partitions stayed unknown, with what the brokers said of the topic."""
+    """The error of records whose partitions stayed unknown, with what the brokers reported about the topic."""
     view = cluster.view.topics.get(topic)
     reason = topic_error(view) if view is not None and view.error else cluster.last_error
     return TimedOutError(

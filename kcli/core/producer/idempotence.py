@@ -1,8 +1,8 @@
-"""Producer id, epoch and sequence numbers (KIP-98, KIP-360): what makes a retry harmless.
+"""Producer id, epoch and sequence numbers (KIP-98, KIP-360), which make retries safe.
 
-Numbers survive a topic that vanishes from metadata for a while. The epoch is bumped only while nothing is in
-flight on any partition: a batch that was sent under the old epoch and stored would be stored again under the
-new one. Pure bookkeeping, used by the sender's thread only.
+Sequence numbers survive a topic that is temporarily missing from metadata. The epoch is bumped only while nothing is
+in flight on any partition: a batch sent and stored under the old epoch would be stored again under the new one. Pure
+bookkeeping, used by the sender's thread only.
 """
 
 from kcli.core.producer.batch import NO_SEQUENCE, ProducerBatch
@@ -13,7 +13,7 @@ LAST_EPOCH = 0x7FFF
 
 
 class Idempotence:
-    """``producer_id`` is −1 until a broker has given one. ``transactional`` marks the batches that it numbers."""
+    """``producer_id`` is −1 until assigned by a broker. ``transactional`` marks the batches it numbers."""
 
     def __init__(self, *, transactional: bool = False) -> None:
         self._transactional = transactional
@@ -32,7 +32,7 @@ class Idempotence:
         return self.producer_id >= 0 and not self.bump_requested
 
     def number(self, batch: ProducerBatch) -> None:
-        """Gives a batch the next sequence numbers of its partition; a batch that has some keeps them."""
+        """Assigns the partition's next sequence numbers to a batch, unless it has some already."""
         if not batch.numbered:
             first = self._next.get(batch.tp, 0)
             batch.number(self.producer_id, self.epoch, first)
@@ -40,44 +40,44 @@ class Idempotence:
             self._next[batch.tp] = (first + batch.count) % SEQUENCES
 
     def confirmed(self, batch: ProducerBatch) -> None:
-        """The partition's leader has taken a batch: it knows the producer id now."""
+        """The partition's leader has stored a batch, and so is aware of the producer id."""
         if batch.producer_id == self.producer_id:
             self._known_at.add(batch.tp)
 
     def pipelines(self, tp: TopicPartition) -> bool:
-        """Whether a second batch may follow before the first is confirmed.
+        """Whether a second batch may be sent before the first is confirmed.
 
-        A leader that has not seen the producer id takes *any* number as its first, so it would take the second
-        batch although the first one failed.
+        A leader that has not seen the producer id accepts *any* number as the first, so it would store the second
+        batch even if the first one failed.
         """
         return tp in self._known_at
 
     def may_send(self, batch: ProducerBatch) -> bool:
-        """Numbered batches go out even before a bump, so that it becomes known what the broker has."""
+        """Numbered batches are sent even before an epoch bump, to determine what the broker has."""
         if batch.tp in self._broken:
-            # Whether the broker has it is told by the answer to its old number: a duplicate, or out of order.
+            # The response to its old number says whether the broker has it: duplicate, or out of order.
             return batch.numbered and batch.outcome_unknown
         return self.ready or batch.numbered
 
     def request_bump(self, tp: TopicPartition, reason: str) -> None:
-        """The numbers of ``tp`` have a gap at the broker: nothing behind it can be accepted any more."""
+        """The sequence of ``tp`` has a gap at the broker: no later batch can be accepted."""
         self._broken.add(tp)
         self.bump_requested = True
         self.bump_reason = self.bump_reason or reason
 
     def may_bump(self, in_flight: int, queued: list[ProducerBatch]) -> bool:
-        """Whether everything sent under this epoch is settled, but for what stands behind a gap."""
+        """Whether everything sent under this epoch is completed, except for batches after a gap."""
         open_numbers = any(b.numbered and (b.outcome_unknown or b.tp not in self._broken) for b in queued)
         return self.bump_requested and in_flight == 0 and not open_numbers
 
     def asks_for(self) -> tuple[int, int]:
-        """Producer id and epoch to be bumped: (−1, −1) asks for a new id, due when epochs are used up."""
+        """The producer id and epoch to bump; (−1, −1) requests a new id, when epochs are exhausted."""
         if self.epoch >= LAST_EPOCH - 1:
             return -1, -1
         return self.producer_id, self.epoch
 
     def renew(self, producer_id: int, epoch: int, queued: list[ProducerBatch]) -> None:
-        """A new id or epoch: all sequences start at 0, what waits is numbered anew when it is sent."""
+        """A new id or epoch: sequences restart at 0, and queued batches are numbered again when sent."""
         if producer_id != self.producer_id:
             self._known_at.clear()
         self.producer_id, self.epoch = producer_id, epoch

@@ -1,11 +1,11 @@
-"""Figures of a producer, counted by the sender's thread and handed out as a snapshot. No logging library here."""
+"""Metrics of a producer, counted by the sender's thread and returned as a snapshot. No logging library here."""
 
 from kcli.core.dataclass import dataclass
 
 
 @dataclass(slots=True)
 class Counters:
-    """What the sender counts. Bytes are those on the wire, latencies are in seconds."""
+    """Counters of the sender. Bytes are those on the wire, latencies are in seconds."""
 
     requests: int = 0
     batches: int = 0
@@ -18,7 +18,7 @@ class Counters:
     throttle_max: float = 0.0
 
     def answered(self, latency: float, throttle: float) -> None:
-        """One answer: how long it took, and how long the broker asks to be left alone."""
+        """Counts a response, its latency and its throttle time."""
         self.answers += 1
         self.latency_sum += latency
         self.latency_max = max(self.latency_max, latency)
@@ -27,10 +27,10 @@ class Counters:
 
 @dataclass(frozen=True, slots=True)
 class ProducerMetrics:
-    """A snapshot since the producer began. Times are in seconds, sizes in bytes.
+    """A snapshot since the producer was created. Times are in seconds, sizes in bytes.
 
-    ``bytes_sent`` counts batches as they were written, retries included; ``bytes_confirmed`` records before
-    compression. ``buffer_used`` of ``buffer_total`` (``buffer.memory``) is taken, ``threads_waiting`` wait for more.
+    ``bytes_sent`` counts encoded batches, retries included; ``bytes_confirmed`` records before compression.
+    ``buffer_used`` of ``buffer_total`` (``buffer.memory``) is in use, ``threads_waiting`` wait for more.
     """
 
     records_confirmed: int

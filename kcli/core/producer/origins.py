@@ -1,7 +1,7 @@
-"""Where a batch's records came from: which rows of which call, so that a failure can be told by line. Pure.
+"""Maps a batch's records to the rows of the calls they came from, so that failures can be reported by line. Pure.
 
-One entry per append, never one per record. ``token`` is the caller's and is only handed back; ``rows`` counts within
-the caller's call from 0, as a range or as packed native int32.
+One entry per append, never one per record. ``token`` belongs to the caller and is only passed back; ``rows`` counts
+within the call from 0, as a range or as packed native int32.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ class Origin(NamedTuple):
 
 
 def packed_rows(packed: bytes) -> memoryview:
-    """Rows out of what the kernels pack."""
+    """The rows in the packed form returned by the kernels."""
     return memoryview(packed).cast("i")
 
 
 def listed_rows(rows: Sequence[int]) -> Rows:
-    """Rows out of any numbers; dense ones become a range."""
+    """Rows from any sequence of numbers; consecutive ones become a range."""
     if rows and rows[-1] - rows[0] + 1 == len(rows):
         return range(rows[0], rows[-1] + 1)
     return memoryview(array("i", rows))
 
 
 def shifted(rows: Rows, by: int) -> Rows:
-    """The same rows, counted from another beginning."""
+    """The same rows, shifted by ``by``."""
     if not by:
         return rows
     if isinstance(rows, range):
@@ -50,7 +50,7 @@ def shifted(rows: Rows, by: int) -> Rows:
 
 
 def part_of(origins: Sequence[Origin], start: int, count: int) -> list[Origin]:
-    """The origins of ``count`` records from ``start`` on, as those of a batch of their own."""
+    """The origins of ``count`` records from ``start`` on, as those of a separate batch."""
     found = []
     for first, token, rows in origins:
         low = max(0, start - first)

@@ -1,8 +1,8 @@
-"""Which partition a record belongs to. Pure: keys in, numbers out.
+"""Chooses the partition of a record. Pure: keys in, numbers out.
 
-murmur2 is the Java client's choice, consistent (CRC-32) librdkafka's, hashcode the one of the first Kafka
-(absolute ``String.hashCode`` modulo partitions). Keys that are null go to one partition until a batch is full
-(KIP-480, KIP-794), except with the partitioners that say otherwise.
+murmur2 is the Java client's partitioner, consistent (CRC-32) librdkafka's, hashcode that of the first Kafka (absolute
+``String.hashCode`` modulo partitions). Records with null keys stay on one partition until a batch is full (KIP-480,
+KIP-794), unless the partitioner decides otherwise.
 """
 
 import itertools
@@ -26,7 +26,7 @@ ANYWHERE = -1
 
 
 def chooser(chosen: str | OwnPartitioner) -> Choose:
-    """What a producer asks: the partitioner of this name, or the application's own."""
+    """The built-in partitioner of this name, or the application's own."""
     if isinstance(chosen, str):
         by_key = partitioner(chosen)
         return lambda _topic, keys, partitions: by_key(keys, partitions)
@@ -47,7 +47,7 @@ def _murmur2(keys: Sequence[bytes | None], partitions: int) -> list[int]:
 
 
 def _consistent(keys: Sequence[bytes | None], partitions: int) -> list[int]:
-    # librdkafka's consistent_random: empty and missing keys go anywhere
+    # librdkafka's consistent_random: empty and missing keys go to any partition
     crc32 = zlib.crc32
     return [crc32(key) % partitions if key else ANYWHERE for key in keys]
 
@@ -57,7 +57,7 @@ def _hashcode(keys: Sequence[bytes | None], partitions: int) -> list[int]:
 
 
 def java_hash(key: bytes) -> int:
-    """``Math.abs(new String(key).hashCode())``; like Java, the smallest int stays negative and is taken as 0."""
+    """``Math.abs(new String(key).hashCode())``; as in Java, the smallest int stays negative and counts as 0."""
     value = 0
     data = key.decode("utf-8", "replace").encode("utf-16-be")
     for high, low in zip(data[::2], data[1::2], strict=True):
@@ -72,7 +72,7 @@ def _random(keys: Sequence[bytes | None], partitions: int) -> list[int]:
 
 
 class _RoundRobin:
-    """One after the other, whatever the key."""
+    """All partitions in turn, regardless of the key."""
 
     def __init__(self) -> None:
         self._turn = itertools.count()

@@ -1,9 +1,8 @@
-"""Puts records into the open batches of their partitions, whole runs at a time.
+"""Adds records to the open batches of their partitions, in whole runs.
 
-A call for many records raises before it has queued any of them; what finds no batch after that is given to
+A call for many records raises before it has queued any of them; records that cannot be queued after that are passed to
 ``refuse``, so that each record is either in a batch or refused. Runs in the caller's thread, or in the sender's for
-records that were parked. Knows the partitions from the cluster's view; which partition a key belongs to is the
-partitioner's decision.
+parked records. The partitions come from the cluster's view; the partitioner chooses among them.
 """
 
 import random
@@ -36,7 +35,7 @@ _ABSENT = partial(is_, None)
 
 
 class Placer:
-    """``view()`` gives the cluster as it is known now; the topic's partitions must be in it."""
+    """``view()`` returns the current view of the cluster; the topic's partitions must be in it."""
 
     def __init__(
         self,
@@ -54,7 +53,7 @@ class Placer:
         self._sticky: dict[str, tuple[int, int]] = {}
 
     def record(self, record: ProducerRecord, timestamp: int, size: int, future: RecordFuture) -> None:
-        """One record; ``future`` learns where it went."""
+        """Adds one record; ``future`` is bound to its batch."""
 
         def fill(batch: ProducerBatch) -> int:
             index = batch.count
@@ -79,7 +78,7 @@ class Placer:
         timestamp: int,
         refuse: Refuse,
     ) -> None:
-        """Values with one key; without key and partition they fill one partition's batch before the next's."""
+        """Adds values with one key; without key and partition, one partition's batch is filled before the next."""
         if partition is None and self.spreads_nulls:
             keys = [key] * len(values)
             self.keyed(
@@ -115,7 +114,7 @@ class Placer:
         timestamp: int,
         refuse: Refuse,
     ) -> None:
-        """Parallel keys and values, partitioned in one go, in order within each partition."""
+        """Adds parallel keys and values, partitioned in one pass, in order within each partition."""
         if not (self.spreads_nulls or any(map(_PRESENT, keys)) or any(map(_ABSENT, values))):
             lines = cast("Sequence[bytes]", values)
             self.lines(
@@ -152,11 +151,11 @@ class Placer:
         first_row: int = 0,
         refuse: Refuse,
     ) -> None:
-        """Rows with key, value, header block and time of their own, in order within each partition.
+        """Adds rows, each with its own key, value, header block and timestamp, in order within each partition.
 
-        ``partitions`` are those of the rows where they are chosen already; a row of which it is −1 is refused.
-        ``token``: see ``origins.py``; ``first_row`` is the number of the first row there, and those given to
-        ``refuse`` are counted from it, too.
+        ``partitions`` are those of the rows where already chosen; a row with −1 is refused. ``token``: see
+        ``origins.py``; ``first_row`` is the number of the first row there, and row numbers passed to ``refuse`` are
+        counted from it, too.
         """
         keys, values, blocks, times = zip(*rows, strict=True)
         if (
@@ -165,7 +164,7 @@ class Placer:
             and partitions is None
             and len(set(times)) == 1
             and len(set(blocks)) == 1
-        ):  # then a faster kernel will do
+        ):  # a faster kernel applies
             self.keyed(
                 topic,
                 keys,
@@ -212,7 +211,7 @@ class Placer:
             refuse(numbers[start:], size, error)
 
     def batch(self, tp: TopicPartition, builder: BatchBuilder, future: RecordFuture) -> None:
-        """A batch that is complete as it is; ``future`` is of its first record."""
+        """Adds a complete batch; ``future`` is that of its first record."""
         self.check(tp)
 
         def place(batch: ProducerBatch) -> None:
@@ -242,22 +241,22 @@ class Placer:
             refuse(listed_rows(rows[start:]), bytes_of(keys[start:]) + bytes_of(values[start:]), error)
 
     def append(self, tp: TopicPartition, fill: Fill) -> int:
-        """Lets ``fill`` put records into the partition's open batch; how many it took."""
+        """Lets ``fill`` put records into the partition's open batch; returns how many."""
         self.check(tp)
         return self._accumulator.append(tp, fill)
 
     def check(self, tp: TopicPartition) -> None:
-        """Raises UnknownPartitionError when the topic does not have the partition."""
+        """Raises UnknownPartitionError if the topic does not have the partition."""
         topic = self._view().topics.get(tp.topic)
         if topic is not None and topic.partition(tp.partition) is None:
             raise no_partition(tp, len(topic.partitions))
 
     def partition_count(self, topic: str) -> int:
-        """How many partitions the topic has."""
+        """The number of partitions of the topic."""
         return len(self._view().topics[topic].partitions)
 
     def partitions(self, topic: str, keys: Nullable, size: int) -> list[int]:
-        """The partition of each key; ``size`` bytes are counted for the one that takes records without a key."""
+        """The partition of each key; ``size`` bytes are counted for the partition of records without a key."""
         chosen = self._choose(topic, keys, len(self._view().topics[topic].partitions))
         if ANYWHERE in chosen:
             sticky = self.sticky_partition(topic, size)
@@ -265,7 +264,7 @@ class Placer:
         return chosen
 
     def sticky_partition(self, topic: str, size: int) -> int:
-        """Where records without a key go until a batch's worth of bytes went there: one that has a leader."""
+        """The partition for records without a key until it has received a batch's worth of bytes; it has a leader."""
         partition, sent = self._sticky.get(topic, (-1, 0))
         if partition < 0 or sent >= self._sticky_bytes:
             partitions = self._view().topics[topic].partitions
@@ -275,5 +274,5 @@ class Placer:
         return partition
 
     def unstick(self, topic: str) -> None:
-        """Records without a key go to another partition from now on."""
+        """Moves records without a key to another partition."""
         self._sticky.pop(topic, None)

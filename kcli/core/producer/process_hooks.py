@@ -1,6 +1,6 @@
-"""Producers that nobody closed: flushed at the end of the process, and unusable in a forked child.
+"""Handles producers that were not closed: flushed at process exit, and unusable in a forked child.
 
-The sender is a daemon thread, which ends with the process whatever it still has; and a fork has no sender at all.
+The sender is a daemon thread, which ends with the process whatever is left; and a forked child has no sender.
 """
 
 import atexit
@@ -8,7 +8,7 @@ import os
 import weakref
 from typing import Protocol
 
-_PATIENCE = 5.0  # seconds for what is left at the end of the process
+_PATIENCE = 5.0  # seconds for flushing at process exit
 
 
 class Closable(Protocol):
@@ -16,21 +16,21 @@ class Closable(Protocol):
 
     @property
     def outstanding(self) -> int:
-        """Records that nobody has confirmed."""
+        """Records that are not confirmed yet."""
         ...
 
     def close(self, timeout: float | None) -> None:
-        """Sends what is left."""
+        """Flushes and closes."""
 
     def forked(self) -> None:
-        """This is a copy in another process: whatever is asked of it must fail."""
+        """Called in a forked child: every further call must fail."""
 
 
 _open: "weakref.WeakSet[Closable]" = weakref.WeakSet()
 
 
 def watch(producer: Closable) -> None:
-    """From now on; until it is garbage."""
+    """Watches the producer until it is garbage-collected."""
     _open.add(producer)
 
 

@@ -1,8 +1,8 @@
-"""The producer: never blocks on the network, only on memory; a background thread sends (client proposal).
+"""The producer: a send blocks only on buffer memory, never on the network; a background thread sends.
 
-Rows go straight into batches, so that there is no object per record on the bulk paths. ``send`` returns a
-future; ``on_delivery`` is called for each settled batch, in the sender's thread. A call for many records raises only
-before it has queued any of them; what cannot be queued after that is reported and counted as failed, at once and in
+Rows are encoded directly into batches, so that the bulk paths create no object per record. ``send`` returns a future;
+``on_delivery`` is called for each completed batch, in the sender's thread. A call for many records raises only before
+any of them is queued; records that cannot be queued after that are reported and counted as failed, immediately and in
 the calling thread. So each record of a call that returned is reported exactly once.
 """
 
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_LAST_PATIENCE = 2.0  # seconds that a close takes beyond its timeout where something must be ended
+_LAST_PATIENCE = 2.0  # seconds a close may exceed its timeout to end a transaction or the thread
 _MOST_IN_FLIGHT = 5
 
 
@@ -129,13 +129,13 @@ class Producer:
     def __exit__(self, exc_type: object, *_exc: object) -> None:
         self.close(timeout=0.0 if exc_type is not None else None)
 
-    # --- before the first record -------------------------------------------------------------------
+    # --- metadata ----------------------------------------------------------------------------------
 
     def connect(self, topics: Sequence[str], timeout: float, topic_patience: float = 0.0) -> None:
-        """First contact and a look at ``topics``: raises what a user should hear before any input is read.
+        """Connects and checks ``topics``: raises configuration, connection and topic errors before any input is read.
 
-        Optional, and only before the first send: the calling thread still owns the loop then. A topic that is
-        unknown is asked for again for ``topic_patience`` seconds (it may be about to be created).
+        Optional, and only before the first send, while the calling thread still owns the event loop. An unknown topic
+        is retried for ``topic_patience`` seconds (it may be about to be created).
         """
         cluster = self._cluster
         cluster.topics.update(topics)
@@ -144,16 +144,16 @@ class Producer:
         cluster.require_topics(topics, deadline, topic_patience)
 
     def known_topics(self, timeout: float) -> list[str]:
-        """Names of all topics; like ``connect``, only before the first send."""
+        """The names of all topics; like ``connect``, only before the first send."""
         return sorted(self._cluster.all_topics(self._cluster.deadline(timeout)).topics)
 
     @property
     def cluster_id(self) -> str | None:
-        """The id of the cluster, once it was reached."""
+        """The cluster id; None before the first contact."""
         return self._cluster.view.cluster_id
 
     def partitions_of(self, topic: str) -> int:
-        """How many partitions the topic has, 0 while that is not known."""
+        """The number of partitions of the topic; 0 while unknown."""
         view = self._cluster.view.topics.get(topic)
         return len(view.partitions) if view else 0
 
@@ -198,12 +198,11 @@ class Producer:
         origin: Any = None,
         first_row: int = 0,
     ) -> None:
-        """Queues many records, each ``(key, value, header block, timestamp in ms)``, partitioned in one go.
+        """Queues many records, each ``(key, value, header block, timestamp in ms)``, partitioned in one pass.
 
-        A header block is what ``encode_headers`` makes, ``NO_HEADERS`` for none. ``partitions`` names one for each
-        row; a row that names one which does not exist fails alone. What becomes of them is reported per batch, to
-        ``on_delivery``, and counted in ``totals``; with an ``origin`` the reports say which rows of it they are about,
-        counted from ``first_row``.
+        A header block is the result of ``encode_headers``, or ``NO_HEADERS``. ``partitions`` has one for each row; a
+        row whose partition does not exist fails alone. Results are reported per batch to ``on_delivery`` and counted
+        in ``totals``; with an ``origin`` the reports name its rows, counted from ``first_row``.
         """
         if not rows:
             return
@@ -243,13 +242,13 @@ class Producer:
         longest: int | None = None,
         origin: Any = None,
     ) -> int:
-        """Queues the lines of ``text[start:end]``, each a record; returns how many lines that is.
+        """Queues the lines of ``text[start:end]``, one record each; returns the number of lines.
 
-        ``delimiter`` ends a line; ``key_delimiter`` parts key and value at its first occurrence (a line without it
-        has no key), or ``key`` is the key of all. A key or value that is ``null_marker`` becomes null, with
-        ``empty_is_null`` an empty one too. A line above ``longest`` bytes (default ``max.request.size``) fails with
-        RecordTooLargeError and the others go on. The text may be changed when this returns. ``origin``: as in
-        ``send_rows``, rows are lines counted from 0.
+        ``delimiter`` ends a line; ``key_delimiter`` separates key and value at its first occurrence (a line without it
+        has no key), or ``key`` is the key of all. A key or value equal to ``null_marker`` becomes null, with
+        ``empty_is_null`` an empty one too. A line longer than ``longest`` bytes (default ``max.request.size``) fails
+        with RecordTooLargeError; the other lines are still sent. The text may be modified after this returns.
+        ``origin``: as in ``send_rows``; rows are lines counted from 0.
         """
         stop = len(text) if end is None else end
         if not 0 <= start <= stop <= len(text):
@@ -266,7 +265,7 @@ class Producer:
         row = 0
         while start < stop:
             cut = stop
-            if stop - start > piece:  # what waits for memory is done in between
+            if stop - start > piece:  # waiting for memory happens between the pieces
                 cut = last_line_end(text, start, start + piece, delimiter)
                 if cut == start:
                     cut = min(stop, start + line_length(text, start, stop, delimiter) + len(delimiter))
@@ -304,10 +303,10 @@ class Producer:
         return count
 
     def send_batch(self, tp: TopicPartition, batch: BatchView) -> RecordFuture:
-        """Queues a whole batch that was read elsewhere, for one partition; the future is of its first record.
+        """Queues a whole batch that was read elsewhere, for one partition; the future is that of its first record.
 
-        Its records go out byte for byte as they are where brokers accept that (see ``records/passing.py``), else
-        they are encoded anew. ConfigError for a transaction marker or an empty batch.
+        Its records are sent byte for byte where brokers accept that (see ``records/passing.py``), otherwise
+        re-encoded. ConfigError for a transaction marker or an empty batch.
         """
         builder = take_over(batch)
         future = RecordFuture(self._wait, self._lock)
@@ -328,10 +327,10 @@ class Producer:
         partition: int | None = None,
         timestamp: int | None = None,
     ) -> None:
-        """Queues values that share key, header block and time, whole batches at a time.
+        """Queues values that share key, header block and timestamp, whole batches at a time.
 
-        ``headers`` is an encoded block (``encode_headers``). Without partition and key they fill one partition's
-        batch before the next one's (KIP-794).
+        ``headers`` is an encoded block (``encode_headers``). Without partition and key, one partition's batch is
+        filled before the next partition's (KIP-794).
         """
         if not values:
             return
@@ -360,7 +359,7 @@ class Producer:
         partition: int | None = None,
         timestamp: int | None = None,
     ) -> None:
-        """Queues records given as parallel keys and values, partitioned in one go."""
+        """Queues records given as parallel keys and values, partitioned in one pass."""
         if not values:
             return
         stamp = clock.wall_ms() if timestamp is None else timestamp
@@ -381,7 +380,7 @@ class Producer:
         self._submit_parts(topic, len(values), size, lambda part: keyed(keys[part], values[part]))
 
     def _parts(self, count: int, size: int) -> Iterator[tuple[slice, int]]:
-        """Rows that fit into the memory, piece by piece: waiting for memory is done in between. About equal sizes."""
+        """Slices of the rows that fit into memory, of about equal size: waiting for memory happens between them."""
         pieces = max(1, min(count, -(-size // max(self.options.batch_size, self.options.buffer_memory // 4))))
         step = -(-count // pieces)
         for start in range(0, count, step):
@@ -390,14 +389,15 @@ class Producer:
     # --- transactions ---------------------------------------------------------------------------------
 
     def init_transactions(self, timeout: float | None = None) -> None:
-        """Takes over ``transactional.id``: ends what a predecessor left open, and shuts the predecessor out.
+        """Initializes ``transactional.id``: completes or aborts the transaction of a previous producer, and fences it.
 
-        Once, before the first transaction. These calls wait at most ``timeout`` seconds (default ``max.block.ms``).
+        Once, before the first transaction. Transactional calls wait at most ``timeout`` seconds (default
+        ``max.block.ms``).
         """
         self._transactional().init(timeout)
 
     def begin_transaction(self, timeout: float | None = None) -> None:
-        """Records sent from now on belong to one transaction. Waits only when the end of the last one is unknown."""
+        """Records sent from now on belong to one transaction. Waits only if the previous one's outcome is unknown."""
         self._transactional().begin(timeout)
 
     def send_offsets_to_transaction(
@@ -406,31 +406,31 @@ class Producer:
         group: GroupMetadata | str,
         timeout: float | None = None,
     ) -> None:
-        """Commits a group's positions with the transaction (KIP-447). An offset is that of the next record to read."""
+        """Commits a group's offsets with the transaction (KIP-447): those of the next records to read."""
         self._transactional().send_offsets(offsets, group, timeout)
 
     def commit_transaction(self, timeout: float | None = None) -> None:
         """Waits until all records are confirmed, then commits.
 
-        Raises TransactionAbortableError when the transaction must be aborted instead; TimedOutError before its end
-        was asked for (it is still open then); TransactionUnknownError when nobody answered: calling again asks
-        again, ``begin_transaction`` makes an end of it, one way or the other.
+        Raises TransactionAbortableError if the transaction must be aborted instead; TimedOutError if time ran out
+        before EndTxn was sent (the transaction is still open); TransactionUnknownError if there was no response:
+        calling again retries, ``begin_transaction`` ends the transaction either way.
         """
         self.push()
         self._transactional().commit(timeout)
 
     def abort_transaction(self, timeout: float | None = None) -> None:
-        """Gives the transaction up: records that were not sent yet fail, the others are never seen."""
+        """Aborts the transaction: records not sent yet fail, those sent stay invisible to read_committed consumers."""
         self._transactional().abort(timeout)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """A transaction for the block: committed at its end, aborted when it raises."""
+        """A transaction for the block: committed at its end, aborted if it raises."""
         self.begin_transaction()
         try:
             yield
         except BaseException:
-            with suppress(KcliError):  # what went wrong in the block is what the caller must hear
+            with suppress(KcliError):  # the caller must see the error of the block
                 self.abort_transaction()
             raise
         try:
@@ -453,10 +453,10 @@ class Producer:
         self._ensure_thread()
         return self._transactions
 
-    # --- waiting and the end --------------------------------------------------------------------------
+    # --- flush and close ------------------------------------------------------------------------------
 
     def interrupt(self) -> None:
-        """Ends the wait of a thread that waits for memory, with ClosedError; for signal handlers."""
+        """Makes threads that wait for memory raise ClosedError; for signal handlers."""
         self._accumulator.interrupt()
 
     def push(self) -> None:
@@ -465,7 +465,7 @@ class Producer:
         self._cluster.loop.wakeup()
 
     def flush(self, timeout: float | None = None) -> bool:
-        """Waits until everything sent so far is settled; False when ``timeout`` seconds were not enough."""
+        """Waits until everything sent so far is confirmed or has failed; False after ``timeout`` seconds."""
         self.push()
         deadline = None if timeout is None else clock.monotonic() + timeout
         parked = self._accumulator.parked()
@@ -486,7 +486,7 @@ class Producer:
         return self._totals
 
     def metrics(self) -> ProducerMetrics:
-        """A snapshot of its figures."""
+        """A snapshot of the producer's metrics."""
         counters, totals = self._sender.counters, self._totals
         committed, aborted = self._transactions.counts if self._transactions is not None else (0, 0)
         return ProducerMetrics(
@@ -517,10 +517,10 @@ class Producer:
         return self._accumulator.records
 
     def close(self, timeout: float | None = None) -> None:
-        """Flushes for at most ``timeout`` seconds, then stops; what is not confirmed by then has failed.
+        """Flushes for at most ``timeout`` seconds, then stops; records not confirmed by then fail.
 
-        A transaction that is still open is aborted; that is tried for two seconds at least, since nobody can read
-        past an open one. In a callback it does not wait.
+        An open transaction is aborted; that is attempted for at least two seconds, since read_committed consumers
+        cannot read past it. In a callback it does not wait.
         """
         deadline = None if timeout is None else clock.monotonic() + timeout
         in_callback = threading.current_thread() is self._thread
@@ -547,7 +547,7 @@ class Producer:
             with suppress(KcliError):
                 self.abort_transaction(None if timeout is None else max(timeout, _LAST_PATIENCE))
 
-    # --- inside --------------------------------------------------------------------------------------
+    # --- internal ------------------------------------------------------------------------------------
 
     def _submit_parts(
         self,
@@ -558,7 +558,7 @@ class Producer:
         token: Any = None,
         first_row: int = 0,
     ) -> None:
-        """Places rows piece by piece. Raises when the first piece cannot be queued; later ones are refused instead."""
+        """Queues rows piece by piece. Raises if the first piece cannot be queued; later ones are reported as failed."""
         for part, share in self._parts(count, size):
             rows = range(first_row + part.start, first_row + min(part.stop, count))
             try:
@@ -571,8 +571,8 @@ class Producer:
                 return
 
     def _refuse(self, topic: str, token: Any, rows: Rows, size: int, error: KcliError) -> None:
-        """Reports rows of a call that found no batch."""
-        if isinstance(error, UnknownPartitionError):  # it may be new
+        """Reports rows that could not be queued as failed."""
+        if isinstance(error, UnknownPartitionError):  # it may have been created since
             self._cluster.loop.call_threadsafe(self._cluster.request_refresh)
         if self._sender.transactions is not None:
             self._sender.transactions.lost(error)
@@ -589,14 +589,14 @@ class Producer:
         later: bool = False,
         origins: Sequence[Origin] = (),
     ) -> None:
-        """Places records now, or parks them: while the topic's partitions are unknown, or for the sender to place."""
+        """Queues records now, or parks them while the topic's partitions are unknown or for the sender to place."""
         if self._must_park(topic) or later:
             self._park(topic, count, size, place, failed, origins)
         else:
             self._place(place)
 
     def _must_park(self, topic: str) -> bool:
-        """Whether records have to wait for the topic's partitions. Refuses what cannot be sent, waits for memory."""
+        """Whether records must wait for the topic's partitions. Raises if nothing can be sent; waits for memory."""
         self._raise_crash()
         if self._transactions is not None:
             self._transactions.refuse_send()
@@ -605,7 +605,8 @@ class Producer:
         view = self._cluster.view.topics.get(topic)
         if view is None:
             check_topic(topic)
-        if threading.current_thread() is not self._thread:  # a callback that sends must not wait for itself
+        # a callback that sends must not wait for its own thread
+        if threading.current_thread() is not self._thread:
             self._accumulator.wait_for_memory()
         self._ensure_thread()
         return view is None or not view.partitions or self._accumulator.is_parked(topic)
@@ -613,7 +614,7 @@ class Producer:
     def _place(self, place: Callable[[], T]) -> T:
         try:
             placed = place()
-        except UnknownPartitionError:  # it may be new
+        except UnknownPartitionError:  # it may have been created since
             self._cluster.loop.call_threadsafe(self._cluster.request_refresh)
             raise
         if self._accumulator.take_news():
@@ -671,7 +672,7 @@ class Producer:
                 batch.origins,
             )
         )
-        with self._lock:  # last: whoever flushes must find it counted and reported
+        with self._lock:  # last: a flush must find the batch counted and reported
             delivery.told = True
             self._completed.notify_all()
         if delivery.watchers:
@@ -681,10 +682,10 @@ class Producer:
                 self._contain(watcher)
 
     def _contain(self, callback: Callable[[], None]) -> None:
-        """Runs what the application gave; its errors must not end the sender."""
+        """Runs an application callback; its errors must not end the sender."""
         try:
             callback()
-        except BaseException as error:  # noqa: BLE001 - whatever it is, it is the application's and is told
+        except BaseException as error:  # noqa: BLE001 - any error of the application is logged
             self._cluster.hooks.log("warning", "proto", f"a callback raised {error!r}")
 
     def _account(self, report: Report) -> None:
@@ -714,7 +715,7 @@ class Producer:
             raise KcliError("the sender thread has died", why=repr(self._crash)) from self._crash
 
     def forked(self) -> None:
-        """Called in the child of a fork: the thread that sends has stayed in the parent, and its locks may be held."""
+        """Called in the child after a fork: the sender thread exists only in the parent, and its locks may be held."""
         self._lock = threading.Lock()
         self._completed = threading.Condition(self._lock)
         self._crash = KcliError(
@@ -735,7 +736,7 @@ class Producer:
     def _run(self) -> None:
         try:
             self._sender.run()
-        except BaseException as crash:  # noqa: BLE001 - told to every caller, see _raise_crash
+        except BaseException as crash:  # noqa: BLE001 - raised in every caller, see _raise_crash
             self._crash = crash
             self._accumulator.close(KcliError("the sender thread has died", why=repr(crash)))
         finally:
@@ -750,7 +751,7 @@ def _origins(token: Any, rows: Rows) -> list[Origin]:
 
 
 def check_options(options: ProducerOptions) -> None:
-    """Refuses options that contradict each other."""
+    """Rejects contradictory options."""
     if options.transactional_id and (options.acks not in ("all", "-1") or not options.enable_idempotence):
         raise ConfigError(
             "transactional.id needs acks=all and enable.idempotence=true",

@@ -1,6 +1,6 @@
-"""Gets the producer id of an idempotent producer, and a new one when its sequence numbers have a gap.
+"""Obtains the producer id of an idempotent producer, and a new one when its sequence numbers have a gap.
 
-Runs in the sender's thread. A transactional producer gets its id from its coordinator instead.
+Runs in the sender's thread. A transactional producer obtains its id from its coordinator instead.
 """
 
 from collections.abc import Callable
@@ -16,11 +16,11 @@ from kcli.core.producer.batch import ProducerBatch
 from kcli.core.producer.idempotence import Idempotence
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
-_NO_TIMEOUT = 0x7FFF_FFFF  # the field is about transactions
+_NO_TIMEOUT = 0x7FFF_FFFF  # the field only matters for transactions
 
 
 class ProducerIds:
-    """``in_flight`` counts partitions with unanswered batches; ``refused(error)``: there will be no id."""
+    """``in_flight`` counts partitions with unanswered batches; ``refused(error)``: no id can be obtained."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class ProducerIds:
         self._backoff = Backoff.of_requests(cluster.options)
 
     def turn(self, now: float) -> float:
-        """Asks when an id is needed and may be had; returns when to look again."""
+        """Requests an id when one is needed and possible; returns when to be called again."""
         numbers = self._numbers
         if self._asking or numbers.ready or self._cluster.view.version == 0:
             return NEVER
@@ -62,22 +62,22 @@ class ProducerIds:
         return NEVER
 
     def admits(self, batch: ProducerBatch) -> bool:
-        """Whether a batch may be sent, as far as its number is concerned."""
+        """Whether a batch may be sent as far as its sequence number is concerned."""
         return self._numbers.may_send(batch)
 
     def sends(self, batch: ProducerBatch) -> None:
-        """The batch goes out: it needs its number."""
+        """The batch is being sent: numbers it."""
         self._numbers.number(batch)
 
     def failed(self, batch: ProducerBatch, error: KcliError) -> None:
-        """A batch was given up: if it had a number, there may be a gap behind it."""
+        """A batch has failed: if it was numbered, its sequence may now have a gap."""
         if batch.numbered:
             self._numbers.request_bump(batch.tp, str(error))
 
     def gap(self, batch: ProducerBatch, error: BrokerError) -> bool:
-        """The broker misses what stands before the batch. True: it goes again, under a new epoch."""
+        """The broker lacks batches before this one. True: it is retried under a new epoch."""
         self._numbers.request_bump(batch.tp, str(error))
-        # It is not stored, and nothing behind it can be: the broker takes numbers without gaps only.
+        # It is not stored, nor is anything after it: the broker accepts no gaps.
         for one in (batch, *(b for b in self._accumulator.queued() if b.tp == batch.tp)):
             one.outcome_unknown = False
         return True

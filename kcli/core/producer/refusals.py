@@ -1,7 +1,7 @@
-"""Why a broker refuses a batch, in figures: the topic's limits, the replicas in sync. Brokers send the bare code.
+"""Explains rejected batches with figures: the topic's limits, the in-sync replicas. Brokers send only the error code.
 
-A topic's configuration is asked for at the first refusal that it explains. Who may not see it gets the code's own
-words. Runs in the sender's thread.
+A topic's configuration is fetched at the first rejection it explains. Without permission for that, the error has only
+the text of its code. Runs in the sender's thread.
 """
 
 from typing import Any
@@ -30,7 +30,7 @@ Limits = dict[str, str]
 
 
 class Refusals:
-    """``error`` makes the error of a refused batch; ``knows`` says whether all is known that it could tell."""
+    """``error`` builds the error of a rejected batch; ``knows`` says whether all relevant limits are known."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -38,7 +38,7 @@ class Refusals:
         self._asking: set[str] = set()
 
     def error(self, batch: ProducerBatch, code: int, message: str | None) -> BrokerError:
-        """With what the broker said, or what is known of the cause."""
+        """The error with the broker's message, or the known cause."""
         tp = batch.tp
         if code in TOO_FEW_REPLICAS:
             self.knows(tp.topic)
@@ -55,7 +55,7 @@ class Refusals:
         return BrokerError(code, f"produce to {tp}", message=message or "")
 
     def knows(self, topic: str) -> bool:
-        """Whether the topic's limits are known, or will never be; asks for them if not."""
+        """Whether the topic's limits are known, or never will be; fetches them if not."""
         if topic not in self._limits and topic not in self._asking:
             self._asking.add(topic)
             resource = DescribeConfigsResource(

@@ -1,4 +1,4 @@
-"""What became of records: per settled batch, and in all."""
+"""Delivery results: per completed batch, and in total."""
 
 from collections.abc import Sequence
 
@@ -10,10 +10,10 @@ from kcli.core.types import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A settled batch, or records that never found one (partition −1). ``base_offset`` −1: not known. ``size``: that of
+    """A completed batch, or records that were never in one (partition −1). ``base_offset`` −1: not known. ``size``: of
     its records before compression.
 
-    ``origins`` are those that the calls were given, for as many of the records as had one.
+    ``origins`` are those passed to the calls, for the records that had one.
     """
 
     tp: TopicPartition

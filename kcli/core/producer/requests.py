@@ -1,4 +1,4 @@
-"""Produce requests made of batches, and their answers taken apart. Pure.
+"""Builds Produce requests from batches and reads their responses. Pure.
 
 By topic id (v13) where the id is known; a topic without one caps the request at v12.
 """
@@ -40,7 +40,7 @@ def produce_request(batches: Batches, view: ClusterView, acks: int, timeout_ms: 
 def answers(
     request: ProduceRequest, answer: ProduceResponse
 ) -> Iterator[tuple[TopicPartition, PartitionProduceResponse]]:
-    """What the broker says of each partition it names."""
+    """The response for each partition it names."""
     names = {topic.topic_id: topic.name for topic in request.topic_data}
     for topic in answer.responses:
         name = topic.name or names.get(topic.topic_id, "")

@@ -1,8 +1,8 @@
-"""The sender thread: finds out leaders, drains batches to them, settles the answers in order.
+"""The sender thread: finds leaders, drains batches to them and completes batches in the order of the responses.
 
-One thread owns the loop, all connections and every batch that left the accumulator. Per turn: place what was
-parked, expire, send what is ready, poll. Up to ``max.in.flight`` requests wait at each broker; one request
-carries at most one batch of a partition.
+One thread owns the event loop, all connections and every batch that left the accumulator. Each iteration places parked
+records, expires batches, sends what is ready and polls. Up to ``max.in.flight`` requests are pending per broker; a
+request carries at most one batch per partition.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ if TYPE_CHECKING:
     from kcli.core.producer.transaction_steps import TransactionSteps
 
 _REQUEST_BYTES = 4_000_000
-_LONGEST_WAIT = 1.0  # seconds between two looks at everything, whatever happens or does not
+_LONGEST_WAIT = 1.0  # seconds between two iterations at most
 _LOST_NUMBERS = frozenset({OUT_OF_ORDER_SEQUENCE_NUMBER, UNKNOWN_PRODUCER_ID, INVALID_PRODUCER_EPOCH})
 _ACKS = {"all": -1, "-1": -1, "1": 1, "0": 0}
 
 
 @dataclass(slots=True)
 class _Delivery:
-    """One produce request on its way."""
+    """A produce request in flight."""
 
     node: Node
     request: ProduceRequest
@@ -63,7 +63,7 @@ class _Delivery:
 
 
 class Sender:
-    """``run`` is the body of the thread; ``settled(batch)`` is called for each batch that is done or failed."""
+    """``run`` is the body of the thread; ``settled(batch)`` is called for each batch that was confirmed or has failed."""
 
     def __init__(
         self,
@@ -112,7 +112,7 @@ class Sender:
     # --- the thread ----------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Runs until ``stop_now``, or until ``stop_when_idle`` and everything is settled."""
+        """Runs until ``stop_now``, or until ``stop_when_idle`` and all batches are completed."""
         loop = self._cluster.loop
         loop.adopt()
         try:
@@ -127,29 +127,29 @@ class Sender:
 
     @property
     def producer_epochs(self) -> int:
-        """How many producer ids or epochs it has had."""
+        """How many producer ids or epochs were obtained."""
         return self._numbers.renewals if self._numbers is not None else 0
 
     @property
     def requests_in_flight(self) -> int:
-        """Produce requests without an answer."""
+        """Produce requests without a response."""
         return sum(self._requests_to.values())
 
     @property
     def idle(self) -> bool:
-        """Whether nothing waits, nothing is in flight, and no transactional call is running."""
+        """Whether nothing is queued or in flight, and no transactional call is running."""
         busy = self.transactions is not None and self.transactions.busy
         return not busy and not self._in_flight and self._accumulator.empty
 
     def turn(self, now: float) -> None:
-        """One round of decisions and sends; does not wait."""
+        """One iteration of decisions and sends; does not wait."""
         self._wake_at = now + _LONGEST_WAIT
         self._cluster.maybe_refresh(now)
         self._give_up_lost_topics()
         self._place_parked()
         self._expire(now)
         self._send_ready(now)
-        if self._identity is not None:  # last: what may not be sent yet tells what must be asked for
+        if self._identity is not None:  # last: what could not be sent determines which request is due
             self._wake_at = min(self._wake_at, self._identity.turn(now))
 
     # --- leaders ------------------------------------------------------------------------------------
@@ -171,7 +171,7 @@ class Sender:
                 self.lost_topics.pop(topic, None)
                 continue
             self.lost_topics[topic] = error
-            batches, parked = self._accumulator.take_topic(topic)  # also what came back from a broker since
+            batches, parked = self._accumulator.take_topic(topic)  # including batches being retried
             for one in parked:
                 one.fail(error)
             for batch in batches:
@@ -225,7 +225,7 @@ class Sender:
     def _drain(
         self, leader: Node, partitions: list[TopicPartition], now: float
     ) -> tuple[dict[TopicPartition, ProducerBatch], list[TopicPartition]]:
-        """One batch of each partition, as many as fit a request; and the partitions that may have more."""
+        """One batch per partition, as many as fit a request; and the partitions that may have more."""
         batches: dict[TopicPartition, ProducerBatch] = {}
         size, more = 0, []
         for index, tp in enumerate(partitions):
@@ -250,12 +250,13 @@ class Sender:
         return batches, more
 
     def _may_send(self, first: ProducerBatch, tp: TopicPartition, leader: Node) -> bool:
-        """Order within the partition: a retry goes alone; without numbers, only one batch at a time."""
+        """Keeps order within the partition: a retry goes alone; without sequence numbers, only one batch at a time."""
         flying = self._in_flight.get(tp)
         if self._identity is None or self._numbers is None:
             return not flying
         if flying and flying[0].sent_to != leader.id:
-            return False  # brokers remember five batches: what may be stored must not be overtaken by more
+            # brokers remember five batches: possibly stored batches must not be pushed out of that window
+            return False
         if flying and not self._numbers.pipelines(tp):
             return False
         if flying and (first.attempts or any(batch.attempts > 1 for batch in flying)):
@@ -263,7 +264,7 @@ class Sender:
         return self._identity.admits(first)
 
     def _send(self, leader: Node, batches: dict[TopicPartition, ProducerBatch]) -> None:
-        for tp, batch in batches.items():  # first: what is in flight is settled, whatever happens
+        for tp, batch in batches.items():  # first: a batch in flight is always completed, whatever happens
             batch.cell.apply(BatchEvent.SEND)
             batch.attempts += 1
             batch.sent_to = leader.id
@@ -280,7 +281,7 @@ class Sender:
         answer = self._cluster.send(request, leader.id, purpose=PRODUCE)
         answer.on_done(lambda future: self._answered(delivery, future))
 
-    # --- answers -------------------------------------------------------------------------------------
+    # --- responses -----------------------------------------------------------------------------------
 
     def _answered(self, delivery: _Delivery, future: Future[Any]) -> None:
         if self._abandoned:
@@ -295,7 +296,7 @@ class Sender:
         error = future.error
         if error is not None:
             self._all_failed(delivery, error, now)
-        elif future.value is None:  # acks=0: written to the socket, more is not known
+        elif future.value is None:  # acks=0: written to the socket, nothing more is known
             for batch in delivery.batches.values():
                 self._confirm(batch, -1, -1)
         else:
@@ -323,7 +324,7 @@ class Sender:
             batch = unanswered.pop(tp, None)
             if batch is not None:
                 self._settle_one(batch, part, now)
-        for batch in unanswered.values():  # never success by default
+        for batch in unanswered.values():  # missing from the response: never treated as success
             batch.outcome_unknown = True
             error = OutcomeUnknownError(f"{delivery.node} left {batch.tp} out of its answer to Produce")
             if batch.state is BatchState.FAILED:
@@ -343,12 +344,13 @@ class Sender:
         error = self._refusals.error(batch, code, part.error_message)
         verdict = classify_code(code)
         batch.outcome_unknown = batch.outcome_unknown or outcome_is_ambiguous(error)
-        if verdict.refresh == "metadata" or code in TOO_FEW_REPLICAS:  # metadata tells who is in sync
+        if verdict.refresh == "metadata" or code in TOO_FEW_REPLICAS:  # metadata lists the in-sync replicas
             self._want(batch.tp.topic)
         if code == MESSAGE_TOO_LARGE and batch.count > 1:
             self._split(batch)
         elif code == MESSAGE_TOO_LARGE and not self._refusals.knows(batch.tp.topic):
-            self._retry(batch, error, now + self._pause(batch.attempts))  # to tell the limit with the error
+            # retried, so that the error can include the limit
+            self._retry(batch, error, now + self._pause(batch.attempts))
         elif verdict.retriable or (
             self._identity is not None and code in _LOST_NUMBERS and self._comes_again(batch, error)
         ):
@@ -357,7 +359,7 @@ class Sender:
             self._fail(batch, error)
 
     def _comes_again(self, batch: ProducerBatch, error: BrokerError) -> bool:
-        """The broker misses a batch before this one: that one comes again, or all do under a new epoch."""
+        """The broker lacks a batch before this one: the earlier one is retried, or all are under a new epoch."""
         if self._identity is None:
             return False
         first = self._accumulator.peek(batch.tp)
@@ -368,7 +370,7 @@ class Sender:
         return self._identity.gap(batch, error)
 
     def _answered_late(self, batch: ProducerBatch, error: KcliError | None) -> None:
-        """Its records were given up while it was in flight; only now is it known what became of its numbers."""
+        """Its records failed while it was in flight; only now is the fate of its sequence numbers known."""
         self._accumulator.settled(batch)
         if error is None and self._numbers is not None:
             self._numbers.confirmed(batch)
@@ -394,7 +396,7 @@ class Sender:
         self._cluster.hooks.log("debug", "proto", f"{batch.tp}: {error}; trying again")
 
     def _split(self, batch: ProducerBatch) -> None:
-        """The broker finds the batch too large: it goes again in parts, which share its sequence numbers."""
+        """The broker rejected the batch as too large: it is resent in parts, which share its sequence numbers."""
         parts, first, sequence = [], batch.first, batch.sequence
         self.counters.splits += 1
         room = max(1, batch.builder.size // 2)
@@ -424,10 +426,10 @@ class Sender:
         self._settled(batch)  # first: a flush that no longer finds the batch must find it counted
         self._accumulator.settled(batch)
 
-    # --- giving up -------------------------------------------------------------------------------------
+    # --- failures ------------------------------------------------------------------------------------
 
     def _drop_queued(self, error: KcliError) -> None:
-        """Fails all that waits; what is in flight is settled by its answers."""
+        """Fails everything queued; batches in flight are completed by their responses."""
         self._fail_all(error, *self._accumulator.take_all())
 
     def _fail_all(self, error: KcliError, batches: list[ProducerBatch], parked: list[Parked]) -> None:
@@ -438,7 +440,7 @@ class Sender:
             self._done(batch)
 
     def _verdict(self, batch: ProducerBatch, error: KcliError) -> KcliError:
-        """What its records are told: an earlier try may have stored them, unless a transaction hides that anyway."""
+        """The error for its records: an earlier attempt may have stored them, unless a transaction hides that anyway."""
         if (
             not batch.outcome_unknown
             or self.transactions is not None
@@ -469,7 +471,7 @@ class Sender:
                 self._give_up(batch)
 
     def _give_up(self, batch: ProducerBatch) -> None:
-        """Past its deadline in flight: nobody waits any longer, but its bytes and numbers are in use until answered."""
+        """Expires a batch in flight: its records fail; its memory and numbers stay in use until the response."""
         batch.outcome_unknown = True
         batch.last_error = batch.last_error or KcliError(f"node {batch.sent_to} has not answered")
         error = timed_out(batch, self._cluster, self._options.delivery_timeout_ms)
@@ -479,7 +481,7 @@ class Sender:
             self.transactions.failed(batch, error)
 
     def _abandon(self) -> None:
-        """Fails what is left, so that nobody waits for ever; answers that still come are not looked at."""
+        """Fails everything left, so that no caller waits indefinitely; later responses are ignored."""
         self._abandoned = True
         error = ClosedError("the producer was closed before the record was sent")
         unknown = OutcomeUnknownError("the producer was closed before the broker answered")

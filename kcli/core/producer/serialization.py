@@ -1,4 +1,4 @@
-"""From the application's objects to the bytes of a record, and what is refused before it is queued."""
+"""Serializes the application's objects to the bytes of a record, and validates records before they are queued."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -14,7 +14,7 @@ Serializer = Callable[[str, Any], bytes | None]
 _BYTES = (bytes, bytearray, memoryview, type(None))
 _BYTES_TYPES = frozenset(_BYTES)
 _LAST_TIMESTAMP = (1 << 63) - 1
-_OBJECT_SIZE = 256  # what an object counts for until it is serialized
+_OBJECT_SIZE = 256  # assumed size of an object until it is serialized
 
 
 class SerializationError(KcliError):
@@ -22,26 +22,26 @@ class SerializationError(KcliError):
 
 
 class RecordTooLargeError(KcliError):
-    """A record above ``max.request.size``: it was not sent."""
+    """A record larger than ``max.request.size``; it was not sent."""
 
 
 def serialized(
     record: ProducerRecord, key_serializer: Serializer | None, value_serializer: Serializer | None
 ) -> ProducerRecord:
-    """The record with bytes for key and value."""
+    """The record with its key and value as bytes."""
     key = _apply("key", record.topic, record.key, key_serializer)
     value = _apply("value", record.topic, record.value, value_serializer)
     return replace(record, key=key, value=value)
 
 
 def record_size(record: ProducerRecord) -> int:
-    """About how many bytes a record takes in a batch; a guess while it is not serialized."""
+    """The approximate size of a record in a batch, in bytes; a guess while it is not serialized."""
     headers = sum(len(name) + len(value or b"") + 4 for name, value in record.headers)
     return _size(record.value) + _size(record.key) + headers + 32
 
 
 def check_timestamp(timestamp: Any) -> None:
-    """Refuses what is no time in whole milliseconds since 1970."""
+    """Rejects anything but whole milliseconds since 1970."""
     if type(timestamp) is not int or not 0 <= timestamp <= _LAST_TIMESTAMP:
         raise ConfigError(
             f"{timestamp!r} is not the timestamp of a record",
@@ -51,14 +51,14 @@ def check_timestamp(timestamp: Any) -> None:
 
 
 def check_values(part: str, values: Iterable[Any]) -> None:
-    """Refuses keys or values (``part`` says which) that are not bytes, before any of them is queued."""
+    """Rejects keys or values (``part`` says which) that are not bytes, before any of them is queued."""
     for kind in set(map(type, values)) - _BYTES_TYPES:
         if not issubclass(kind, _BYTES):
             raise _not_bytes(part, "", kind)
 
 
 def check_rows(rows: Sequence[Row]) -> int:
-    """Refuses rows that cannot be encoded, before any of them is queued; about how many bytes they take."""
+    """Rejects rows that cannot be encoded, before any of them is queued; returns their approximate size in bytes."""
     keys, values, blocks, times = zip(*rows, strict=True)
     check_values("key", keys)
     check_values("value", values)
@@ -69,12 +69,12 @@ def check_rows(rows: Sequence[Row]) -> int:
 
 
 def bytes_of(values: Iterable[bytes | None]) -> int:
-    """How long they are together; null has no length."""
+    """Their total length; null counts as 0."""
     return sum(map(len, filter(None, values)))
 
 
 def check_record(record: ProducerRecord, timestamp: int, *, serialized: bool) -> None:
-    """Refuses a record that cannot be encoded; ``serialized``: nobody will make bytes of its key and value."""
+    """Rejects a record that cannot be encoded; ``serialized``: no serializer will convert its key and value."""
     check_timestamp(timestamp)
     if serialized:
         if not isinstance(record.value, _BYTES):
@@ -84,7 +84,7 @@ def check_record(record: ProducerRecord, timestamp: int, *, serialized: bool) ->
 
 
 def check_size(record: ProducerRecord, size: int, largest: int) -> None:
-    """Refuses a record above ``max.request.size``."""
+    """Rejects a record larger than ``max.request.size``."""
     if size > largest:
         raise RecordTooLargeError(
             f"a record of {size:,} bytes for {record.topic} is too large",
@@ -94,7 +94,7 @@ def check_size(record: ProducerRecord, size: int, largest: int) -> None:
 
 
 def line_too_long(topic: str, size: int, longest: int) -> RecordTooLargeError:
-    """The error for a line that does not fit a record."""
+    """The error for a line that is too long for a record."""
     return RecordTooLargeError(
         f"a line of {size:,} bytes for {topic} is too long",
         why=f"it does not fit a record: max.request.size is {longest:,}",

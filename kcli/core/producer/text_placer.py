@@ -1,7 +1,7 @@
-"""Puts lines of text into the open batches of their partitions; the kernels split them, nothing here looks at a line.
+"""Adds lines of text to the open batches of their partitions; the kernels split them, so no Python code runs per line.
 
-Runs where the ``Placer`` runs. One pass where all lines go to one partition, or fill one after the other; with keys
-that choose, the lines are indexed first and then encoded partition by partition.
+Runs in the same thread as the ``Placer``. A single pass if all lines go to one partition, or fill one after the other;
+if keys choose the partition, the lines are indexed first and then encoded partition by partition.
 """
 
 from typing import Any
@@ -27,7 +27,7 @@ from kcli.core.types import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class TextFormat:
-    """How a line becomes a record; see ``kernels/pure/text.py``. ``key`` is for all, and needs no ``key_delimiter``."""
+    """How a line becomes a record; see ``kernels/pure/text.py``. ``key`` applies to all lines."""
 
     delimiter: bytes = b"\n"
     key_delimiter: bytes | None = None
@@ -50,7 +50,7 @@ class Region:
 
 
 class TextPlacer:
-    """Uses the placer's choice of partitions and its batches."""
+    """Uses the placer's partitions and batches."""
 
     def __init__(self, placer: Placer) -> None:
         self._placer = placer
@@ -66,7 +66,7 @@ class TextPlacer:
     ) -> int:
         """Queues the lines of the region and returns how many lines it has, refused ones included.
 
-        Raises only before it has queued any: see ``placer.py``.
+        Raises only before any of them is queued: see ``placer.py``.
         """
         placer, text, end = self._placer, region.text, region.end
         if partition is not None:
@@ -107,7 +107,7 @@ class TextPlacer:
         start: int,
         row: int,
     ) -> tuple[int, int]:
-        """What fits one batch of the partition, or of the one whose turn it is."""
+        """Adds as many lines as fit into one batch of the partition, or of the current sticky one."""
         position = start
 
         def fill(batch: ProducerBatch) -> int:
@@ -145,7 +145,7 @@ class TextPlacer:
         row: int,
         refuse: Refuse,
     ) -> tuple[int, int]:
-        """Each line to the partition of its key."""
+        """Adds each line to the partition of its key."""
         slices, taken, position = index_text(
             region.text,
             start,

@@ -1,4 +1,4 @@
-"""The requests of a transaction to its coordinators, and what their answers say. Pure."""
+"""The requests of a transaction to its coordinators, and the evaluation of their responses. Pure."""
 
 from collections.abc import Iterable, Mapping
 from itertools import groupby
@@ -21,15 +21,15 @@ from kcli.core.protocol.messages.txn_offset_commit import (
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
 
 _TOPIC = attrgetter("topic")
-_LAST_CLIENT_VERSION = 3  # AddPartitionsToTxn v4 and later is what brokers say to each other
-_FIRST_WITH_MEMBERS = 3  # TxnOffsetCommit before KIP-447 would commit without looking at the membership
+_LAST_CLIENT_VERSION = 3  # AddPartitionsToTxn v4 and later are for brokers only
+_FIRST_WITH_MEMBERS = 3  # TxnOffsetCommit before KIP-447 would commit without checking the membership
 _LAST_VERSION_1 = 4  # TxnOffsetCommit and EndTxn: v5 is the protocol of transaction version 2
 
 
 def add_partitions(
     transactional_id: str, producer_id: int, epoch: int, partitions: Iterable[TopicPartition]
 ) -> AddPartitionsToTxnRequest:
-    """Partitions that are about to be written to (up to transaction version 1)."""
+    """Adds partitions before they are written to (up to transaction version 1)."""
     topics = [
         AddPartitionsToTxnTopic(name=topic, partitions=[tp.partition for tp in group])
         for topic, group in groupby(sorted(partitions), _TOPIC)
@@ -45,7 +45,7 @@ def add_partitions(
 
 
 def added(answer: AddPartitionsToTxnResponse) -> dict[TopicPartition, int]:
-    """Code of each partition; those that were only left undone because of others are not in it."""
+    """The code of each partition, except those not attempted because of other partitions."""
     return {
         TopicPartition(topic.name, row.partition_index): row.partition_error_code
         for topic in answer.results_by_topic_v3_and_below
@@ -55,7 +55,7 @@ def added(answer: AddPartitionsToTxnResponse) -> dict[TopicPartition, int]:
 
 
 def add_group(transactional_id: str, producer_id: int, epoch: int, group_id: str) -> AddOffsetsToTxnRequest:
-    """A group whose offsets are about to be committed (up to transaction version 1)."""
+    """Adds a group before its offsets are committed (up to transaction version 1)."""
     return AddOffsetsToTxnRequest(
         transactional_id=transactional_id, producer_id=producer_id, producer_epoch=epoch, group_id=group_id
     )
@@ -70,7 +70,7 @@ def commit_offsets(
     *,
     version_2: bool,
 ) -> TxnOffsetCommitRequest:
-    """Offsets that become committed with the transaction, under the membership of KIP-447."""
+    """Offsets to be committed with the transaction, checked against the membership (KIP-447)."""
     topics = [
         TxnOffsetCommitRequestTopic(
             name=topic,
@@ -106,7 +106,7 @@ def commit_offsets(
 def refused(
     answer: TxnOffsetCommitResponse, offsets: Mapping[TopicPartition, OffsetAndMetadata]
 ) -> dict[TopicPartition, int | None]:
-    """The partitions whose offset was not taken, with the code; None where the answer leaves one out."""
+    """The partitions whose offset was rejected, with the code; None where the response omits a partition."""
     codes: dict[TopicPartition, int | None] = dict.fromkeys(offsets)
     for topic in answer.topics:
         for row in topic.partitions:

@@ -1,7 +1,7 @@
-"""Carries out the steps of a transaction: one request at a time to its coordinator, tried again until a deadline.
+"""Executes the steps of a transaction: one request at a time to its coordinator, retried until a deadline.
 
-Runs in the sender's thread, which asks in every turn what is due. What a transaction is at, and which step comes
-next, is decided in ``transactions.py``; here requests are sent and answers judged.
+Runs in the sender's thread, which calls ``turn`` in every iteration. The state of a transaction and its next step are
+decided in ``transactions.py``; this module sends the requests and evaluates the responses.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ from kcli.core.types import TopicPartition
 
 _FEATURE = "transaction.version"
 _LAST_PRODUCE_VERSION_1 = 11  # from v12 on a write adds its partition to the transaction
-_FIRST_WAIT = 0.02  # seconds; a coordinator that is still ending the last transaction needs a few ms
+_FIRST_WAIT = 0.02  # seconds; a coordinator still completing the last transaction needs a few ms
 _FENCING = frozenset({INVALID_PRODUCER_EPOCH, PRODUCER_FENCED})
 _STATE_IN_DOUBT = frozenset({INVALID_TXN_STATE, INVALID_PRODUCER_ID_MAPPING})
 
 
 @dataclass(slots=True)
 class Operation:
-    """A call of the application; ``deadline`` is on the loop's clock, ``settled`` is told how it ended."""
+    """A call of the application; ``deadline`` is on the loop's clock, ``settled`` is called with the outcome."""
 
     event: Event | None
     what: str
@@ -66,15 +66,17 @@ class Operation:
 
 
 class _Fencing(Enum):
-    """What became of our own epoch while we asked for a new one. The coordinator says "later" and aborts what is
-    open; up to transaction version 1 it takes the next epoch for that, and then knows us under that one only."""
+    """What happened to our own epoch while a new one was requested. The coordinator responds CONCURRENT_TRANSACTIONS
+    and aborts what is open; up to transaction version 1 it bumps the epoch for that, and then accepts only that
+    epoch.
+    """
 
     SUSPECTED = "suspected"
     CONFIRMED = "confirmed"
 
 
 class TransactionSteps:
-    """``in_flight`` counts partitions with unanswered batches, ``drop_queued(error)`` fails the batches that wait."""
+    """``in_flight`` counts partitions with unanswered batches, ``drop_queued(error)`` fails the queued batches."""
 
     def __init__(
         self,
@@ -105,10 +107,10 @@ class TransactionSteps:
         self._adopted_anew = False
         self._fencing: _Fencing | None = None
 
-    # --- what the application asks for -------------------------------------------------------------------
+    # --- calls of the application ------------------------------------------------------------------------
 
     def start(self, operation: Operation, offsets: GroupOffsets | None = None) -> None:
-        """Takes on a call. Refuses at once what the phase does not allow."""
+        """Starts a call. Completes it with an error at once if the phase does not allow it."""
         try:
             self._start(operation, offsets)
         except KcliError as error:
@@ -121,7 +123,7 @@ class TransactionSteps:
                 f"cannot {operation.what} now", why=f"{self._operation.what} is running"
             )
         if event is Event.BEGIN and phase in (Phase.UNKNOWN, Phase.IN_DOUBT):
-            # The last one's end is settled first: whoever takes over the id ends what was open (KIP-98).
+            # Resolve the last transaction first: InitProducerId ends what was open (KIP-98).
             self._begin_next, event = True, Event.INIT
         elif phase is Phase.FENCED and event is not Event.INIT and self.transaction.error is not None:
             raise self.transaction.error
@@ -149,14 +151,14 @@ class TransactionSteps:
             return phase is Phase.OPEN
         return self.transaction.cell.allows(event)
 
-    # --- what the sender asks ----------------------------------------------------------------------------
+    # --- calls of the sender -----------------------------------------------------------------------------
 
     def admits(self, batch: ProducerBatch) -> bool:
         """Whether a batch may be sent now."""
         return self.transaction.admits(batch.tp)
 
     def sends(self, batch: ProducerBatch) -> None:
-        """The batch goes out: it gets its number and belongs to the transaction."""
+        """The batch is being sent: it gets its sequence number and joins the transaction."""
         self._numbers.number(batch)
         self.transaction.wrote(batch.tp)
 
@@ -169,27 +171,27 @@ class TransactionSteps:
             self._fail(error, must_init=batch.numbered)
 
     def lost(self, error: KcliError) -> None:
-        """A record of the transaction failed before it was in a batch: the others must not be committed without it."""
+        """A record failed before it was added to a batch: the transaction must not be committed without it."""
         self._fail(error, must_init=False)
 
     @property
     def busy(self) -> bool:
-        """Whether somebody waits for a call to come to its end."""
+        """Whether a call is in progress."""
         return self._operation is not None
 
     def abandon(self) -> None:
-        """The sender ends: whoever still waits is told what is known."""
+        """The sender is stopping: completes a pending call with what is known."""
         if self.transaction.phase is Phase.COMMITTING and self.transaction.end_sent:
             self._settle(self._unknown("the producer was closed before the answer"))
         else:
             self._settle(ClosedError("the producer is closed"))
 
     def gap(self, batch: ProducerBatch, error: BrokerError) -> bool:  # noqa: ARG002 - what ProducerIds needs
-        """The broker misses what stands before the batch: no new epoch within a transaction, it fails."""
+        """The broker lacks batches before this one: there is no epoch bump within a transaction, so it fails."""
         return False
 
     def turn(self, now: float) -> float:
-        """Sends what is due; returns when to look again."""
+        """Sends what is due; returns when to be called again."""
         transaction = self.transaction
         if transaction.phase in (Phase.MUST_ABORT, Phase.ABORTING, Phase.FENCED):
             self._drop(self._reason())
@@ -214,20 +216,20 @@ class TransactionSteps:
         return min(wake, self._not_before) if self._not_before > now else wake
 
     def mark(self, request: ProduceRequest) -> None:
-        """Makes a produce request one of the transaction."""
+        """Marks a produce request as transactional."""
         request.transactional_id = self._id
         if not self.transaction.version_2:
             request.cap_version(_LAST_PRODUCE_VERSION_1)
 
     def _reason(self) -> KcliError:
-        """Why records are dropped that were not at fault themselves."""
+        """The error for records dropped because of another record's failure."""
         error = self.transaction.error
         if error is not None and self.transaction.phase is Phase.FENCED:
             return error
         return TransactionAbortableError("the transaction was aborted", why=str(error or ""))
 
     def _drop(self, error: KcliError) -> None:
-        """Fails what still waits: nothing of it will be seen."""
+        """Fails everything queued: none of it will be visible."""
         if any(batch.numbered for batch in self._accumulator.queued()):
             self.transaction.must_init = True
         self._drop_queued(error)
@@ -287,7 +289,7 @@ class TransactionSteps:
             self._step_failed(step, future.error)
 
     def _is_awaited(self, future: Future[Any]) -> bool:
-        """Whether it is the answer that the step at hand waits for; one that comes after its deadline is not."""
+        """Whether this is the response the current step waits for, not one that arrived after its deadline."""
         if self._waiting_for is not future:
             return False
         self._waiting_for = None
@@ -371,7 +373,7 @@ class TransactionSteps:
         if producer_id >= 0:
             self._numbers.renew(producer_id, epoch, [])
         elif self.transaction.version_2:
-            # The coordinator is too old for what its cluster has agreed on: only a new epoch is safe.
+            # The coordinator is older than the cluster's feature level: only a new epoch is safe.
             what = f"{request.api_name} was answered without the next epoch"
             self._lose(TransactionUnknownError(what))
             return
@@ -388,7 +390,7 @@ class TransactionSteps:
         self._settle(None)
 
     def _finish_offsets(self) -> None:
-        """Offsets that were handed over are taken: the call that waits for it has come to its end."""
+        """Completes the pending call once its offsets were accepted."""
         operation = self._operation
         if operation is not None and operation.event is None and not self.transaction.offsets:
             self._settle(None)
@@ -407,7 +409,7 @@ class TransactionSteps:
             self._coordinators.forget(KeyType.TRANSACTION, self._id)
 
     def _step_failed(self, step: Step, error: KcliError) -> None:
-        """Tries again, or finds out what cannot be helped; an end that nobody confirmed is never taken as done."""
+        """Retries, or handles a fatal error; an unconfirmed end is never treated as done."""
         code = error.code if isinstance(error, BrokerError) else NONE
         verdict = classify_error(error)
         if verdict.refresh == "coordinator":
@@ -427,7 +429,7 @@ class TransactionSteps:
         elif step is not Step.END:
             self._fail(error)
         elif self.transaction.phase is Phase.ABORTING and code in _STATE_IN_DOUBT:
-            self.transaction.end_refused = True  # a new epoch aborts whatever there is
+            self.transaction.end_refused = True  # a new epoch aborts whatever is open
         elif code == TRANSACTION_ABORTABLE:
             self.transaction.end_sent = False
             self._fail(error)
@@ -445,7 +447,7 @@ class TransactionSteps:
             self._lose(self._unknown(str(error)))
 
     def _fenced_by_itself(self, code: int) -> bool:
-        """Whether the coordinator's refusal means its own abort of our transaction: then the next epoch is ours."""
+        """Whether the coordinator's own abort of our transaction caused the error: then the next epoch is ours."""
         if code == CONCURRENT_TRANSACTIONS and not self._adopted_anew and self._fencing is None:
             self._fencing = _Fencing.SUSPECTED
         elif code in _FENCING and self._fencing is _Fencing.SUSPECTED:
@@ -460,7 +462,7 @@ class TransactionSteps:
         self._settle(error)
 
     def _fail(self, error: KcliError, *, must_init: bool = True) -> None:
-        """It cannot be committed any more."""
+        """Marks the transaction as one that can only be aborted."""
         if self.transaction.cell.allows(Event.FAIL):
             self.transaction.fail(error, must_init=must_init)
             if self.transaction.phase is Phase.MUST_ABORT and self._operation is not None:
@@ -489,7 +491,8 @@ class TransactionSteps:
     def _out_of_time(self, operation: Operation) -> None:
         transaction = self.transaction
         if self._waiting_for is not None:
-            # A late InitProducerId would abort the next transaction: nothing may queue up behind a silent broker.
+            # A late InitProducerId would abort the next transaction: do not queue behind an unresponsive
+            # broker.
             self._cluster.brokers.disconnect(self._asked, TRANSACTION)
             self._waiting_for = None
         why = str(self._last_error or "no answer yet")
@@ -522,7 +525,7 @@ class TransactionSteps:
 
 
 def _worst(errors: list[BrokerError]) -> KcliError:
-    """The error that decides: one that fences or that no retry can help, before one that a retry can."""
+    """The decisive error: fencing first, then non-retriable, then retriable ones."""
     if not errors:
         return ConnectError("the answer is empty")
     fencing = [error for error in errors if error.code in _FENCING]

@@ -1,4 +1,4 @@
-"""The transactional calls of a producer: handed to the sender's thread, waited for by the caller."""
+"""The transactional calls of a producer: executed by the sender's thread while the caller waits."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ Wait = Callable[[Callable[[], bool], float | None], bool]
 
 
 class Transactional:
-    """``completed`` guards what is waited for; ``wait(done, timeout)`` waits on it. Timeouts are in seconds."""
+    """``completed`` guards the results; ``wait(done, timeout)`` waits on it. Timeouts are in seconds."""
 
     def __init__(
         self, steps: TransactionSteps, loop: Loop, completed: threading.Condition, wait: Wait, patience: float
@@ -56,12 +56,12 @@ class Transactional:
 
     @property
     def is_open(self) -> bool:
-        """Whether there is a transaction that nobody has ended yet."""
+        """Whether there is a transaction that has not ended yet."""
         return self._steps.transaction.phase in (Phase.OPEN, Phase.MUST_ABORT)
 
     @property
     def counts(self) -> tuple[int, int]:
-        """Transactions that were committed, and aborted."""
+        """The numbers of committed and aborted transactions."""
         return self._steps.committed, self._steps.aborted
 
     def refuse_send(self) -> None:
@@ -99,7 +99,7 @@ class Transactional:
 
 
 def _place(tp: TopicPartition, place: object) -> OffsetAndMetadata:
-    """What is handed to the sender's thread must be whole: an error there would be nobody's."""
+    """Validates offsets here, since an error in the sender's thread would reach no caller."""
     if type(place) is int:
         return OffsetAndMetadata(place)
     if isinstance(place, OffsetAndMetadata):

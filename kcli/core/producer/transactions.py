@@ -1,7 +1,7 @@
-"""What a transaction is at (KIP-98, KIP-447, KIP-890), and which request to its coordinator is due. Pure.
+"""The state of a transaction (KIP-98, KIP-447, KIP-890), and which request to its coordinator is due. Pure.
 
-Two protocols: up to transaction version 1 partitions and groups are added by requests of their own and sequence
-numbers go on; from version 2 on the first write adds them, and each end starts a new epoch.
+Two protocols: up to transaction version 1, separate requests add partitions and groups, and sequence numbers continue
+across transactions; from version 2 on the first write adds them, and each end starts a new epoch.
 """
 
 from collections import deque
@@ -15,8 +15,8 @@ from kcli.core.types import GroupMetadata, OffsetAndMetadata, TopicPartition
 
 
 class Phase(Enum):
-    """MUST_ABORT: something failed. UNKNOWN: its commit was asked for and nobody answered. IN_DOUBT: it is not
-    committed, but only a new epoch makes sure that nothing is left of it. FENCED: somebody took over.
+    """MUST_ABORT: something failed. UNKNOWN: EndTxn was sent to commit, without a response. IN_DOUBT: it is not
+    committed, but only a new epoch guarantees that nothing of it remains. FENCED: another producer took over.
     """
 
     UNINITIALIZED = "uninitialized"
@@ -32,8 +32,8 @@ class Phase(Enum):
 
 
 class Event(Enum):
-    """What can happen to a transaction. GIVE_UP: out of time before its end was asked for. LOSE: nobody answered to
-    what ends it. REFUSE: the coordinator knows nothing of what should be committed.
+    """What can happen to a transaction. GIVE_UP: timed out before EndTxn was sent. LOSE: no response to the request
+    that ends it. REFUSE: the coordinator has no such transaction to commit.
     """
 
     INIT = "init"
@@ -80,7 +80,7 @@ TABLE: dict[tuple[Phase, Event], Phase] = {
 
 
 class Step(Enum):
-    """A request to a coordinator, or END_LOCALLY: the coordinator has never heard of the transaction."""
+    """A request to a coordinator, or END_LOCALLY: the coordinator never received anything of the transaction."""
 
     INIT = "asking for a producer id"
     ADD_PARTITIONS = "adding partitions to the transaction"
@@ -92,7 +92,7 @@ class Step(Enum):
 
 @dataclass(slots=True)
 class GroupOffsets:
-    """Offsets that are to be committed for a group, as far as the coordinator has not taken them yet."""
+    """Offsets to be committed for a group that the coordinator has not accepted yet."""
 
     group: GroupMetadata
     offsets: dict[TopicPartition, OffsetAndMetadata]
@@ -100,10 +100,10 @@ class GroupOffsets:
 
 @dataclass(slots=True)
 class Transaction:
-    """``partitions`` belong to it, ``wanted`` are to be added first. ``begun``: the coordinator may know of it.
+    """``partitions`` belong to it, ``wanted`` must be added first. ``begun``: the coordinator may be aware of it.
 
-    ``must_init``: sequence numbers or the state at the coordinator are in doubt; only a new epoch gets over that.
-    ``end_refused``: so much in doubt that the coordinator did not take the end.
+    ``must_init``: the sequence numbers or the state at the coordinator are in doubt; only a new epoch resolves that.
+    ``end_refused``: the coordinator rejected EndTxn because of such doubt.
     """
 
     cell: StateCell[Phase, Event] = field(default_factory=lambda: StateCell(Phase.UNINITIALIZED, TABLE))
@@ -120,11 +120,11 @@ class Transaction:
 
     @property
     def phase(self) -> Phase:
-        """What it is at; may be read from any thread."""
+        """The current phase; may be read from any thread."""
         return self.cell.state
 
     def clear(self) -> None:
-        """Forgets everything about the last transaction."""
+        """Resets everything about the last transaction."""
         self.begun = self.end_sent = self.end_refused = self.must_init = False
         self.error = None
         self.partitions.clear()
@@ -133,7 +133,7 @@ class Transaction:
         self.offsets.clear()
 
     def admits(self, tp: TopicPartition) -> bool:
-        """Whether records of a partition may be sent now; notes a partition that must be added first."""
+        """Whether records of a partition may be sent now; otherwise notes a partition that must be added first."""
         if self.phase not in (Phase.OPEN, Phase.COMMITTING) or self.end_sent:
             return False
         if self.version_2 or tp in self.partitions:
@@ -142,30 +142,30 @@ class Transaction:
         return False
 
     def wrote(self, tp: TopicPartition) -> None:
-        """A batch goes out; from version 2 on this is what adds the partition."""
+        """A batch is being sent; from version 2 on this adds the partition."""
         self.partitions.add(tp)
         self.begun = True
 
     def fail(self, error: KcliError, *, must_init: bool = True) -> None:
-        """Something of it failed: the first error is the reason why it cannot be committed."""
+        """Part of it failed: the first error is the reason why it cannot be committed."""
         self.error = self.error or error
         self.must_init = self.must_init or must_init
         self.cell.apply(Event.FAIL, str(error))
 
     def must_abort(self) -> TransactionAbortableError:
-        """The error of a call that a failed transaction refuses."""
+        """The error raised by calls that a failed transaction does not allow."""
         do = "abort it, then begin another one"
         return TransactionAbortableError("the transaction must be aborted", why=str(self.error or ""), do=do)
 
     def next_step(self, *, queued: bool, in_flight: bool) -> Step | None:
-        """The request that is due. ``queued``, ``in_flight``: records that wait, or whose answer is not there."""
+        """The request that is due. ``queued``, ``in_flight``: whether there are such records."""
         match self.phase:
             case Phase.INITIALIZING:
                 return None if in_flight else Step.INIT
             case Phase.OPEN | Phase.COMMITTING:
                 return self._forward(self.phase is Phase.COMMITTING and not queued and not in_flight)
             case Phase.ABORTING:
-                # An answer that is under way must come first: its records would land behind the abort.
+                # Wait for requests in flight: their records would land after the abort.
                 return None if in_flight else self._backward()
         return None
 
@@ -182,5 +182,6 @@ class Transaction:
     def _backward(self) -> Step:
         if not self.begun:
             return Step.INIT if self.must_init else Step.END_LOCALLY
-        # A new epoch aborts what is open, and shuts out late requests of the old one. Version 2 does both at its end.
+        # A new epoch aborts what is open and fences late requests of the old one. Version 2 does both at its
+        # end.
         return Step.INIT if self.end_refused or (self.must_init and not self.version_2) else Step.END

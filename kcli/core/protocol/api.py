@@ -1,7 +1,7 @@
-"""Requests and their answers: which API a message belongs to, its versions, its headers (KIP-482).
+"""Requests and responses: which API a message belongs to, its versions, its headers (KIP-482).
 
-An answer is read with the version its request was sent in; ApiVersions answers always carry header v0, so
-that a client can read the refusal of a version it guessed (KIP-511).
+A response is read with the version of its request; ApiVersions responses always have header v0, so that a client can
+read the rejection of an unsupported version (KIP-511).
 """
 
 import struct
@@ -22,22 +22,22 @@ _INT32 = struct.Struct(">i")
 
 
 class Releasable(Protocol):
-    """A receive buffer that can be used again."""
+    """A receive buffer that can be reused."""
 
     def release(self) -> None: ...
 
 
 class Response(Struct):
-    """The base of all answers. Byte fields are views into its frame, valid until ``release``."""
+    """The base of all responses. Byte fields are views into its frame, valid until ``release``."""
 
     _frame: ClassVar[Releasable | None] = None
 
     def attach(self, frame: Releasable) -> None:
-        """Notes the receive buffer that the byte fields look into."""
+        """Sets the receive buffer that the byte fields refer to."""
         self.__dict__["_frame"] = frame
 
     def release(self) -> None:
-        """Says that no view into this answer will be read any more."""
+        """Releases the buffer: views into this response must not be read any more."""
         if self._frame is not None:
             self._frame.release()
 
@@ -67,13 +67,13 @@ class Request(Struct):
     version_cap: ClassVar[int] = 0x7FFF
 
     def cap_version(self, highest: int) -> None:
-        """Sends this one request in no newer version, because of what it carries (topics without ids)."""
+        """Limits the version of this request because of its content (e.g. topics without ids)."""
         self.__dict__["version_cap"] = min(highest, self.version_cap)
 
     version_floor: ClassVar[int] = 0
 
     def require_version(self, lowest: int) -> None:
-        """Does not send this one request in an older version: it would leave out what it is about."""
+        """Requires a minimum version for this request: older ones would omit essential fields."""
         self.__dict__["version_floor"] = lowest
 
     @property
@@ -90,7 +90,7 @@ def choose_version(
     highest: int = 0x7FFF,
     lowest: int = 0,
 ) -> int:
-    """The newest version that both sides know; UnsupportedError names the API and both ranges."""
+    """The newest version that both sides support; UnsupportedError names the API and both ranges."""
     ours = request.versions
     theirs = offered.get(request.api_key)
     if theirs is None:
@@ -112,7 +112,7 @@ def choose_version(
 
 
 def encode_request(request: Request, version: int, correlation_id: int, client_id: str) -> list[Buffer]:
-    """The whole frame, its length in front, as buffers ready to be sent in order."""
+    """The whole frame, prefixed with its length, as buffers to be sent in order."""
     flexible = version >= request.flexible
     head = bytearray(4)
     head += _HEADER.pack(request.api_key, version, correlation_id)
@@ -128,7 +128,7 @@ def encode_request(request: Request, version: int, correlation_id: int, client_i
 
 
 def decode_response(request: type[Request], version: int, frame: memoryview) -> Response:
-    """The answer in ``frame``, which starts with the correlation id (already checked by the connection)."""
+    """The response in ``frame``, which starts with the correlation id (already checked by the connection)."""
     flexible = version >= request.flexible
     pos = 4
     if flexible and request.api_key != API_VERSIONS:

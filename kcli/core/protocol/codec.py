@@ -1,8 +1,8 @@
 """Primitive types of the Kafka protocol: read from a memoryview at a position, written to a bytearray.
 
-Readers return ``(value, new position)`` and check every length against the bytes that are there before they
-allocate or loop. They raise ProtocolError, struct.error or IndexError; ``schema.decode`` turns all into
-ProtocolError at one place. Source: the protocol guide; compact types and tagged fields are KIP-482.
+Readers return ``(value, new position)`` and check every length against the available bytes before they allocate or
+loop. They raise ProtocolError, struct.error or IndexError; ``schema.decode`` converts all of them to ProtocolError.
+Source: the protocol guide; compact types and tagged fields are KIP-482.
 """
 
 import struct
@@ -19,7 +19,7 @@ MAX_UVARINT_BYTES = 5
 
 
 def short_of(what: str, size: int, buf: memoryview, pos: int) -> ProtocolError:
-    """The error for a length that reaches beyond the message."""
+    """The error for a length that exceeds the message."""
     return ProtocolError(
         f"malformed answer: {what} of {size} at byte {pos}", why=f"only {len(buf) - pos} bytes are left"
     )
@@ -76,7 +76,7 @@ def read_compact_nullable_string(buf: memoryview, pos: int) -> tuple[str | None,
 
 def read_compact_string(buf: memoryview, pos: int) -> tuple[str, int]:
     size = buf[pos]
-    if 0 < size < 0x80 and pos + size <= len(buf):  # a short one, as most are
+    if 0 < size < 0x80 and pos + size <= len(buf):  # a short one, the usual case
         return str(buf[pos + 1 : pos + size], "utf-8"), pos + size
     value, end = read_compact_nullable_string(buf, pos)
     if value is None:
@@ -125,7 +125,7 @@ def read_count(buf: memoryview, pos: int, minimum: int) -> tuple[int, int]:
 
 def read_compact_count(buf: memoryview, pos: int, minimum: int) -> tuple[int, int]:
     count = buf[pos]
-    if 0 < count < 0x80 and (count - 1) * minimum < len(buf) - pos:  # a few, as mostly
+    if 0 < count < 0x80 and (count - 1) * minimum < len(buf) - pos:  # a few elements, the usual case
         return count - 1, pos + 1
     count, pos = read_uvarint(buf, pos)
     return _checked_count(buf, pos, count - 1, minimum)
@@ -138,7 +138,7 @@ def _checked_count(buf: memoryview, pos: int, count: int, minimum: int) -> tuple
 
 
 def skip_tagged(buf: memoryview, pos: int) -> int:
-    """Steps over a tagged field section none of whose fields is known."""
+    """Skips a tagged field section without known fields."""
     count, pos = read_uvarint(buf, pos)
     for _ in range(count):
         _, pos = read_uvarint(buf, pos)
@@ -203,7 +203,7 @@ Splice = tuple[int, list[Buffer]]
 
 
 def write_records(out: bytearray, splices: list[Splice], value: Iterable[Buffer] | None) -> None:
-    """Notes the record buffers for their place in the message; writes their length only."""
+    """Records the position of the record buffers in the message; writes only their length."""
     if value is None:
         out += b"\xff\xff\xff\xff"
         return
@@ -222,7 +222,7 @@ def write_compact_records(out: bytearray, splices: list[Splice], value: Iterable
 
 
 def join_splices(out: bytearray, splices: list[Splice]) -> list[Buffer]:
-    """The message as a list of buffers in order, the record buffers in their places."""
+    """The message as a list of buffers in order, with the record buffers inserted."""
     if not splices:
         return [out]
     view, parts, start = memoryview(out), list[Buffer](), 0

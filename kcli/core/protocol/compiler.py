@@ -1,7 +1,7 @@
 """Encoders and decoders, compiled from the field tables, one per (struct, version), on first use.
 
-The compiler writes Python source (runs of fixed-size fields become one ``struct`` call, arrays of fixed-shape
-elements one ``iter_unpack``) and executes it. The tables are ours: nothing from outside reaches the source.
+The compiler generates Python source (runs of fixed-size fields become one ``struct`` call, arrays of fixed-shape
+elements one ``iter_unpack``) and executes it. The tables are our own: no external input reaches the source.
 """
 
 import functools
@@ -21,12 +21,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _memoised(function: F) -> F:
-    """``functools.cache`` with the types of ``function`` (mypy takes a class for unhashable)."""
+    """``functools.cache`` with the types of ``function`` (mypy considers a class unhashable)."""
     return cast(F, functools.cache(function))
 
 
 def encode(value: Struct, version: int, *, flexible: bool) -> tuple[bytearray, list[Splice]]:
-    """The bytes of ``value`` in ``version``, and the record buffers to be spliced in."""
+    """``value`` encoded in ``version``, and the record buffers to be spliced in."""
     out = bytearray()
     splices: list[Splice] = []
     _encoder(type(value), version, flexible)(value, out, splices)
@@ -34,7 +34,7 @@ def encode(value: Struct, version: int, *, flexible: bool) -> tuple[bytearray, l
 
 
 def decode(cls: type[S], buf: memoryview, pos: int, version: int, *, flexible: bool) -> tuple[S, int]:
-    """The ``cls`` that starts at ``pos`` and the position behind it; ProtocolError when it is malformed."""
+    """The ``cls`` that starts at ``pos`` and the position after it; ProtocolError if it is malformed."""
     try:
         return _decoder(cls, version, flexible)(buf, pos)
     except ProtocolError as error:
@@ -51,7 +51,7 @@ _Decoder = Callable[[memoryview, int], tuple[Any, int]]
 
 
 class _Source:
-    """Lines of a function under construction, and the objects its names stand for."""
+    """Lines of a function being generated, and the objects its names refer to."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -67,7 +67,8 @@ class _Source:
         return name
 
     def compile(self, function: str) -> Any:
-        # As a code object: Python notes a Ctrl-C inside exec() of a string as unhandled for ever (exit by SIGINT).
+        # As a code object: after Ctrl-C inside exec() of a string, Python treats it as unhandled permanently
+        # (exit by SIGINT).
         code = compile("\n".join(self.lines), "<field table>", "exec")
         exec(code, self.names)  # noqa: S102 - made from our own tables only
         return self.names[function]
@@ -80,7 +81,7 @@ def _rows(cls: type[Struct], version: int) -> tuple[list[Field], list[Field]]:
 
 
 def _runs(rows: list[Field]) -> list[list[Field]]:
-    """Groups of neighbouring fixed-size fields; any other field is a group of its own."""
+    """Groups of adjacent fixed-size fields; any other field is a group of its own."""
     runs: list[list[Field]] = []
     for row in rows:
         if row.type in FIXED and runs and runs[-1][0].type in FIXED:
@@ -95,7 +96,7 @@ def _is_fixed(type_: Any) -> bool:
 
 
 def _minimum(type_: Any, version: int, flexible: bool, *, nullable: bool = False) -> int:
-    """The fewest bytes a value of this type can take: what an array's length is checked against."""
+    """The minimum size of a value of this type, against which an array's length is checked."""
     if _is_fixed(type_):
         return struct.calcsize(">" + type_)
     if isinstance(type_, type):
@@ -296,7 +297,7 @@ _USUAL = {True: b"\x01", False: b"\0\0"}
 
 
 def _may_have_one_shape(cls: type[Struct], version: int) -> bool:
-    """Whether elements are all of one size when their strings are empty, and no tagged field is set."""
+    """Whether all elements have the same size if their strings are empty and no tagged field is set."""
     plain, _ = _rows(cls, version)
     fixed = [row for row in plain if _is_fixed(row.type)]
     return bool(fixed) and all(row in fixed or row.type == STRING for row in plain)
@@ -305,9 +306,9 @@ def _may_have_one_shape(cls: type[Struct], version: int) -> bool:
 def _table_reader(
     cls: type[Struct], version: int, flexible: bool, *, columns: bool
 ) -> Callable[[memoryview, int, int], tuple[Sequence[Any], int]]:
-    """Reads ``n`` elements at once; one by one when a string is not empty, or a tagged field is there.
+    """Reads ``n`` elements at once; one by one if a string is not empty, or a tagged field is present.
 
-    With ``columns`` what is read at once is a Table.
+    With ``columns``, elements read at once are returned as a Table.
     """
     plain, _ = _rows(cls, version)
     one = _decoder(cls, version, flexible)

@@ -1,6 +1,6 @@
-"""Field tables of messages: a class whose fields carry their wire type and the versions that have them.
+"""Field tables of messages: a class whose fields declare their wire type and the versions that have them.
 
-``compiler.py`` makes encoders and decoders of them. A test compares every table with the message definitions
+``compiler.py`` generates encoders and decoders from them. A test compares every table with the message definitions
 that Kafka publishes.
 """
 
@@ -20,7 +20,7 @@ _LAST = 0x7FFF
 
 
 class Array:
-    """``[]element`` of Kafka's definitions. ``columns``: it is read into a Table where its elements have one shape."""
+    """``[]element`` of Kafka's definitions. ``columns``: read into a Table if its elements have one shape."""
 
     __slots__ = ("columns", "element")
 
@@ -47,11 +47,11 @@ class Field:
         return self.versions[0] <= version <= self.versions[1]
 
     def may_be_null(self, version: int) -> bool:
-        """Whether null is legal for it in ``version``."""
+        """Whether it is nullable in ``version``."""
         return self.nullable is not None and self.nullable[0] <= version <= self.nullable[1]
 
     def default_value(self) -> Any:
-        """The default of the definition, or the zero value of the type; a fresh one each time."""
+        """The default of the definition, or the zero value of the type; a new object each time."""
         if self.default is not _MISSING:
             return self.default
         if isinstance(self.type, Array):
@@ -92,7 +92,7 @@ def field(
 ) -> Any:
     """Declares a field. ``tag`` makes it a tagged field of the flexible versions (KIP-482).
 
-    ``default_factory`` says that the constructor may leave it out: the type's own empty value is taken.
+    ``default_factory`` lets the constructor omit the field: the type's own empty value is used.
     """
     del default_factory
     return Field(type_, versions, default, nullable, tag)
@@ -100,7 +100,7 @@ def field(
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(field,))
 class Struct:
-    """The base of all messages and their parts. Fields not given get their default."""
+    """The base of all messages and their parts. Fields that are omitted get their default."""
 
     fields: ClassVar[tuple[Field, ...]] = ()
 

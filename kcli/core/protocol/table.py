@@ -1,6 +1,6 @@
-"""Array elements of one shape, kept as the tuples that they were read as: objects for who looks at single ones.
+"""Array elements of one shape, kept as the tuples they were read as; objects are created on access.
 
-An answer about thousands of groups has ten thousands of elements, and who adds them up wants columns.
+A response about thousands of groups has tens of thousands of elements, and aggregating them is faster by column.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,7 +11,7 @@ Rows = Iterable[tuple[Any, ...]]
 
 
 class Table(Sequence[T]):
-    """``tuples`` have the values of ``names``; every other field of an element is at its default."""
+    """``tuples`` have the values of ``names``; every other field of an element has its default."""
 
     __slots__ = ("_elements", "_make", "names", "tuples")
 
@@ -40,7 +40,7 @@ class Table(Sequence[T]):
         return repr(self._all())
 
     def _all(self) -> list[T]:
-        """The elements, each made once."""
+        """The elements, each created once."""
         if self._elements is None:
             self._elements = self._make(self.tuples)
         return self._elements

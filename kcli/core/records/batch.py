@@ -1,7 +1,7 @@
-"""Batches of magic 2 as views of the bytes they came in, and the splitter of fetched bytes into batches.
+"""Batches of magic 2 as views of the received bytes, and the splitter of fetched bytes into batches.
 
 The header has 61 bytes (KIP-98): base offset, length, leader epoch, magic, CRC; then, covered by the CRC, attributes,
-last offset delta, base and maximal timestamp, producer id and epoch, base sequence, record count. Records follow.
+last offset delta, base and maximum timestamp, producer id and epoch, base sequence, record count. Records follow.
 """
 
 from collections.abc import Iterator
@@ -24,14 +24,14 @@ HEADER_SIZE = HEADER.size
 CRC_START = 21  # the CRC covers everything from the attributes on
 MAGIC = 2
 
-LENGTH_END = 12  # base offset and length: the length counts what is behind them
+LENGTH_END = 12  # base offset and length: the length counts the bytes after them
 _MAGIC_AT = 16
 _SMALLEST = {0: 14, 1: 22, MAGIC: HEADER_SIZE - LENGTH_END}
 _FRAME = Struct(">qi")
 
 
 class RecordBatch(BatchView):
-    """A batch of magic 2. Making one parses its header and judges nothing: :meth:`verify` and :meth:`check` do."""
+    """A batch of magic 2. The constructor parses the header without validation: see :meth:`verify` and :meth:`check`."""
 
     __slots__ = ("_payload",)
 
@@ -111,7 +111,7 @@ class RecordBatch(BatchView):
         null: bytes,
         limit: int | None = None,
     ) -> tuple[bytes, int]:
-        """See BatchView; straight through the kernel, without columns."""
+        """See BatchView; directly in the kernel, without columns."""
         first, last = first_offset - self.base_offset, last_offset - self.base_offset
         payload = self.payload(limit)
         try:
@@ -120,7 +120,7 @@ class RecordBatch(BatchView):
             raise self._about(error) from error
 
     def holding(self, needle: bytes, *, in_key: bool, at: int = 0) -> tuple[bytes, bytes]:
-        """See BatchView; straight through the kernel, without columns."""
+        """See BatchView; directly in the kernel, without columns."""
         payload = self.payload()
         try:
             return find_in_records(payload, self.count, in_key, needle, at)
@@ -135,18 +135,17 @@ class RecordBatch(BatchView):
             raise self._about(error) from error
 
     def _about(self, error: CorruptRecordsError) -> CorruptRecordsError:
-        """The same error with the offsets in front."""
+        """The same error, prefixed with the batch's offsets."""
         what = f"record batch at offsets {self.base_offset} to {self.last_offset}"
         return CorruptRecordsError(what, why=str(error), do=error.do)
 
 
 class BatchSplitter(Iterator["RecordBatch | LegacyBatch"]):
-    """The whole batches of fetched bytes, in order; a last one that is cut off is normal and left out.
+    """Iterates over the whole batches of fetched bytes; a truncated last batch is normal and left out.
 
-    ``position`` is where the next batch begins. When the iteration has ended, ``needed`` is the size of the batch
-    that was cut off (61 as long as it is unknown), 0 when there was none: a fetch that gave no batch at all and has
-    ``needed`` set must be repeated with a larger limit. It is what the peer says, up to 2 GiB: whoever asks again
-    has a limit of his own.
+    ``position`` is where the next batch begins. After the iteration, ``needed`` is the size of the truncated batch (61
+    while unknown), 0 if there was none: a fetch that returned no batch at all and has ``needed`` set must be repeated
+    with a larger limit. The size is reported by the peer, up to 2 GiB: callers must apply their own limit.
     """
 
     def __init__(self, data: Buffer) -> None:
@@ -180,5 +179,5 @@ class BatchSplitter(Iterator["RecordBatch | LegacyBatch"]):
 
 
 def split_batches(data: Buffer) -> BatchSplitter:
-    """Iterate over the whole batches in ``data``; garbage is a CorruptRecordsError with its position."""
+    """Iterates over the whole batches in ``data``; invalid data is a CorruptRecordsError with its position."""
     return BatchSplitter(data)

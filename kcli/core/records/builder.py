@@ -1,7 +1,7 @@
-"""A batch of magic 2 under construction: open (records come in), sealed (compressed once), written any number of times.
+"""Builds a batch of magic 2: open (records are added), sealed (compressed once), written any number of times.
 
-One thread uses it at a time: who appends holds the accumulator's lock, then the sender thread owns it.
-Encoded records are kept as the kernels gave them, and go to the socket without another copy.
+Used by one thread at a time: appending threads hold the accumulator's lock, then the sender thread owns it. Encoded
+records are kept as the kernels returned them and are sent without another copy.
 """
 
 from collections.abc import Sequence
@@ -31,15 +31,15 @@ from kcli.core.records.text_cut import line_length
 from kcli.core.types import Header
 
 _TRANSACTIONAL = 0x10
-_MOST_CHUNKS = 64  # beyond, one copy is cheaper than a long list for sendmsg
+_MOST_CHUNKS = 64  # beyond that, one copy is cheaper than a long list for sendmsg
 _NO_LIMIT = 1 << 62
 _CRC = Struct(">I")
 
 
 class BatchBuilder:
-    """An open batch of at most ``room`` bytes before compression, its header included.
+    """An open batch of at most ``room`` bytes before compression, including its header.
 
-    A first record fits always, so that a batch is never refused forever; who limits record sizes does so before.
+    The first record always fits, so that no record waits indefinitely; callers that limit record sizes check before.
     """
 
     __slots__ = (
@@ -85,9 +85,9 @@ class BatchBuilder:
         max_timestamp: int,
         limit: int,
     ) -> "BatchBuilder":
-        """A batch of ``count`` records that are encoded and compressed already, with dense offsets.
+        """A batch of ``count`` records that are already encoded and compressed, with consecutive offsets.
 
-        ``limit`` caps what the payload may decompress to, should the batch have to be split.
+        ``limit`` caps the decompressed size of the payload, should the batch have to be split.
         """
         builder = cls(room=0, codec=codec)
         builder.count, builder.size = count, HEADER_SIZE + len(payload)
@@ -102,7 +102,7 @@ class BatchBuilder:
     def append(
         self, key: bytes | None, value: bytes | None, headers: Sequence[Header], timestamp_ms: int
     ) -> bool:
-        """Add one record; False when it does not fit."""
+        """Adds one record; False if it does not fit."""
         block = encode_headers(headers) if headers else NO_HEADERS
         delta = self._delta(timestamp_ms)
         if delta is None:
@@ -121,7 +121,7 @@ class BatchBuilder:
         key: bytes | None = None,
         headers: bytes = NO_HEADERS,
     ) -> int:
-        """Add ``lines[start:]`` with one key and one header block; how many of them fitted."""
+        """Adds ``lines[start:]`` with one key and one header block; returns how many fitted."""
         delta = self._delta(timestamp_ms)
         if delta is None:
             return 0
@@ -138,7 +138,7 @@ class BatchBuilder:
         timestamp_ms: int,
         headers: bytes = NO_HEADERS,
     ) -> int:
-        """As :meth:`append_lines`, with a key for each value; both may hold nulls."""
+        """Like :meth:`append_lines`, with a key for each value; both may hold nulls."""
         delta = self._delta(timestamp_ms)
         if delta is None:
             return 0
@@ -163,7 +163,9 @@ class BatchBuilder:
         null_marker: bytes | None = None,
         empty_is_null: bool = False,
     ) -> tuple[int, int]:
-        """Add lines of the region ``text[start:end]`` (see ``encode_text``): how many fitted, and where it stopped."""
+        """Adds lines of the region ``text[start:end]`` (see ``encode_text``); returns their number and where it
+        stopped.
+        """
         delta = self._delta(timestamp_ms)
         if delta is None:
             return 0, start
@@ -179,7 +181,7 @@ class BatchBuilder:
     def append_slices(
         self, text: Text, slices: bytes, start: int, timestamp_ms: int, headers: bytes = NO_HEADERS
     ) -> int:
-        """Add the slices of ``text`` from the ``start``-th on (see ``index_text``); how many of them fitted."""
+        """Adds the slices of ``text`` from index ``start`` on (see ``index_text``); returns how many fitted."""
         delta = self._delta(timestamp_ms)
         if delta is None:
             return 0
@@ -190,7 +192,7 @@ class BatchBuilder:
         return self._add(*encoded, timestamp_ms, timestamp_ms)
 
     def append_rows(self, rows: Sequence[Row], start: int = 0) -> int:
-        """Add ``rows[start:]``, each ``(key, value, header block, timestamp in ms)``; how many of them fitted."""
+        """Adds ``rows[start:]``, each ``(key, value, header block, timestamp in ms)``; returns how many fitted."""
         if start >= len(rows):
             return 0
         base = self.base_timestamp if self.count else rows[start][3]
@@ -204,7 +206,7 @@ class BatchBuilder:
         return self._add(*encoded, base, high)
 
     def seal(self) -> None:
-        """Close the batch and compress it; nothing can be added any more. Once is enough, twice does no harm."""
+        """Closes the batch and compresses it; nothing can be added any more. Further calls have no effect."""
         if self._sealed:
             return
         if self.codec != Codec.NONE:
@@ -215,7 +217,7 @@ class BatchBuilder:
 
     @property
     def wire_size(self) -> int:
-        """The size of the batch as it is sent; before it is sealed, what it would be uncompressed."""
+        """The size of the batch as sent; before it is sealed, its uncompressed size."""
         return HEADER_SIZE + sum(map(len, self._chunks))
 
     def wire(
@@ -225,7 +227,7 @@ class BatchBuilder:
         base_sequence: int = -1,
         transactional: bool = False,
     ) -> list[Buffer]:
-        """The bytes to send, as a header and chunks of records. Seals the batch; a repeat gives the same objects."""
+        """The bytes to send, as a header and chunks of records. Seals the batch; repeated calls return the same."""
         assert self.count, "a batch without records is refused by brokers"
         self.seal()
         produced = (producer_id, producer_epoch, base_sequence, transactional)
@@ -235,7 +237,7 @@ class BatchBuilder:
         return self._wire
 
     def rows(self) -> list[Row]:
-        """The records again, for a split or for errors that must name each."""
+        """The records as rows, for a split or for per-record errors."""
         payload = self._join()
         if self._sealed:
             payload = bytes(decompress(self.codec, payload, self._limit or self.size))
@@ -251,9 +253,9 @@ class BatchBuilder:
         ]
 
     def split(self, room: int) -> "list[BatchBuilder]":
-        """The same records in batches of ``room`` bytes, for a broker that refused this one as too large.
+        """The same records in batches of ``room`` bytes, for a broker that rejected this one as too large.
 
-        A batch of one record cannot become smaller: it comes back alone.
+        A batch of one record cannot be split: it is returned as it is.
         """
         rows = self.rows()
         parts: list[BatchBuilder] = []
@@ -265,7 +267,7 @@ class BatchBuilder:
         return parts
 
     def _delta(self, timestamp_ms: int) -> int | None:
-        """The timestamp relative to the first record's; None when a batch cannot hold both."""
+        """The timestamp relative to the first record's; None if a batch cannot hold both."""
         if not INT64_MIN <= timestamp_ms <= INT64_MAX:
             raise ConfigError(f"timestamp {timestamp_ms}", why="it is not an int64")
         delta = timestamp_ms - self.base_timestamp if self.count else 0
@@ -307,7 +309,8 @@ class BatchBuilder:
             sequence,
             self.count,
         )
-        # Once per batch and set of producer fields, 80 us per MB: patching the old sum would cost as much in Python.
+        # Once per batch and set of producer fields, 80 us per MB: patching the old checksum would cost as
+        # much in Python.
         crc = crc32c(memoryview(header)[CRC_START:])
         for chunk in self._chunks:
             crc = crc32c(chunk, crc)

@@ -1,8 +1,8 @@
-"""Which batches of an answer a read_committed reader must not see. Pure.
+"""Filters out the batches of a response that a read_committed consumer must not see. Pure.
 
-The broker names the aborted transactions that overlap the answer: producer id and first offset. From there on
-the batches of that producer are dropped, up to its abort marker. Sorted here, because not every broker does.
-Source: KIP-98; set semantics as in the Java client.
+The broker lists the aborted transactions in the response: producer id and first offset. From that offset on, the
+batches of that producer are dropped, up to its abort marker. Sorted here, because not every broker sorts them. Source:
+KIP-98; set semantics as in the Java client.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,9 +15,9 @@ _ABORT = b"\x00\x00\x00\x00"
 def visible_batches(
     batches: Iterable[BatchView], aborted: Iterable[tuple[int, int]], *, committed_only: bool
 ) -> Iterator[tuple[BatchView, bool]]:
-    """Each batch with whether its records are to be shown; ``aborted`` has (producer id, first offset).
+    """Each batch with whether its records are visible; ``aborted`` has (producer id, first offset).
 
-    A run of batches (``records/run.py``) has no marker and nothing that was aborted: it is shown.
+    A run of batches (``records/run.py``) has no marker and no aborted records: it is visible.
     """
     waiting = sorted(((first, producer) for producer, first in aborted), reverse=True)
     dropped: set[int] = set()
@@ -34,7 +34,7 @@ def visible_batches(
 
 
 def is_abort_marker(batch: BatchView) -> bool:
-    """Whether a control batch ends a transaction by aborting it: key version 0, type 0."""
+    """Whether a control batch is an abort marker: key version 0, type 0."""
     columns = batch.columns()
     if not columns.key_starts:
         return False

@@ -1,7 +1,7 @@
-"""Messages of magic 0 and 1, as brokers before 0.11 (and topics kept in their format) give them out.
+"""Messages of magic 0 and 1, as returned by brokers before 0.11 (and for topics kept in their format).
 
-A message set is messages in a row; a compressed one is the value of a wrapper message. Each message of a set that is
-not compressed, and each wrapper, is one batch here. Wrappers are opened one level deep: a wrapper inside is refused.
+A message set is a sequence of messages; a compressed set is the value of a wrapper message. Each uncompressed message,
+and each wrapper, is one batch here. Wrappers are opened one level deep: a nested wrapper is rejected.
 """
 
 import zlib
@@ -18,13 +18,13 @@ _FRAME = Struct(">qiIbb")  # offset, size of what follows, CRC-32, magic, attrib
 _TIMESTAMP = Struct(">q")
 _LENGTH = Struct(">i")
 _CRC_START = 16
-_SMALLEST = {0: 26, 1: 34}  # a message with null key and null value, from its offset on
+_SMALLEST = {0: 26, 1: 34}  # a message with null key and null value, including its offset and size fields
 _LEGACY_CODECS = (Codec.NONE, Codec.GZIP, Codec.SNAPPY, Codec.LZ4)
 _LZ4_MAGIC = b"\x04\x22\x4d\x18"
 
 
 class _Message(NamedTuple):
-    """One message; positions are in the buffer it was parsed from, −1 for a null."""
+    """A message; positions are in the buffer it was parsed from, −1 for a null."""
 
     offset: int
     crc: int
@@ -41,8 +41,8 @@ class _Message(NamedTuple):
 class LegacyBatch(BatchView):
     """A message, or a wrapper and the messages in it.
 
-    What depends on the content of a wrapper (``base_offset``, ``count``, ...) is read from it on first use, with the
-    default limit if :meth:`payload` was not called before; ``last_offset`` is known at once.
+    Fields that depend on the content of a wrapper (``base_offset``, ``count``, ...) are read from it on first use,
+    with the default limit if :meth:`payload` was not called before; ``last_offset`` is known without that.
     """
 
     __slots__ = ("_columns", "_last_offset", "_message", "_payload")
@@ -72,7 +72,7 @@ class LegacyBatch(BatchView):
         return f"LegacyBatch(last_offset={self._last_offset}, magic={self.magic}, size={self.size})"
 
     def __getattr__(self, name: str) -> Any:
-        # A slot that is not set yet: the fields that only the content of a wrapper tells.
+        # An unset slot: a field that only the content of a wrapper determines.
         if name not in BatchView.__slots__ or self._payload is not None:
             raise AttributeError(name)
         self.payload()
@@ -80,7 +80,7 @@ class LegacyBatch(BatchView):
 
     @property
     def last_offset(self) -> int:
-        """The offset of the message; a wrapper has that of its last one."""
+        """The offset of the message; a wrapper has that of its last message."""
         return self._last_offset
 
     def verify(self) -> None:
@@ -96,7 +96,7 @@ class LegacyBatch(BatchView):
             _refuse(self._last_offset, f"{codec_name(self.codec)}, which magic {self.magic} does not have")
 
     def payload(self, limit: int | None = None) -> memoryview:
-        """The message, or what a wrapper holds, decompressed; see BatchView."""
+        """The message, or the decompressed content of a wrapper; see BatchView."""
         if self._payload is None:
             self.check()
             self._open(limit)
@@ -104,7 +104,7 @@ class LegacyBatch(BatchView):
         return self._payload
 
     def forget_payload(self) -> None:
-        """See BatchView. What was told of a wrapper's content is known from then on."""
+        """See BatchView. The fields read from a wrapper's content stay known."""
         if self.codec != Codec.NONE:
             self._payload = self._columns = None
 
@@ -197,7 +197,7 @@ def _parse(data: memoryview, at: int, end: int) -> _Message:
 
 
 def _parse_bytes(data: memoryview, at: int, end: int, offset: int) -> tuple[int, int, int]:
-    """Start and end of a key or value (−1 for a null) and the position behind it."""
+    """Start and end of a key or value (−1 for a null) and the position after it."""
     start = at + 4
     length = _LENGTH.unpack_from(data, at)[0] if start <= end else -2
     if length == -1:
@@ -229,7 +229,7 @@ def _columns(messages: list[_Message], first: int, base_timestamp: int) -> Colum
 
 
 def _mend_lz4_header(frame: bytes) -> bytes:
-    """The frame with the header checksum that lz4 specifies: magic 0 has one that includes the magic number."""
+    """The frame with the header checksum as lz4 specifies it: that of magic 0 includes the magic number."""
     if frame[:4] != _LZ4_MAGIC or len(frame) < 7:
         return frame
     size = 2 + (8 if frame[4] & 0x08 else 0)  # flags, block size, content size

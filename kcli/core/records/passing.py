@@ -1,7 +1,7 @@
-"""Takes a batch that was read over for another partition: its bytes as they are where brokers accept that.
+"""Copies a batch to another partition: byte for byte where brokers accept that.
 
-Not accepted, and therefore encoded anew, are gaps between offsets (compacted topics), times set by the source's
-broker (readers of the copy would see the producer's), and formats before magic 2. Seen on Kafka 4.3.1.
+Otherwise re-encoded: batches with gaps between offsets (compacted topics), with timestamps set by the source broker
+(consumers of the copy would see the producer's), and formats before magic 2. Observed on Kafka 4.3.1.
 """
 
 from kcli.core.errors import ConfigError
@@ -15,7 +15,7 @@ _ENOUGH = 1 << 31
 
 
 def passes(batch: BatchView) -> bool:
-    """Whether the records of ``batch`` can be sent on without decoding them."""
+    """Whether the records of ``batch`` can be sent without decoding them."""
     return (
         batch.magic == MAGIC
         and batch.count == batch.last_offset_delta + 1
@@ -26,7 +26,7 @@ def passes(batch: BatchView) -> bool:
 def take_over(batch: BatchView) -> BatchBuilder:
     """A sealed batch with the records of ``batch``; keeps no view of its bytes.
 
-    ConfigError for a batch that holds no records of its own: markers of transactions, or nothing at all.
+    ConfigError for a batch without records of its own: transaction markers, or an empty batch.
     """
     if batch.is_control or not batch.count:
         kind = "a transaction marker" if batch.is_control else "an empty batch"

@@ -1,7 +1,7 @@
-"""Neighbouring plain batches of a fetch as one view: what is asked of a batch can be asked of all of them in one go.
+"""Joins adjacent plain batches of a fetch into one view, so that they are processed in one call.
 
-Small batches (16 KB is Java's default) are many, and their records are few: what a reader does for each batch would
-cost more than the records themselves.
+Small batches (16 KB is Java's default) are numerous and hold few records: the overhead per batch would exceed the work
+on the records themselves.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,15 +13,16 @@ from kcli.core.records.batch import HEADER_SIZE, MAGIC, RecordBatch, split_batch
 from kcli.core.records.view import BatchView
 from kcli.core.types import Record
 
-_MOST = 1 << 20  # bytes: as much as a large batch, so that no output grows larger than its
-_APPENDED = 1  # the timestamp type of batches whose time is the broker's
+_MOST = 1 << 20  # bytes: the size of a large batch, so that output grows no larger than a large batch's
+_APPENDED = 1  # the timestamp type LogAppendTime
 
 
 class BatchRun(BatchView):
-    """Batches of magic 2, not compressed, without markers, whose checksums were compared if that was asked for.
+    """Batches of magic 2, uncompressed, without markers, with their checksums verified if requested.
 
-    Offsets and timestamps in columns are relative to those of the first batch, positions are in ``raw``, headers of
-    batches included. What batches differ in (producer, checksum, sequence) is −1 or 0 here; ``batches`` has it.
+    Offsets and timestamps in columns are relative to those of the first batch; positions are in ``raw``, which
+    includes the batch headers. Fields in which the batches differ (producer, checksum, sequence) are −1 or 0; see
+    ``batches``.
     """
 
     __slots__ = ()
@@ -64,7 +65,7 @@ class BatchRun(BatchView):
         return self.raw
 
     def forget_payload(self) -> None:
-        """Nothing was decompressed: there is nothing to let go of."""
+        """Nothing was decompressed, so there is nothing to release."""
 
     def values(
         self,
@@ -78,7 +79,7 @@ class BatchRun(BatchView):
         try:
             return decode_run(self.raw, first_offset, last_offset, delimiter, null)
         except CorruptRecordsError:
-            for batch in self.batches():  # one of them says better what is wrong, and where
+            for batch in self.batches():  # a batch by itself reports more precisely what is wrong, and where
                 batch.values(first_offset, last_offset, delimiter, null)
             raise
 
@@ -146,9 +147,9 @@ class BatchRun(BatchView):
 
 
 def plain_run(data: memoryview, start: int, *, transactional: bool, verify: bool) -> BatchView | None:
-    """The run of plain batches at ``start``, of one leader epoch and of about 1 MB at most; None when there is none.
+    """The run of plain batches at ``start``, of one leader epoch and of about 1 MB at most; None if there is none.
 
-    One batch alone is that batch. Checksums of what is returned were compared, with ``verify``.
+    A single batch is returned as itself. With ``verify``, its checksums have been compared.
     """
     end, batches, records, then = walk_batches(data, start, _MOST, transactional, verify)
     if not batches:

@@ -1,6 +1,6 @@
-"""One record cut out of its batch, with bytes of its own: what is kept for later while the batch's buffer goes on.
+"""A single record copied out of its batch, to be kept after the batch's buffer is reused.
 
-To readers it is a batch of one record, with the offset, the times and the producer that it had.
+It behaves as a batch of one record, with its original offset, timestamps and producer.
 """
 
 from kcli.core.kernels.active import NO_HEADERS, Columns, decode_columns, encode_record
@@ -8,7 +8,7 @@ from kcli.core.records.view import BatchView
 
 
 class RecordSlice(BatchView):
-    """Made by ``cut_record``; was verified with its batch."""
+    """Created by ``cut_record``; verified together with its batch."""
 
     __slots__ = ()
 
@@ -21,24 +21,24 @@ class RecordSlice(BatchView):
         self.count, self.raw, self.size = 1, memoryview(data), len(data)
 
     def verify(self) -> None:
-        """See BatchView; its batch was."""
+        """See BatchView; its batch was verified."""
 
     def check(self) -> None:
-        """See BatchView; its batch was."""
+        """See BatchView; its batch was checked."""
 
     def payload(self, limit: int | None = None) -> memoryview:  # noqa: ARG002 - it is open already
-        """See BatchView."""
+        """See BatchView; it is already decompressed."""
         return self.raw
 
     def forget_payload(self) -> None:
-        """See BatchView; it has nothing else."""
+        """See BatchView; there is nothing to release."""
 
     def _decode(self, limit: int | None) -> Columns:  # noqa: ARG002
         return decode_columns(self.raw, 1)
 
 
 def cut_record(batch: BatchView, columns: Columns, index: int) -> RecordSlice:
-    """The record at ``index`` of the batch whose columns these are."""
+    """The record at ``index`` of the batch with these columns."""
     data = batch.payload()
     if batch.magic == 2:
         start = columns.header_ends[index - 1] if index else 0

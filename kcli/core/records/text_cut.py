@@ -1,11 +1,11 @@
-"""Where text may be cut into regions of whole lines: always behind a delimiter, counted from left to right."""
+"""Finds where text can be cut into regions of whole lines: always after a delimiter, counted from left to right."""
 
 
 def last_line_end(text: bytes | bytearray, start: int, stop: int, delimiter: bytes) -> int:
-    """Behind the last whole delimiter of ``text[start:stop]``; ``start`` when there is none.
+    """The position after the last whole delimiter of ``text[start:stop]``; ``start`` if there is none.
 
-    A line begins at ``start``. A delimiter that can overlap itself (``\\n\\n``) has to be looked for from there: what
-    stands last may be the end of one delimiter and the beginning of the next line.
+    A line begins at ``start``. A delimiter that can overlap itself (``\\n\\n``) must be searched from there: its last
+    occurrence may be the end of one delimiter and the beginning of the next line.
     """
     if not _overlaps(delimiter):
         at = text.rfind(delimiter, start, stop)
@@ -23,7 +23,7 @@ def line_length(text: bytes | bytearray, start: int, end: int, delimiter: bytes)
 
 
 def line_count(text: bytes | bytearray, start: int, end: int, delimiter: bytes) -> int:
-    """How many lines ``text[start:end]`` has; the last one needs no delimiter."""
+    """The number of lines in ``text[start:end]``; the last one needs no delimiter."""
     return text.count(delimiter, start, end) + (last_line_end(text, start, end, delimiter) < end)
 
 

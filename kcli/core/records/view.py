@@ -1,6 +1,6 @@
-"""What readers see of a batch of any format: fields, columns, values, records. Parsed lazily, one payload at most.
+"""The interface of a batch of any format: fields, columns, values, records. Parsed lazily.
 
-``RecordBatch`` (magic 2) and ``LegacyBatch`` (magic 0 and 1) are the two kinds; who reads need not tell them apart.
+``RecordBatch`` (magic 2) and ``LegacyBatch`` (magic 0 and 1) implement it; readers need not distinguish them.
 """
 
 from abc import ABC, abstractmethod
@@ -25,8 +25,8 @@ class BatchView(ABC):
     """A batch in a buffer that must live as long as the view does.
 
     ``size`` is that of the whole batch in bytes, ``raw`` are these bytes. Offsets and timestamps in columns are
-    relative to ``base_offset`` and ``base_timestamp``. Undefined attribute bits are
-    ignored, as Java does. ``limit`` caps what it may decompress to.
+    relative to ``base_offset`` and ``base_timestamp``. Undefined attribute bits are ignored, as in Java. ``limit``
+    caps the decompressed size.
     """
 
     __slots__ = (
@@ -65,17 +65,17 @@ class BatchView(ABC):
 
     @property
     def last_offset(self) -> int:
-        """The highest offset the batch stands for; its record may have been compacted away."""
+        """The highest offset of the batch; its record may have been compacted away."""
         return self.base_offset + self.last_offset_delta
 
     @property
     def next_offset(self) -> int:
-        """Where reading goes on. Always behind ``base_offset``, also for a batch without records."""
+        """The offset to continue reading at. Always after ``base_offset``, even for a batch without records."""
         return self.last_offset + 1
 
     @property
     def codec(self) -> int:
-        """The number of the codec, see ``codec.Codec``; 5 to 7 are unknown ones."""
+        """The number of the codec, see ``codec.Codec``; 5 to 7 are undefined."""
         return self.attributes & _CODEC
 
     @property
@@ -87,35 +87,35 @@ class BatchView(ABC):
 
     @property
     def is_transactional(self) -> bool:
-        """Whether a transaction decides if the records are there."""
+        """Whether the batch belongs to a transaction."""
         return bool(self.attributes & _TRANSACTIONAL)
 
     @property
     def is_control(self) -> bool:
-        """Whether it holds a marker of a transaction (in its first record) and nothing for readers."""
+        """Whether it is a control batch, with a transaction marker as its first record and no application records."""
         return bool(self.attributes & _CONTROL)
 
     @abstractmethod
     def verify(self) -> None:
-        """Compare the checksum, then :meth:`check`; raises CorruptRecordsError with offsets and both sums."""
+        """Compares the checksum, then calls :meth:`check`; raises CorruptRecordsError with offsets and both checksums."""
 
     @abstractmethod
     def check(self) -> None:
-        """Raise CorruptRecordsError when fields of the header contradict one another or the bytes that are there."""
+        """Raises CorruptRecordsError if header fields contradict each other or the actual size."""
 
     @abstractmethod
     def payload(self, limit: int | None = None) -> memoryview:
-        """The records, decompressed under ``limit`` bytes (the view's own limit). Kept for the next call."""
+        """The records, decompressed under ``limit`` bytes (default: the view's own limit). Cached."""
 
     @abstractmethod
     def forget_payload(self) -> None:
-        """Lets go of the decompressed records: many batches may wait in one answer, few need be open."""
+        """Releases the decompressed records: many batches may wait in one response, but few need to be open."""
 
     @abstractmethod
     def _decode(self, limit: int | None) -> Columns: ...
 
     def columns(self, limit: int | None = None) -> Columns:
-        """Positions of all fields in :meth:`payload`, checked against it and against the header."""
+        """Positions of all fields in :meth:`payload`, validated against it and against the header."""
         columns = self._decode(limit)
         deltas = columns.offset_deltas
         if deltas:
@@ -139,7 +139,7 @@ class BatchView(ABC):
         null: bytes,
         limit: int | None = None,
     ) -> tuple[bytes, int]:
-        """Values of the records at ``first_offset`` to ``last_offset``, each followed by ``delimiter``, and how many.
+        """Values of the records at ``first_offset`` to ``last_offset``, each followed by ``delimiter``, and the count.
 
         A null value is written as ``null``.
         """
@@ -157,16 +157,16 @@ class BatchView(ABC):
         return (delimiter.join(pieces), count) if count else (b"", 0)
 
     def holding(self, needle: bytes, *, in_key: bool, at: int = 0) -> tuple[bytes, bytes]:
-        """Which records have ``needle`` in their key or value, and where that key or value stands.
+        """Which records contain ``needle`` in their key or value, and where that key or value is.
 
-        As ``find_in_records``: a byte for each record, and pairs of native int64 for those that have it, which count
-        from ``at`` bytes in front of :meth:`payload`.
+        Like ``find_in_records``: a byte for each record, and pairs of native int64 for those that contain it, counted
+        from ``at`` bytes before :meth:`payload`.
         """
         return find_in_columns(bytes(self.payload()), self.columns(), in_key, needle, at)
 
     @property
     def facts(self) -> Facts:
-        """What a render program may say of the batch, see ``render_ops``."""
+        """The batch fields available to a render program, see ``render_ops``."""
         return (
             self.base_offset,
             self.base_timestamp,
@@ -187,7 +187,7 @@ class BatchView(ABC):
         selected: bytes | bytearray = b"",
         extras: Sequence[Sequence[bytes | None]] = (),
     ) -> tuple[bytes, int, int]:
-        """What ``program`` makes of the records at ``first_offset`` to ``last_offset``, see ``render_records``.
+        """The output of ``program`` for the records at ``first_offset`` to ``last_offset``, see ``render_records``.
 
         Returns the output, the number of records in it and the offset of the last one (−1 for none).
         """
@@ -203,11 +203,11 @@ class BatchView(ABC):
         return data, count, base + delta if count else -1
 
     def _plain_payload(self) -> Buffer:
-        """The records in the form of magic 2, whatever the batch's own is."""
+        """The records in the format of magic 2, whatever the batch's own is."""
         return self.payload()
 
     def records(self, topic: str = "", partition: int = -1, limit: int | None = None) -> Iterator[Record]:
-        """One value object per record: convenient, and a tenth as fast as columns."""
+        """One object per record: convenient, but ten times slower than columns."""
         columns = self.columns(limit)
         data = self.payload(limit)
         kind = self.timestamp_type

@@ -1,6 +1,6 @@
 """All kernels in Python, the specification of the C twin ``kernels._native``: bytes in; bytes, ints and lists out.
 
-Only ``kernels/active.py`` imports this; everybody else takes the functions from there: both twins are reached one way.
+Only ``kernels/active.py`` imports this; all other modules import the functions from there, whichever twin is in use.
 """
 
 from kcli.core.kernels.pure.crc import crc32c, crc32c_patch

@@ -1,8 +1,8 @@
-"""CRC-32C, the checksum of magic-2 batches, without the C twin: by the package ``crc32c``, patched in Python.
+"""CRC-32C, the checksum of magic-2 batches, without the C twin: uses the package ``crc32c``; patching is in Python.
 
-The package has hardware instructions and releases the GIL. Its extension is loaded on the first call, and without
-its package: ``import crc32c`` reads package metadata, which costs fifty times as much as the extension itself (50 ms
-and 1 ms), more than the rest of a short command.
+The package uses hardware instructions and releases the GIL. Its extension is loaded on the first call, bypassing the
+package: ``import crc32c`` reads package metadata, which takes fifty times as long as the extension itself (50 ms and 1
+ms), longer than the rest of a short command.
 """
 
 from collections.abc import Callable
@@ -15,22 +15,22 @@ _Checksum = Callable[[Buffer, int], int]
 _checksum: _Checksum | None = None
 
 _POLYNOMIAL = 0x82F63B78  # reflected: the highest bit is the coefficient of x^0
-_X8 = 0x00800000  # x^8: one byte more
+_X8 = 0x00800000  # x^8: one more byte
 
 
 def crc32c(data: Buffer, value: int = 0) -> int:
     """The checksum of ``data``, continued from ``value``: ``crc32c(a + b) == crc32c(b, crc32c(a))``."""
-    global _checksum  # noqa: PLW0603 - set once, to the same function, whoever comes first
+    global _checksum  # noqa: PLW0603 - set once; concurrent callers set the same function
     if _checksum is None:
         _checksum = _load()
     return _checksum(data, value)
 
 
 def crc32c_patch(crc: int, old: Buffer, new: Buffer, tail: int) -> int:
-    """The checksum of a message with ``new`` in the place of ``old``, which ends ``tail`` bytes before its end.
+    """The checksum of a message after replacing ``old``, which ends ``tail`` bytes before its end, by ``new``.
 
-    ``crc`` is the checksum of the message with ``old``, which is as long as ``new``. What the message holds besides
-    need not be there: a checksum is linear, so a difference only has to be shifted over the bytes behind it.
+    ``crc`` is the checksum of the message with ``old``, which is as long as ``new``. The rest of the message is not
+    needed: a checksum is linear, so the difference only has to be shifted over the bytes after it.
     """
     if len(old) != len(new):
         raise ValueError(f"{len(new)} bytes cannot stand in for {len(old)}")
@@ -57,7 +57,7 @@ def _multiply(a: int, b: int) -> int:
 
 
 def _load() -> _Checksum:
-    package = find_spec("crc32c")  # finds the directory, runs nothing
+    package = find_spec("crc32c")  # finds the directory, executes nothing
     if package is not None:
         found = PathFinder.find_spec("crc32c._crc32c", package.submodule_search_locations)
         if found is not None and found.loader is not None:
@@ -66,6 +66,6 @@ def _load() -> _Checksum:
             function: _Checksum | None = getattr(module, "crc32c", None)
             if function is not None:
                 return function
-    from crc32c import crc32c as public  # laid out in another way: the slow road
+    from crc32c import crc32c as public  # a different package layout: the slow path
 
     return public

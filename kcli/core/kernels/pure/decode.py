@@ -1,14 +1,14 @@
 """Decoding kernels in Python: positions of keys and values in the payload of a magic-2 batch, or plain values.
 
-The payload is untrusted: every length is checked against the bytes that are there before it is believed, and what
-contradicts itself is a CorruptRecordsError with the byte position. The result is the specification of the C twin.
+The payload is untrusted: every length is checked against the available bytes before it is used, and inconsistent data
+is a CorruptRecordsError with the byte position. The results are the specification of the C twin.
 
-``_parse`` is the whole truth about a record. The two loops read eleven bytes at once, the varints in front of a value
-(a to k; behind each longer one the rest moves down), and settle the usual record without a call: deltas and lengths
-of few bytes, no headers. A negative number is odd in zigzag form, so "unusual" is marked by making the length odd;
-what is unusual, or does not end where its length says, goes to ``_parse``, which reads it or tells what is wrong.
-A record that ends behind the payload is found by where the last one ends, as records only go forward. So the loops
-may notice late that something is wrong; ``_refuse`` then reads strictly from the start and names the first that is.
+``_parse`` defines how a record is read. The two loops read eleven bytes at once, the varints before a value (a to k;
+after each longer one the rest shifts down), and decode the usual record without a call: deltas and lengths of few
+bytes, no headers. A negative number is odd in zigzag form, so "unusual" is marked by making the length odd; a record
+that is unusual, or does not end where its length says, goes to ``_parse``, which reads it or raises the error. A
+record that ends beyond the payload is detected by where the last one ends, as positions only increase. So the loops may
+detect an error late; ``_refuse`` then reads strictly from the start and reports the first one.
 """
 
 from struct import Struct
@@ -22,20 +22,20 @@ from kcli.core.kernels.shapes import SMALLEST_RECORD, Columns
 from kcli.core.kernels.varint import Buffer, corrupt, read_varint, read_varlong
 
 _WINDOW = Struct("11B")
-# The window is read at the last record too, and a quick guess at a key looks up to 127 bytes further: that must not
-# fail on a legal record. No record may end in the padding.
+# The window is read even at the last record, and a fast guess at a key reads up to 127 bytes further: that
+# must not fail on a valid record. No record may end in the padding.
 _PADDING = bytes(160)
 _BLOCK = 256
 _CUT = "the payload ends inside a record"
 
 
 def decode_columns(payload: Buffer, count: int) -> Columns:
-    """Where the fields of all ``count`` records are; the payload must hold exactly these records."""
+    """The positions of the fields of all ``count`` records; the payload must hold exactly these records."""
     size = len(payload)
     _check_count(size, count)
     data = b"".join((payload, _PADDING))
     window = _WINDOW.unpack_from
-    rows: list[int] = []  # row after row: extending once a record is cheaper than nine appends
+    rows: list[int] = []  # row by row: one extend per record is cheaper than nine appends
     at = 0
     try:
         for _ in range(count):
@@ -103,8 +103,8 @@ def decode_values(
 ) -> tuple[bytes, int]:
     """Values of the records with offset deltas in ``[first_delta, last_delta]``, each followed by ``delimiter``.
 
-    A null value is written as ``null``. Returns the output and the number of values in it. All ``count``
-    records are checked as in :func:`decode_columns`, inside the range or not.
+    A null value is written as ``null``. Returns the output and the number of values in it. All ``count`` records are
+    validated as in :func:`decode_columns`, inside the range or not.
     """
     size = len(payload)
     _check_count(size, count)
@@ -115,7 +115,8 @@ def decode_values(
     append = values.append
     first, last = first_delta * 2, last_delta * 2  # compared with zigzag numbers
     try:
-        # Block by block, so that the memory of one block's values serves the next: twice as fast as a fresh page.
+        # Block by block, so that the memory of one block's values is reused for the next: twice as fast as
+        # fresh pages.
         for block in range(done, count, _BLOCK):
             for _ in range(min(_BLOCK, count - block)):
                 a, b, c, d, e, f, g, h, i, j, k = window(data, at)
@@ -168,7 +169,7 @@ def decode_values(
                 at = end
             if values:
                 written += len(values)
-                append(b"")  # so that join ends the last value as well
+                append(b"")  # so that join terminates the last value as well
                 pieces.append(delimiter.join(values))
                 values.clear()
     except (IndexError, StructError, CorruptRecordsError):
@@ -199,7 +200,7 @@ def _parse(data: bytes, at: int, size: int) -> tuple[int, int, int, int, int, in
 
 
 def _parse_bytes(data: bytes, at: int, end: int, name: str) -> tuple[int, int]:
-    """Where the key or value begins whose length is at ``at`` (−1: null), and the position behind it."""
+    """Where the key or value begins whose length is at ``at`` (−1: null), and the position after it."""
     length, position = read_varint(data, at)
     if length == -1:
         return -1, position
@@ -214,7 +215,7 @@ def _check_count(size: int, count: int) -> None:
 
 
 def _refuse(payload: bytes, count: int) -> NoReturn:
-    """Raise what is wrong with the first record that is, or with the end."""
+    """Raises the error of the first invalid record, or of the end of the payload."""
     at, size = 0, len(payload)
     try:
         for _ in range(count):

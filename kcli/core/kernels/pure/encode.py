@@ -1,7 +1,7 @@
-"""Encoding kernels in Python: records of a magic-2 batch out of values, keys and header blocks.
+"""Encoding kernels in Python: records of a magic-2 batch from values, keys and header blocks.
 
-They build one list of pieces with ``map`` and slice assignment and join it once: no Python statement runs per
-record on the common paths. What they return is the specification for the C twin.
+They build one list of pieces with ``map`` and slice assignment and join it once: no Python statement runs per record
+on the common paths. The results are the specification for the C twin.
 
 A record is: length, attributes (0), timestamp delta, offset delta, key length, key, value length, value, headers.
 """
@@ -25,9 +25,9 @@ from kcli.core.kernels.varint import (
 
 _T = TypeVar("_T")
 
-_CHUNK = 8192  # records looked at in one step: bounds what is measured in vain when a batch is full
-_FEW = 8  # so many lines are encoded one by one: the tables are for many
-_CACHED_LENGTH = 2048  # longer values get no table entry: one cold lookup is nothing beside their copy
+_CHUNK = 8192  # records measured in one step: bounds the wasted work when a batch is full
+_FEW = 8  # up to this many lines are encoded one by one: the tables only pay off for more
+_CACHED_LENGTH = 2048  # longer values are not cached: the lookup is negligible compared to their copy
 _BORDERS = tuple(1 << bits for bits in (6, 13, 20, 27, 34))  # first delta of a longer varint
 
 
@@ -51,10 +51,10 @@ def encode_lines(
     headers: bytes,
     room: int,
 ) -> tuple[bytes, int, int]:
-    """Records of ``lines[start:]`` with one key and one header block, as many as fit ``room`` bytes.
+    """Encodes ``lines[start:]`` with one key and one header block, as many as fit ``room`` bytes.
 
-    ``first_delta`` is the offset delta of the first of them; the others follow densely. Returns the encoded
-    records, how many lines were taken and the size in bytes.
+    ``first_delta`` is the offset delta of the first of them; the others follow consecutively. Returns the encoded
+    records, how many lines were encoded and the size in bytes.
     """
     total = len(lines) - start
     if total <= _FEW:
@@ -87,7 +87,7 @@ def encode_keyed(
     headers: bytes,
     room: int,
 ) -> tuple[bytes, int, int]:
-    """As :func:`encode_lines`, with a key for each value; both may hold nulls (``None``)."""
+    """Like :func:`encode_lines`, with a key for each value; both may hold nulls (``None``)."""
     timestamp = cached_varint(timestamp_delta)
     pieces: list[bytes] = []
     taken = size = 0
@@ -119,7 +119,7 @@ def encode_rows(
         offsets = varint_range(first_delta + len(pieces), len(some))
         for offset, (key, value, headers, timestamp) in zip(offsets, some, strict=True):
             time = timestamp - base_timestamp
-            if not INT64_MIN <= time <= INT64_MAX:  # such a record has to begin the next batch
+            if not INT64_MIN <= time <= INT64_MAX:  # such a record must start the next batch
                 return b"".join(pieces), len(pieces), size
             record = _record(key, value, headers, offset, _varints[time])
             end = size + len(record)
@@ -143,12 +143,12 @@ def _record(key: bytes | None, value: bytes | None, headers: bytes, offset: byte
 
 
 def _step(room: int, mean: int, delta: int, width: int) -> int:
-    """How many records to look at next: about what fits, all with offset deltas of the same ``width``."""
+    """How many records to measure next: about what fits, all with offset deltas of the same ``width``."""
     return min(_CHUNK, max(0, room) // max(1, mean) + 16, _BORDERS[width - 1] - delta)
 
 
 class _LineShape:
-    """What records have in common but for value and offset: tables from the value's length, filled on use."""
+    """What the records share except value and offset: tables by the value's length, filled on use."""
 
     __slots__ = ("headers", "heads", "sizes", "tails")
 
@@ -162,14 +162,14 @@ class _LineShape:
         self.headers = headers
 
     def add(self, pieces: list[bytes], values: Sequence[bytes], delta: int, room: int) -> tuple[int, int]:
-        """Append the pieces of as many ``values`` as fit ``room``; how many, and how many bytes."""
+        """Appends the pieces of as many ``values`` as fit ``room``; returns how many, and how many bytes."""
         lengths = list(map(len, values))
         if lengths.count(lengths[0]) == len(lengths):
             return self._add_equal(pieces, values, delta, room)
         count, used = _fitting(list(map(self.sizes.__getitem__, lengths)), room)
         if not count:
             return 0, 0
-        del lengths[count:]  # the batch is full: these stay for the next one
+        del lengths[count:]  # the batch is full: these remain for the next one
         block = [b""] * (4 * count)
         block[0::4] = map(self.heads.__getitem__, lengths)
         block[1::4] = varint_range(delta, count)
@@ -194,14 +194,14 @@ class _LineShape:
         return count, size * count
 
     def _attach(self, pieces: list[bytes], block: list[bytes]) -> None:
-        # A head begins with the header block of the record before, so that one piece less is joined.
+        # A head begins with the previous record's header block, which saves a piece per record.
         block[0] = block[0][len(self.headers) :]
         pieces += block
         pieces.append(self.headers)
 
 
 class _KeyedShape:
-    """As :class:`_LineShape`, for records that have keys of their own; a length of −1 stands for a null."""
+    """Like :class:`_LineShape`, for records with individual keys; a length of −1 means null."""
 
     __slots__ = ("headers", "heads", "parts", "sizes", "varints")
 
@@ -221,7 +221,7 @@ class _KeyedShape:
         delta: int,
         room: int,
     ) -> tuple[int, int]:
-        """Append the pieces of as many records as fit ``room``; how many, and how many bytes."""
+        """Appends the pieces of as many records as fit ``room``; returns how many, and how many bytes."""
         key_lengths = [-1 if key is None else len(key) for key in keys]
         value_lengths = [-1 if value is None else len(value) for value in values]
         part = self.parts.__getitem__
@@ -250,18 +250,18 @@ def _record_sizes(fixed: int) -> "_Table[int]":
 
 @lru_cache(maxsize=16)
 def _record_lengths(fixed: int) -> "_Table[bytes]":
-    """Length of a value -> the varint in front of its record."""
+    """Length of a value -> the length prefix of its record, as a varint."""
     return _Table(lambda length: encode_varint(fixed + _part(length)))
 
 
 @lru_cache(maxsize=16)
 def _line_tails(key_part: bytes) -> "_Table[bytes]":
-    """Length of a value -> the key and that length."""
+    """Length of a value -> the key followed by that length."""
     return _Table(lambda length: key_part + encode_varint(length))
 
 
 def _part(length: int) -> int:
-    """The size of a key or value with its length in front."""
+    """The size of a key or value including its length prefix."""
     return varint_size(length) + max(0, length)
 
 
@@ -270,7 +270,7 @@ def _whole(body: int) -> int:
 
 
 def _fitting(sizes: list[int], room: int) -> tuple[int, int]:
-    """How many of the first records fit, and their sum."""
+    """How many of the first records fit, and their total size."""
     used = sum(sizes)
     if used <= room:
         return len(sizes), used
@@ -280,7 +280,7 @@ def _fitting(sizes: list[int], room: int) -> tuple[int, int]:
 
 
 class _Table(dict[int, _T], Generic[_T]):
-    """A function of a length, remembered for the usual lengths."""
+    """A function of a length, cached for the usual lengths."""
 
     def __init__(self, make: Callable[[int], _T]) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Searching kernel in Python: which records have some bytes in their key or value. The specification of the C twin."""
+"""The search kernel in Python: which records contain some bytes in key or value. Specifies the C twin."""
 
 from array import array
 
@@ -10,7 +10,7 @@ from kcli.core.kernels.varint import Buffer
 def find_in_columns(
     data: bytes, columns: Columns, in_key: bool, needle: bytes, at: int
 ) -> tuple[bytes, bytes]:
-    """What ``find_in_records`` gives, of the records that have these ``columns`` in ``data``."""
+    """As ``find_in_records``, for records with these ``columns`` in ``data``."""
     starts, ends = (
         (columns.key_starts, columns.key_ends) if in_key else (columns.value_starts, columns.value_ends)
     )
@@ -23,9 +23,9 @@ def find_in_columns(
 
 
 def find_in_records(payload: Buffer, count: int, in_key: bool, needle: bytes, at: int) -> tuple[bytes, bytes]:
-    """A byte for each record, 1 where ``needle`` stands in its key or value; and where each of these starts and ends.
+    """A byte for each record, 1 if its key or value contains ``needle``; and the start and end of these fields.
 
-    The second are pairs of native int64, for those with a 1 only, and count from ``at`` bytes in front of ``payload``.
-    A null holds nothing, not even the empty needle. All ``count`` records are checked as in :func:`decode_columns`.
+    The second are pairs of native int64, only for records with a 1, counted from ``at`` bytes before ``payload``. A
+    null contains nothing, not even the empty needle. All ``count`` records are validated as in :func:`decode_columns`.
     """
     return find_in_columns(bytes(payload), decode_columns(payload, count), in_key, needle, at)

@@ -1,6 +1,6 @@
 """Header blocks of records in Python: a count, then a name and a value for each, with varint lengths.
 
-A block is encoded once and appended to many records; it is decoded only when somebody asks for headers.
+A block is encoded once and appended to many records; it is decoded only on demand.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ _SMALLEST_HEADER = 2  # two lengths
 
 
 def encode_headers(headers: Sequence[Header]) -> bytes:
-    """A header block. ``NO_HEADERS`` is what an empty sequence gives."""
+    """A header block; ``NO_HEADERS`` for an empty sequence."""
     pieces = [encode_varint(len(headers))]
     for name, value in headers:
         raw = name.encode() if isinstance(name, str) else name
@@ -35,7 +35,7 @@ def decode_headers(payload: Buffer, start: int, end: int) -> tuple[Header, ...]:
         position = _walk(data, 0, len(data), bounds)
     except CorruptRecordsError:
         data = bytes(payload[:end])
-        _walk(data, start, len(data), [])  # the same again, for the position in the payload
+        _walk(data, start, len(data), [])  # repeated for the error's position in the payload
         raise
     if position != len(data):
         corrupt(start + position, "bytes are left behind the last header")
@@ -46,7 +46,7 @@ def decode_headers(payload: Buffer, start: int, end: int) -> tuple[Header, ...]:
 
 
 def skip_headers(data: bytes, position: int, end: int) -> tuple[int, int]:
-    """The number of headers in the block at ``position`` and the position behind it."""
+    """The number of headers in the block at ``position`` and the position after it."""
     bounds: list[tuple[int, int, int, int]] = []
     position = _walk(data, position, end, bounds)
     return len(bounds), position

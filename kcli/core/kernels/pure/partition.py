@@ -1,4 +1,4 @@
-"""Which partition a key belongs to, as Java's default partitioner has it: murmur2 of the key, positive, modulo."""
+"""The partition of a key as in Java's default partitioner: murmur2 of the key, made positive, modulo the partitions."""
 
 from collections.abc import Iterable, Sequence
 from struct import unpack_from
@@ -25,7 +25,7 @@ def murmur2(key: bytes) -> int:
 
 
 def partition_keys(keys: Sequence[bytes] | Iterable[bytes], partitions: int) -> list[int]:
-    """The partition of each key out of ``partitions``. A key that is null has none: the caller leaves it out."""
+    """The partition of each key, of ``partitions``. The caller must leave out null keys."""
     if partitions < 1:
         raise ValueError(f"no key has a place in {partitions} partitions")
     return [(murmur2(key) & 0x7FFFFFFF) % partitions for key in keys]

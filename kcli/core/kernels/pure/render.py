@@ -1,7 +1,7 @@
-"""The render kernel in Python: a program of simple operations turns the records of a payload into output.
+"""The render kernel in Python: a program of simple operations converts the records of a payload to output.
 
-The specification of the C twin. Operations are evaluated column by column, which is what Python does quickest. What a
-program may say is in ``render_ops``.
+The specification of the C twin. Operations are evaluated column by column, which is fastest in Python. See
+``render_ops`` for the constants of a program.
 """
 
 from __future__ import annotations
@@ -40,39 +40,39 @@ def render_records(
     selected: bytes | bytearray,
     extras: Sequence[Sequence[bytes | None]],
 ) -> tuple[bytes, int, int]:
-    r"""What ``program`` makes of the records with offset deltas in ``[first_delta, last_delta]``.
+    r"""The output of ``program`` for the records with offset deltas in ``[first_delta, last_delta]``.
 
-    ``payload`` must hold exactly ``count`` records; all are checked as in ``decode_columns``, written or not.
-    ``limit`` is the most that are written, −1 for all. ``selected`` has a byte per record of the payload, 0 for those
-    to be left out; empty: none is. ``extras`` are columns of the caller's, an entry per record of the payload; entries
-    of records that are not written are not looked at. Returns the output, how many records are in it, and the offset
+    ``payload`` must hold exactly ``count`` records; all are validated as in ``decode_columns``, written or not.
+    ``limit`` is the maximum number written, −1 for all. ``selected`` has a byte per record of the payload, 0 for those
+    to be left out; if empty, none is. ``extras`` are columns of the caller's, an entry per record of the payload;
+    entries of records that are not written are ignored. Returns the output, how many records are in it, and the offset
     delta of the last one (−1 for none).
 
-    A record's timestamp is the batch's maximal one for LogAppendTime, else base timestamp + delta; one that is no int64
-    is a CorruptRecordsError. An operation or a number that does not exist is a ValueError. Operations:
+    A record's timestamp is the batch's maximum one for LogAppendTime, else base timestamp + delta; one that is no
+    int64 is a CorruptRecordsError. An undefined operation or number is a ValueError. Operations:
 
     ``(LITERAL, bytes)``
         these bytes.
     ``(NUMBER, which)`` or ``(NUMBER, which, otherwise)``
         the number in decimal; with ``otherwise`` these bytes for a negative one. Lengths are −1 for a null.
     ``(TIME, before, after, otherwise)``
-        the timestamp as ``2026-11-21T10:00:00.123Z`` between ``before`` and ``after``; ``otherwise`` where it is
-        negative or behind the year 9999.
+        the timestamp as ``2026-11-21T10:00:00.123Z`` between ``before`` and ``after``; ``otherwise`` if it is
+        negative or after the year 9999.
     ``(TIMESTAMP_TYPE, none, create, append)``
         one of these, for the batch's type −1, 0, 1.
     ``(BYTES, field, form, null, suffix)``
-        the key or value; ``null`` for a null. Forms: RAW as it is; HEX lower-case digits; BASE64 (RFC 4648, padded);
-        JSON a string with quotes when it is UTF-8, else its base64 in quotes and then ``suffix``; JSON_ESCAPED a
+        the key or value; ``null`` for a null. Forms: RAW unchanged; HEX lower-case digits; BASE64 (RFC 4648, padded);
+        JSON a string with quotes if it is UTF-8, else its base64 in quotes followed by ``suffix``; JSON_ESCAPED a
         string in which each byte that is not part of well-formed UTF-8 is ``\\xNN``; JSON_AS_IS a string whose bytes
-        from 0x20 on are as they are; CSV a field of RFC 4180, base64 where it is not UTF-8; NOT_TEXT writes
-        ``suffix`` where it is not UTF-8, and nothing where it is.
+        from 0x20 on are unchanged; CSV a field of RFC 4180, base64 if it is not UTF-8; NOT_TEXT writes
+        ``suffix`` if it is not UTF-8, and nothing if it is.
     ``(LENGTH, field)``
         the length in 4 bytes, big-endian; −1 for a null.
     ``(HEADERS, HEADERS_TEXT)``
         ``n=v`` separated by commas, ``NULL`` for a null.
     ``(HEADERS, HEADERS_JSON)``
-        ``[["n","v"],["n",null],["n","/w==","base64"],["/w==","v",null,"base64"]]``: a third element tells how the
-        value is encoded, a fourth how the name is.
+        ``[["n","v"],["n",null],["n","/w==","base64"],["/w==","v",null,"base64"]]``: a third element gives the
+        encoding of the value, a fourth that of the name.
     ``(HEADERS, HEADERS_FLAT, before, after)``
         ``before``, then ``["n","v","n",null]`` in the form JSON_AS_IS, then ``after``; nothing without headers.
     ``(HEADERS, HEADERS_CSV)``
@@ -81,11 +81,11 @@ def render_records(
         the program for each header, whose name is its key; it may hold LITERAL, BYTES, LENGTH, and NUMBER of
         KEY_LENGTH and VALUE_LENGTH.
     ``(EXTRA, index)`` or ``(EXTRA, index, operation)``
-        the record's entry in that column; where it is None, what the operation writes.
+        the record's entry in that column; if it is None, the output of the operation.
 
-    Strings of JSON: ``\" \\ \b \f \n \r \t`` and ``\u00XX`` for other bytes below 0x20, lower-case digits (upper-case
-    for JSON_AS_IS, as yajl writes them); everything else is as it is. A field of CSV is quoted, with quotes doubled,
-    when it is empty or holds a comma, a quote, CR or LF.
+    JSON strings: ``\" \\ \b \f \n \r \t`` and ``\u00XX`` for other bytes below 0x20, lower-case digits (upper-case for
+    JSON_AS_IS, like yajl); everything else is unchanged. A CSV field is quoted, with quotes doubled, if it is empty or
+    holds a comma, a quote, CR or LF.
     """
     columns = decode_columns(payload, count)
     if len(selected) not in (0, count) or any(len(extra) != count for extra in extras):
@@ -198,7 +198,7 @@ def _number(number: Callable[[int], int], otherwise: bytes | None) -> Piece:
 
 
 def _time(timestamps: Sequence[int], before: bytes, after: bytes, otherwise: bytes) -> Piece:
-    @lru_cache(1024)  # records of a batch share many
+    @lru_cache(1024)  # records of a batch share many timestamps
     def text(stamp: int) -> bytes:
         if not 0 <= stamp <= _LAST_TIME:
             return otherwise
@@ -264,7 +264,7 @@ def _check_each(program: Sequence[Sequence[Any]]) -> None:
 
 
 def _each(program: Sequence[Sequence[Any]], name: bytes, value: bytes | None) -> bytes:
-    """The program for one header; looks at nothing but its name and value."""
+    """Runs the program for one header, using only its name and value."""
     fields = (name, value)
     out = []
     for one in program:
@@ -314,7 +314,7 @@ def _form(form: int, suffix: bytes) -> Callable[[bytes], bytes] | None:
 
 
 def _is_text(data: bytes) -> bool:
-    """Whether it is UTF-8."""
+    """Whether it is valid UTF-8."""
     if data.isascii():
         return True
     try:
@@ -331,7 +331,7 @@ _ESCAPED = re.compile(rb'[\x00-\x1f"\\]')
 
 
 def _json_text(data: bytes) -> bytes:
-    """A string of what is UTF-8."""
+    """A JSON string of valid UTF-8."""
     return b'"%b"' % _ESCAPED.sub(lambda match: _LOWER[match[0]], data)
 
 

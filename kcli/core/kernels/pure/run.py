@@ -1,7 +1,7 @@
-"""Runs of plain batches in Python: neighbours that need no look at each one, taken through one call.
+"""Runs of adjacent plain batches in Python, processed in one call.
 
-A batch is plain when it has magic 2, is not compressed, holds no transaction marker, and its header agrees with itself
-and with its checksum. Small batches are common, and what is done per batch would cost more than their records.
+A batch is plain if it has magic 2, is uncompressed, holds no transaction marker, and its header is consistent and
+matches its checksum. Small batches are common, and the overhead per batch would exceed the work on their records.
 """
 
 from struct import Struct
@@ -26,9 +26,9 @@ def walk_batches(
 ) -> tuple[int, int, int, int]:
     """The longest run of plain batches of one leader epoch in ``data[start:]``; it ends once it has ``limit`` bytes.
 
-    ``transactional``: batches of transactions count as plain. ``verify``: checksums are compared. Returns where the run
-    ends, its batches, its records, and the offset behind the last batch. A run of no batches ends at ``start``, with an
-    offset of −1: what stands there is for others to judge, be it a cut-off batch, another format, or damage.
+    ``transactional``: transactional batches count as plain. ``verify``: checksums are compared. Returns where the run
+    ends, its batches, its records, and the offset after the last batch. An empty run ends at ``start``, with an offset
+    of −1: the caller must handle what follows, such as a truncated batch, another format, or damage.
     """
     view = memoryview(data)
     refused = _CODEC | _CONTROL | (0 if transactional else _TRANSACTIONAL)
@@ -56,9 +56,9 @@ def decode_run(
 ) -> tuple[bytes, int]:
     """Values of all records with offsets in ``[first_offset, last_offset]``, each followed by ``delimiter``.
 
-    ``data`` is exactly a run as ``walk_batches`` found it. As ``decode_values`` for each batch: a null is written as
-    ``null``, every record is checked, inside the range or not; CorruptRecordsError with the byte in its batch's payload.
-    Data whose batches do not fill it is a ValueError.
+    ``data`` is exactly a run as found by ``walk_batches``. Like ``decode_values`` for each batch: a null is written as
+    ``null``, every record is validated, inside the range or not; CorruptRecordsError with the position in its batch's
+    payload. Batches that do not fill the data exactly are a ValueError.
     """
     view = memoryview(data)
     _check_run(view)

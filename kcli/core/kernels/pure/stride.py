@@ -1,7 +1,7 @@
-"""The quick way for records that all have one shape: same size, no key, no headers, dense offsets.
+"""The fast path for records of identical shape: same size, no key, no headers, consecutive offsets.
 
-Values of fixed size are common (sensors, identifiers, benchmarks). Their equal fields stand a fixed stride apart, so
-one strided slice compares one byte of the shape in all records. What differs anywhere is left to the general loop.
+Fixed-size values are common (sensors, identifiers, benchmarks). Their corresponding fields are a fixed stride apart,
+so one strided slice compares one byte of the shape in all records. Any difference is left to the general loop.
 """
 
 from itertools import chain
@@ -14,7 +14,7 @@ _WORTH_IT = 16
 _BORDERS = (64, 8192, 1 << 20, 1 << 27)  # first offset delta of a longer varint
 _HIGH = bytes(range(0x80, 0x100))
 _BLOCK = 256
-_END = (b"",)  # so that join ends the last value as well
+_END = (b"",)  # so that join terminates the last value as well
 _DIFFERENT = (0, 0, 0, Struct(""))
 
 
@@ -23,8 +23,8 @@ def take_equal_records(
 ) -> tuple[int, int, list[bytes], int]:
     """The leading equal records of ``data[:end]``.
 
-    Returns the position behind them, how many they were, their wanted values as pieces of output (each value
-    followed by ``delimiter``), and how many values that is.
+    Returns the position after them, their number, their requested values as pieces of output (each value followed by
+    ``delimiter``), and the number of these values.
     """
     position = index = written = 0
     pieces: list[bytes] = []
@@ -32,7 +32,7 @@ def take_equal_records(
         try:
             run, size, first, layout = _find_run(data, end, position, count - index)
         except (IndexError, CorruptRecordsError):
-            break  # the general loop tells what is wrong, and where
+            break  # the general loop reports what is wrong, and where
         if not run:
             break
         low = min(run, max(0, first_delta - first))
@@ -40,7 +40,7 @@ def take_equal_records(
         for block in range(low, high, _BLOCK):
             stop = min(high, block + _BLOCK)
             wanted = memoryview(data)[position + block * size : position + stop * size]
-            # Block by block: the memory of one block's values serves the next.
+            # Block by block: the memory of one block's values is reused for the next.
             pieces.append(delimiter.join(chain(chain.from_iterable(layout.iter_unpack(wanted)), _END)))
         written += high - low
         position += run * size
@@ -51,7 +51,7 @@ def take_equal_records(
 def _find_run(data: bytes, end: int, position: int, limit: int) -> tuple[int, int, int, Struct]:
     """Equal records with offset deltas of one width, from ``position`` on.
 
-    Returns how many (0: they differ), their size, the first offset delta, and the layout that picks the value.
+    Returns how many (0: they differ), their size, the first offset delta, and the layout that extracts the value.
     """
     length, body = read_varint(data, position)
     offset_at = read_varlong(data, body + 1)[1]
@@ -65,7 +65,7 @@ def _find_run(data: bytes, end: int, position: int, limit: int) -> tuple[int, in
     width = key_at - offset_at
     border = next((border for border in _BORDERS if delta < border), 0)
     run = min(limit, (end - position) // size, border - delta)
-    if run <= 0 or offset_at - body > 10:  # a timestamp delta of ten bytes can be more than an int64
+    if run <= 0 or offset_at - body > 10:  # a timestamp delta of ten bytes may exceed an int64
         return _DIFFERENT
     stop = position + run * size
 
@@ -78,7 +78,7 @@ def _find_run(data: bytes, end: int, position: int, limit: int) -> tuple[int, in
     offsets = b"".join(varint_range(delta, run))
     if any(column(offset_at + byte) != offsets[byte::width] for byte in range(width)):
         return _DIFFERENT
-    # Of the timestamp delta only the width must be equal: its last byte, and none before, is below 0x80.
+    # Only the width of the timestamp delta must be equal: its last byte, and no earlier one, is below 0x80.
     if not column(offset_at - 1).isascii():
         return _DIFFERENT
     if any(column(at).translate(None, _HIGH) for at in range(body + 1, offset_at - 1)):

@@ -1,17 +1,17 @@
-r"""Text kernels in Python: records straight out of a region of lines, without an object per record for the caller.
+r"""Text kernels in Python: encode records directly from a region of lines, without an object per record for the caller.
 
-A *region* is ``text[start:end]``: lines that each end with ``delimiter``; what stands behind the last delimiter is a
-line too, unless it is empty. ``text`` is bytes or a bytearray, and is not kept. A line becomes a key and a value:
+A *region* is ``text[start:end]``: lines that each end with ``delimiter``; text after the last delimiter is a line too,
+unless it is empty. ``text`` is bytes or a bytearray, and no reference to it is kept. A line becomes a key and a value:
 
-- with ``key_delimiter`` the key stands before its first occurrence, the value behind it; a line without it is a value
-  whose key is null. Without ``key_delimiter`` the line is the value, and ``key`` (or null) is the key of all;
-- then a key or value that equals ``null_marker`` is null, and with ``empty_is_null`` an empty one is. Both look at
-  what stood in the line, never at ``key``.
+- with ``key_delimiter`` the key is before its first occurrence, the value after it; a line without it is a value with a
+  null key. Without ``key_delimiter`` the line is the value, and ``key`` (or null) is the key of all;
+- then a key or value that equals ``null_marker`` becomes null, with ``empty_is_null`` an empty one too. Both apply to
+  the content of the line, never to ``key``.
 
-Slices are what ``slices.py`` describes. An empty delimiter, a region that is not in the text, and slices that are not
-are a ValueError.
+Slices are described in ``kernels/shapes.py``. An empty delimiter, a region outside the text, and malformed slices are a
+ValueError.
 
-What these return is the specification for the C twins, which let go of the interpreter's lock.
+The results are the specification for the C twins, which release the GIL.
 """
 
 from array import array
@@ -22,8 +22,8 @@ from kcli.core.kernels.pure.encode import encode_keyed, encode_lines
 from kcli.core.kernels.pure.partition import murmur2
 from kcli.core.kernels.shapes import PER_SLICE, SLICE_BYTES, Text, gather_slices, slice_columns
 
-_WINDOW = 1 << 16  # the least that is split in one step
-_SOME = 4096  # slices that are turned into keys and values in one step
+_WINDOW = 1 << 16  # the minimum that is split in one step
+_SOME = 4096  # slices converted to keys and values in one step
 
 
 def encode_text(
@@ -41,10 +41,10 @@ def encode_text(
     room: int,
     longest: int,
 ) -> tuple[bytes, int, int]:
-    """Records of the region's lines for one partition, in order, as many as fit ``room`` bytes.
+    """Encodes the region's lines for one partition, in order, as many as fit ``room`` bytes.
 
-    Stops before a line of more than ``longest`` bytes. Returns the encoded records, how many lines were taken, and
-    the position of the first line that was not (``end`` when there is none).
+    Stops before a line of more than ``longest`` bytes. Returns the encoded records, how many lines were encoded, and
+    the position of the first line that was not (``end`` if there is none).
     """
     _check_region(text, start, end, delimiter, key_delimiter)
     plain = key_delimiter is None and null_marker is None and not empty_is_null
@@ -86,8 +86,8 @@ def index_text(
 ) -> tuple[bytes, int, int]:
     """Slices of the region's lines, in order. Stops before a line of more than ``longest`` bytes.
 
-    Without ``key_delimiter`` all keys are null. Returns the slices, how many lines they are, and the position of the
-    first line that is not among them.
+    Without ``key_delimiter`` all keys are null. Returns the slices, the number of their lines, and the position of the
+    first line not included.
     """
     _check_region(text, start, end, delimiter, key_delimiter)
     found = array("i")
@@ -104,8 +104,8 @@ def index_text(
 def group_slices(text: Text, slices: bytes, partitions: int, sticky: int) -> list[tuple[int, bytes, bytes]]:
     """The slices of each partition, in order: by murmur2 of the key as in Java, ``sticky`` for a null key.
 
-    Returns (partition, slices, rows) in ascending order of partition, without those that get nothing. ``rows`` are
-    packed native int32: the places of these slices among all.
+    Returns (partition, slices, rows) in ascending order of partition, without empty ones. ``rows`` are packed native
+    int32: the indices of these slices among all.
     """
     if partitions < 1:
         raise ValueError(f"no key has a place in {partitions} partitions")
@@ -127,9 +127,9 @@ def encode_slices(
     timestamp_delta: int,
     room: int,
 ) -> tuple[bytes, int, int]:
-    """Records of the slices from the ``start``-th on, as many as fit ``room`` bytes.
+    """Encodes the slices from index ``start`` on, as many as fit ``room`` bytes.
 
-    Returns the encoded records, how many slices were taken and the size in bytes.
+    Returns the encoded records, how many slices were encoded and the size in bytes.
     """
     pieces: list[bytes] = []
     taken = size = 0
@@ -167,7 +167,7 @@ def _lines(
         cut = text.find(delimiter, start, end)
         stop = end if cut < 0 else cut + len(delimiter)
         lines = bytes(memoryview(text)[start:stop]).split(delimiter)
-    if stop < end:  # from left to right: what looks like a delimiter at the cut may begin before it
+    if stop < end:  # from left to right: an apparent delimiter at the cut may begin before it
         stop -= len(lines.pop())
     elif not lines[-1]:
         lines.pop()

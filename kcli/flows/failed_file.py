@@ -56,7 +56,7 @@ class FailedFile:
     def drop_from(self, place: Place, names: Sequence[str]) -> None:
         """Removes the entries of units from ``place`` on (``names``: the inputs), which are about to be read again.
 
-        The previous run was killed after writing them, before the checkpoint was updated; it may also have left a
+        The previous run ended after writing them, before the checkpoint was updated; it may also have left a
         truncated line.
         """
         try:

@@ -1,4 +1,4 @@
-"""The rebalance timeouts of a classic group's members: how long the coordinator waits for each member.
+"""Rebalance timeouts in classic groups: how long the coordinator waits for a member, and the member for the response.
 
 No request returns them: they are read from the coordinator's records in ``__consumer_offsets``.
 """

@@ -53,8 +53,8 @@ class Chunk:
     def place(self, unit: int) -> Place:
         """The place of one of its units, or of the unit that follows the chunk.
 
-        The checksum must not cover a part of that unit or of later ones: it covers the bytes before the chunk, or all
-        that were read.
+        The checksum must not cover the end of that unit or of a later one: it covers the bytes before the chunk, or
+        all bytes that had been read.
         """
         if unit < self.start.unit + self.units:
             return self.start._replace(unit=unit)

@@ -134,7 +134,7 @@ class Party:
 
     @property
     def back(self) -> int:
-        """How many of them have rejoined, as far as can be told."""
+        """How many of them have rejoined, as far as is known."""
         return min(len(self._came), len(self.members))
 
     @property

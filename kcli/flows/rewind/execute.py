@@ -1,4 +1,4 @@
-"""A plan carried out: lock, state read again, journal, commit, read back. What is told was seen, not assumed."""
+"""Executes a plan: lock, check, journal, commit, read back. Reports only what was seen, not what is assumed."""
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence

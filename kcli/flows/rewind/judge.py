@@ -240,7 +240,7 @@ class Judge:
             or (tp in readers and readers[tp].member_id != self._readers[tp].member_id)
         ]
 
-    # --- who may still commit an old batch ----------------------------------------------------------------
+    # --- members that may still commit an old batch -------------------------------------------------------
 
     def _due(self, tp: TopicPartition) -> float:
         """When no old commit is expected for the partition any more."""

@@ -1,7 +1,7 @@
-"""Which part of the input is confirmed, and up to which unit all of it is. Pure; one thread uses it.
+"""Tracks which input is confirmed, and up to which unit all of it is. Pure; for use by one thread.
 
-Chunks are noted in the order in which they are sent; deliveries tell of their rows in any order. The cost is per
-delivery: only when the place is asked for, the rows of the oldest chunk that is not done are looked at one by one.
+Chunks are added in the order in which they are sent; deliveries report rows in any order. The cost is per delivery:
+only when the position is requested are the rows of the oldest unfinished chunk checked one by one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kcli.flows.inputs.chunk import Chunk, Place
 
 @dataclass(slots=True, eq=False)
 class _Open:
-    """A chunk that is not done: ``left`` rows are not settled; ``held`` is a unit that will never be."""
+    """An unfinished chunk: ``left`` rows are not complete; ``held`` is a unit that never will be."""
 
     chunk: Chunk
     left: int
@@ -28,7 +28,7 @@ class _Open:
         return not self.left and self.held is None
 
     def lowest(self) -> int:
-        """The first unit that is not settled."""
+        """The first unit that is not complete."""
         found = self.held
         if self.left:
             rows = bytearray(self.chunk.rows)
@@ -45,7 +45,7 @@ class _Open:
 
 
 class AckTracker:
-    """``place`` is where a later run has to begin, so that nothing is left out."""
+    """``place`` is where a later run has to begin so that nothing is left out."""
 
     def __init__(self) -> None:
         self._open: dict[Chunk, _Open] = {}
@@ -53,30 +53,30 @@ class AckTracker:
         self._behind = Place()
 
     def begin(self, place: Place) -> None:
-        """Where the input begins to be read, before anything is sent."""
+        """Sets where reading begins, before anything is sent."""
         self._behind = place
 
     def sent(self, chunk: Chunk) -> None:
-        """All rows of the chunk were handed to the producer, or will never be."""
+        """All rows of the chunk were passed to the producer, or never will be."""
         entry = self._open.setdefault(chunk, _Open(chunk, 0))
         entry.left += chunk.rows
         self._order.append(entry)
         self._close()
 
     def settled(self, chunk: Chunk, rows: Rows) -> None:
-        """These rows are confirmed, or their failure is recorded. They may be told of before the chunk is noted."""
+        """These rows are confirmed, or their failure is recorded. May be called before the chunk is added."""
         entry = self._open.setdefault(chunk, _Open(chunk, 0))
         entry.left -= len(rows)
         entry.settled.append(rows)
         self._close()
 
     def hold(self, chunk: Chunk, unit: int) -> None:
-        """A unit failed and nobody wrote it down: a later run has to begin at it."""
+        """A unit failed and was not recorded: a later run has to begin at it."""
         entry = self._open.setdefault(chunk, _Open(chunk, 0))
         entry.held = unit if entry.held is None else min(entry.held, unit)
 
     def place(self) -> Place:
-        """The first unit that is not settled, or the end of what was sent."""
+        """The first unit that is not complete, or the end of what was sent."""
         if not self._order:
             return self._behind
         first = self._order[0]

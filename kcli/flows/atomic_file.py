@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all: written beside their place, synced, renamed, and the folder synced."""
+"""Files that are written atomically: to a temporary file, synced, renamed, and the folder synced."""
 
 import contextlib
 import os
@@ -11,9 +11,9 @@ class FileError(KcliError):
 
 
 def replace_file(path: str, data: bytes, *, mode: int = 0o600, sync: bool = True) -> None:
-    """``path`` holds ``data`` and is on the disk; OSError when not, and what was there before stays.
+    """Writes ``data`` to ``path`` and to disk; on OSError the previous content stays.
 
-    Without ``sync``, for what can be made again, nobody waits for the disk.
+    Without ``sync``, for content that can be recreated, it does not wait for the disk.
     """
     temporary = f"{path}.{os.getpid()}.tmp"
     try:
@@ -35,7 +35,7 @@ def replace_file(path: str, data: bytes, *, mode: int = 0o600, sync: bool = True
 
 
 def sync_folder(path: str) -> None:
-    """The names in the folder are on the disk too, where the file system can say so."""
+    """Flushes the names in the folder to disk, where the file system supports it."""
     with contextlib.suppress(OSError):
         fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:

@@ -1,7 +1,7 @@
-"""``--checkpoint FILE``: how far the input is confirmed, so that a run that was killed can go on.
+"""``--checkpoint FILE``: how far the input is confirmed, so that a killed run can be resumed.
 
-Written to a file beside it, synced and renamed: there is always a whole one. It says what it is of; a run with other
-flags, another topic or another input refuses it. A lock beside it keeps a second run out.
+Written atomically, so there is always a complete file. It records its identity: a run with other flags, another topic
+or another input refuses it. A lock file beside it excludes a second run.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ KIND = "ProduceCheckpoint"
 
 
 class Identity(msgspec.Struct, frozen=True):
-    """What a checkpoint is of: the run has to be the same one. ``form`` are the flags that say what a record is."""
+    """The identity of a checkpoint, which a resumed run must match. ``form``: the flags that define what a record is."""
 
     topic: str
     inputs: tuple[str, ...]
@@ -47,10 +47,10 @@ class _Document(msgspec.Struct):
 
 
 class Checkpoint:
-    """``run`` names the first run and all that go on with it; ``place`` is where this one begins.
+    """``run`` names the first run and all that resume it; ``place`` is where this run begins.
 
-    ``failed``: the ``--failed`` file of the run. ``failed_again``: the run before had the same one, so its lines are of
-    this input.
+    ``failed``: the ``--failed`` file of the run. ``failed_again``: the previous run had the same file, so its lines are
+    of this input.
     """
 
     def __init__(self, path: str, identity: Identity, *, failed: str | None = None) -> None:
@@ -64,7 +64,7 @@ class Checkpoint:
         self._saved: tuple[Place, bool] | None = None
 
     def load(self) -> None:
-        """Reads what an earlier run left, if anything; ConfigError when it is of something else."""
+        """Reads what an earlier run left, if anything; ConfigError if it belongs to another run."""
         try:
             if not stat.S_ISREG(os.stat(self.path).st_mode):
                 raise ConfigError(
@@ -132,7 +132,7 @@ class Checkpoint:
 
 @contextmanager
 def locked(path: str) -> Iterator[None]:
-    """Keeps other runs off the checkpoint for the block; LockedError (7) when there is one."""
+    """Locks the checkpoint for the block; LockedError (7) if another run holds it."""
     beside = Path(path + ".lock")
     try:
         os.stat(beside.parent)

@@ -1,7 +1,7 @@
-"""From partitions to output: whole batches are filtered, formatted and written before the next ones are asked for.
+"""From partitions to output: whole batches are filtered, formatted and written before the next poll.
 
-Ends when everything was read, the limit is reached, nothing came for the idle timeout, or a stop was asked for. What was
-counted was written and flushed, and only what was flushed is told to the reading, which may commit it.
+Ends when everything was read, the limit is reached, nothing arrived within the idle timeout, or on a stop. What is
+counted has been written and flushed, and only what was flushed is reported to the reading, which may commit it.
 """
 
 import time
@@ -22,24 +22,26 @@ from kcli.flows.stop import Stop
 
 
 class Sink(Protocol):
-    """What becomes of the batches."""
+    """The destination of the batches."""
 
     def batch(self, fetched: FetchedBatch, limit: int | None, selected: bytes | bytearray) -> tuple[int, int]:
-        """Writes at most ``limit`` of the selected records; how many, and the offset of the last (−1: all of it)."""
+        """Writes at most ``limit`` of the selected records; returns how many, and the offset of the last (−1: all of
+        it).
+        """
 
     def flush(self) -> None:
-        """What was written is with the reader."""
+        """Flushes the output."""
 
     def check(self) -> None:
-        """Raises when the reader has gone; called while there is nothing to write."""
+        """Raises an error when the output is closed; called while there is nothing to write."""
 
 
 @dataclass(slots=True)
 class ConsumeResult:
-    """``records`` were written of ``scanned`` that were looked at; ``bytes`` came over the network for them.
+    """``records`` were written of ``scanned`` that were checked; ``bytes`` were received for them.
 
-    ``unreadable`` batches were passed over because their records contradict themselves. ``positions`` are behind
-    what was written and flushed last.
+    ``unreadable`` batches were skipped because their records are inconsistent. ``positions`` are the next offsets after
+    what was last written and flushed.
     """
 
     records: int = 0
@@ -67,7 +69,9 @@ def consume(
     skip_corrupt: Callable[[str], object] | None = None,
     progress: Progress = lambda _result: None,
 ) -> ConsumeResult:
-    """Reads to the end of ``reading``. ``skip_corrupt`` is told of batches that are passed over; None: they end it."""
+    """Reads to the end of ``reading``. ``skip_corrupt`` is called with each skipped batch; None: a corrupt batch ends
+    it.
+    """
     run = _Run(sink, selection or Selection(), limit, merger, skip_corrupt)
     started = heard = time.monotonic()
     stop.wake(consumer.wakeup)
@@ -101,7 +105,7 @@ def consume(
 
 
 def _write(run: "_Run", batches: list[FetchedBatch], reading: Reading) -> None:
-    """Writes and flushes, and says so. After an error what came before it is flushed and counts."""
+    """Writes, flushes and reports it to the reading. After an error, what came before it is flushed and counted."""
     try:
         whole = run.take(batches)
     except KcliError:
@@ -113,7 +117,7 @@ def _write(run: "_Run", batches: list[FetchedBatch], reading: Reading) -> None:
 
 
 class _Run:
-    """One run's way from batches to the sink. ``written`` are the places behind what was written of one poll."""
+    """Passes the batches of one run to the sink. ``written`` are the next offsets after what was written of one poll."""
 
     def __init__(
         self,
@@ -136,7 +140,7 @@ class _Run:
         return self._limit is not None and self.result.records >= self._limit
 
     def take(self, batches: Iterable[FetchedBatch]) -> bool:
-        """The batches of one poll; False when the limit has cut them short."""
+        """Writes the batches of one poll; returns False when the limit has cut them short."""
         self.written = {}
         for fetched in batches:
             if self.full():
@@ -154,19 +158,19 @@ class _Run:
         return not self.full()
 
     def flush(self) -> None:
-        """All that was written is with the reader."""
+        """Flushes everything that was written."""
         self.sink.flush()
         self.result.positions.update({tp: place.offset for tp, place in self.written.items()})
 
     def drain(self, merger: Merger) -> None:
-        """What the merger has kept goes out, up to the limit."""
+        """Writes what the merger still holds, up to the limit."""
         self._put(merger.drain())
         self.sink.flush()
 
     # --- inside ------------------------------------------------------------------------------------
 
     def _one(self, fetched: FetchedBatch) -> int:
-        """Writes what is wanted of a batch; the offset of the last record, −1 for all of it."""
+        """Writes the selected records of a batch; returns the offset of the last record, −1 for all of it."""
         try:
             selected = self._selection.select(fetched)
             self.result.scanned = self._selection.scanned

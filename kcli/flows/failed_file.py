@@ -1,4 +1,4 @@
-"""``--failed FILE``: one JSON line for each input that was not stored, so that it can be looked at and fed again."""
+"""``--failed FILE``: one JSON line for each input that was not stored, so that it can be inspected and retried."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from kcli.flows.inputs.item import BAD_INPUT, BadInput
 
 
 class FileExistsRefusedError(KcliError):
-    """A file that would be overwritten holds something."""
+    """A file that would be overwritten is not empty."""
 
     exit_code = 7
 
 
 class FailedFile:
-    """Appends to ``path``. One that holds something already is refused unless ``again`` (a run that goes on).
+    """Appends to ``path``. A non-empty file is refused unless ``again`` (a resumed run).
 
-    ``count`` lines were written so far. A write that fails leaves whole lines only, and raises FileError.
+    ``count`` lines were written so far. A failed write leaves only whole lines, and raises FileError.
     """
 
     def __init__(self, path: str, form: str, *, several: bool, again: bool = False) -> None:
@@ -56,8 +56,8 @@ class FailedFile:
     def drop_from(self, place: Place, names: Sequence[str]) -> None:
         """Removes the entries of units from ``place`` on (``names``: the inputs), which are about to be read again.
 
-        The run before was ended after it had written them, and before the checkpoint came as far. So was, perhaps, a
-        line that is cut off.
+        The previous run ended after writing them, before the checkpoint was updated; it may also have left a
+        truncated line.
         """
         try:
             if not stat.S_ISREG(os.fstat(self._fd).st_mode):
@@ -73,7 +73,7 @@ class FailedFile:
             raise cannot_write(self.path, error) from None
 
     def add(self, chunk: Chunk, rows: Rows, error: KcliError) -> None:
-        """Rows that were refused, or never sent."""
+        """Adds rows that were rejected, or never sent."""
         header = chunk.header if isinstance(chunk, RowChunk) else None
         reason, code = str(error), code_of(error)
         self._write(
@@ -82,7 +82,7 @@ class FailedFile:
         )
 
     def add_bad(self, chunk: Chunk, unit: int, bad: BadInput) -> None:
-        """A unit of the chunk that is no record."""
+        """Adds a unit of the chunk that is not a valid record."""
         reason = f"column {bad.column}: {bad.reason}" if bad.column else bad.reason
         code = BAD_INPUT if bad.raw is not None else "MESSAGE_TOO_LARGE"
         header = chunk.header if isinstance(chunk, RowChunk) else None
@@ -100,11 +100,9 @@ class FailedFile:
     ) -> bytes:
         entry: dict[str, Any] = {"line": line, "reason": reason, "code": code}
         if unit + 1 != line:
-            entry["record"] = unit + 1  # what a checkpoint counts, where blank lines are passed over
+            entry["record"] = unit + 1  # the unit as counted by checkpoints, where blank lines are skipped
         earlier = _entry(raw) if self._form == "failed" else None
-        if (
-            earlier is not None
-        ):  # fed again and failed again: what stood in the first input, not a quotation of it
+        if earlier is not None:  # retried and failed again: the original input, not a quotation of it
             entry |= {key: earlier[key] for key in _KEPT if key in earlier}
         else:
             text, encoding = _text(raw)
@@ -129,14 +127,14 @@ class FailedFile:
                 written += os.write(self._fd, data[written:])
         except OSError as error:
             whole = data.rfind(b"\n", 0, written) + 1
-            with suppress(OSError):  # of a pipe, where nothing can be taken back
+            with suppress(OSError):  # of a pipe, which cannot be truncated
                 os.ftruncate(self._fd, os.fstat(self._fd).st_size - (written - whole))
             self.count += data.count(b"\n", 0, whole)
             raise cannot_write(self.path, error) from None
         self.count += data.count(b"\n")
 
     def sync(self) -> None:
-        """What was written is on the disk."""
+        """Flushes what was written to disk."""
         try:
             os.fsync(self._fd)
         except OSError as error:
@@ -144,7 +142,7 @@ class FailedFile:
                 raise cannot_write(self.path, error) from None
 
     def close(self) -> None:
-        """No more lines."""
+        """Closes the file."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
@@ -166,7 +164,7 @@ _CODES: tuple[tuple[type[KcliError], str], ...] = (
 
 
 def code_of(error: KcliError) -> str:
-    """Kafka's name of the error; what only a client knows goes by the nearest one."""
+    """Kafka's name of the error; errors that only a client has get the most similar name."""
     if isinstance(error, BrokerError):
         return error.name
     for kind, name in _CODES:
@@ -176,7 +174,7 @@ def code_of(error: KcliError) -> str:
 
 
 def cannot_write(path: str, error: OSError) -> FileError:
-    """The error for a file that does not take what it should."""
+    """The error for a file that cannot be written."""
     return FileError(
         f"cannot write {path}",
         why=(error.strerror or str(error)).lower(),
@@ -185,7 +183,7 @@ def cannot_write(path: str, error: OSError) -> FileError:
 
 
 def check_writable(path: str) -> None:
-    """Raises FileError when the file cannot be written, and leaves nothing behind."""
+    """Raises FileError when the file cannot be written; leaves no file behind."""
     try:
         os.close(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC))
         return
@@ -201,7 +199,7 @@ def check_writable(path: str) -> None:
 
 
 def cannot_open(path: str, error: OSError) -> FileError:
-    """The error for a file that cannot be opened for writing; where its folder is at fault, about that."""
+    """The error for a file that cannot be opened for writing; it names the folder if that is the cause."""
     reason = (error.strerror or str(error)).lower()
     folder = os.path.dirname(path) or "."
     if isinstance(error, FileNotFoundError) or not os.path.isdir(folder):
@@ -223,7 +221,7 @@ def cannot_open(path: str, error: OSError) -> FileError:
 
 
 def _joined(entries: Iterable[bytes]) -> Iterator[bytes]:
-    """The entries in pieces that are worth a write."""
+    """The entries joined into pieces of a reasonable write size."""
     pieces: list[bytes] = []
     size = 0
     for entry in entries:
@@ -237,7 +235,9 @@ def _joined(entries: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _is_before(line: bytes, place: Place, names: Sequence[str]) -> bool:
-    """Whether an entry is of a unit before ``place``; what is no entry counts as one, a line that is cut off does not."""
+    """Whether an entry is of a unit before ``place``; lines that are not entries count as such, truncated lines
+    do not.
+    """
     if not line.endswith(b"\n"):
         return False
     try:

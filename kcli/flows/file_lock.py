@@ -1,4 +1,4 @@
-"""A lock between processes: ``flock`` on a file, let go by the system when its holder dies. It holds the pid."""
+"""A lock between processes: ``flock`` on a file, released by the system when its holder dies. It contains the pid."""
 
 import fcntl
 import os
@@ -20,11 +20,10 @@ class LockedError(KcliError):
 def file_lock(
     path: Path, *, timeout: float, doing: str, on_wait: Callable[[], None] = lambda: None
 ) -> Iterator[None]:
-    """Hold ``path`` for the block; another holder is waited for, ``timeout`` seconds at most.
+    """Holds ``path`` for the block; waits at most ``timeout`` seconds for another holder.
 
-    ``doing`` completes "another kcli process is …" for the error. ``on_wait`` is called once before
-    waiting. Its holder may remove the file: whoever gets the lock of a removed one tries again with
-    the file that has the name now.
+    ``doing`` completes "another kcli process is …" for the error. ``on_wait`` is called once before waiting. The holder
+    may remove the file: a process that gets the lock of a removed file retries with the file that has the name now.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     deadline = time.monotonic() + timeout

@@ -1,7 +1,7 @@
-"""What a member of a group has written out, and what of it is committed: never more than reached the reader.
+"""What a group member has written out, and what of it is committed: never more than was flushed.
 
-Offsets are committed every few seconds, before partitions are given up, and at the end. The consumer's own positions
-run ahead of what was flushed, so they are taken over only when all that was handed out is.
+Offsets are committed every few seconds, before partitions are revoked, and at the end. The consumer's own positions are
+ahead of what was flushed, so they are used only when all returned records are flushed.
 """
 
 import time
@@ -16,7 +16,7 @@ _PATIENCE = 5.0  # seconds that a rebalance, or the end, waits for a commit
 
 
 class GroupCommits:
-    """``flushed`` after each flush; ``tick`` between polls; ``finish`` at the end. ``warn`` is told of failures."""
+    """``flushed`` after each flush; ``tick`` between polls; ``finish`` at the end. ``warn`` receives failures."""
 
     def __init__(
         self,
@@ -38,14 +38,14 @@ class GroupCommits:
         self._next = clock() + interval
 
     def flushed_all(self) -> None:
-        """All that was handed out is with the reader: the positions are what has been read."""
+        """All returned records are flushed: the positions are what has been read."""
         for tp in self._consumer.assignment:
             state = self._consumer.state(tp)
             if state.position >= 0:
                 self._flushed[tp] = OffsetAndMetadata(state.position, "", state.epoch)
 
     def flushed(self, places: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        """Of what was handed out only this is with the reader, the rest never will be."""
+        """Only these of the returned records are flushed, the others never will be."""
         self._flushed.update(places)
 
     def tick(self) -> None:
@@ -59,7 +59,7 @@ class GroupCommits:
             self._pending.on_done(lambda done: self._answered(offsets, done.error))
 
     def giving_up(self, partitions: Iterable[TopicPartition]) -> None:
-        """Before partitions go to others: whoever reads on there must know how far this reader came."""
+        """Commits before partitions are revoked: their next owner must start where this member stopped."""
         given = set(partitions)
         if offsets := self._due(given):
             try:
@@ -71,7 +71,7 @@ class GroupCommits:
         self.lost(given)
 
     def lost(self, partitions: Iterable[TopicPartition]) -> None:
-        """Others have them: nothing that was read of them can be committed."""
+        """Other members own the partitions: nothing that was read of them can be committed."""
         for tp in partitions:
             self._flushed.pop(tp, None)
             self._committed.pop(tp, None)
@@ -84,7 +84,7 @@ class GroupCommits:
 
     @property
     def uncommitted(self) -> dict[TopicPartition, int]:
-        """Offsets up to which was written, of partitions where the group does not know it yet."""
+        """The next offsets of partitions where more was written than the group has committed."""
         return {tp: place.offset for tp, place in self._due(self._flushed).items()}
 
     # --- inside ------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
-"""What a reader of committed records was not shown at the ends that were pinned: open transactions hide it.
+"""Records that open transactions hide from a read_committed reader, beyond the pinned end offsets.
 
-Asked once, after everything else was read; a broker that does not answer costs nothing but the explanation.
+Queried once, after everything else was read; if a broker does not respond, only the explanation is missing.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ _PATIENCE = 1.0
 
 
 class Hidden(NamedTuple):
-    """Offsets from ``first`` up to the high watermark ``end``, and the producer whose transaction is the first there."""
+    """Offsets from ``first`` up to the high watermark ``end``, and the producer of the first transaction there."""
 
     tp: TopicPartition
     first: int
@@ -41,7 +41,7 @@ class Hidden(NamedTuple):
 
 
 def hidden_at(consumer: Consumer, ends: Mapping[TopicPartition, int]) -> list[Hidden]:
-    """Of those partitions whose pinned end is still the last stable offset, and below the high watermark (KIP-98)."""
+    """For partitions whose pinned end is still the last stable offset, and below the high watermark (KIP-98)."""
     if not ends or consumer.options.isolation_level != "read_committed":
         return []
     cluster = consumer.cluster
@@ -65,6 +65,6 @@ def _offset(answer: OffsetInfo | KcliError) -> int | None:
 
 
 def _first(told: list[ProducerDescription] | KcliError) -> ProducerDescription | None:
-    """Whose transaction began first; None where brokers are too old to say (KIP-664), or may not."""
+    """The producer whose transaction began first; None where brokers are too old (KIP-664), or refuse the request."""
     known = [] if isinstance(told, KcliError) else [one for one in told if one.open_since >= 0]
     return min(known, key=lambda one: one.open_since, default=None)

@@ -1,9 +1,9 @@
 """``--merge``: the records of several partitions in one order of time, by (timestamp, partition, offset).
 
-Each partition keeps its own order; of the first records of all partitions the earliest goes out. It goes when every
-other partition has shown its next record, or has come to its end. A partition that was read up to its present end may
-still get an earlier record: for that a record waits ``PATIENCE`` after it came, no longer. What waits is bounded: a
-partition that is far ahead is paused.
+Each partition keeps its own order; of the first records of all partitions the earliest is returned. It is returned once
+the next record of every other partition is known, or that partition has ended. A partition that was read up to its
+current end may still get an earlier record: a record waits for that until ``PATIENCE`` after its arrival. The buffer is
+limited: a partition that is far ahead is paused.
 """
 
 import heapq
@@ -17,15 +17,15 @@ from kcli.core.records.slice import cut_record
 from kcli.core.types import TopicPartition
 
 PATIENCE = 1.0
-"""Seconds that a record waits for earlier ones of partitions that have nothing more at present."""
+"""Seconds that a record waits for earlier records of partitions that have no more records at present."""
 MEMORY = 64 << 20
-_OVERHEAD = 1_000  # bytes of the objects around a record, about
+_OVERHEAD = 1_000  # of the objects per record, approximately, in bytes
 
 Order = tuple[int, int, int, str]
 
 
 class _Queue:
-    """What waits of a partition: order, record, when it came."""
+    """The buffered records of a partition: order, record, time of arrival."""
 
     __slots__ = ("paused", "records", "size")
 
@@ -36,7 +36,7 @@ class _Queue:
 
 
 class Merger:
-    """``add`` what was handed out, ``take`` what may go, ``drain`` at the end."""
+    """``add`` fetched records, ``take`` those that are ready, ``drain`` at the end."""
 
     def __init__(self, consumer: Consumer, clock: Callable[[], float] = time.monotonic) -> None:
         self._consumer = consumer
@@ -47,7 +47,7 @@ class Merger:
         self._by_clock = False
 
     def add(self, fetched: FetchedBatch, selected: bytes | bytearray) -> None:
-        """The wanted records of a batch."""
+        """Adds the selected records of a batch."""
         tp, batch, now = fetched.tp, fetched.batch, self._clock()
         queue = self._queues.setdefault(tp, _Queue())
         columns, append = batch.columns(), batch.timestamp_type == 1
@@ -65,7 +65,7 @@ class Merger:
         self._throttle(tp, queue)
 
     def take(self) -> Iterator[FetchedBatch]:
-        """Records, one by one, that no earlier one can come before."""
+        """Returns the records, one by one, that no earlier record can precede."""
         missing = self._missing()
         self._by_clock = missing is not None
         while self._heads and missing is not None:
@@ -78,13 +78,13 @@ class Merger:
                 self._by_clock = missing is not None
 
     def drain(self) -> Iterator[FetchedBatch]:
-        """Whatever is left, in order."""
+        """Returns all remaining records, in order."""
         while self._heads:
             yield self._pop()
 
     @property
     def wait(self) -> float:
-        """Seconds until the next record may go by the clock; 1 where none waits for that."""
+        """Seconds until the next record is ready by the clock; 1 where none waits for that."""
         if not (self._heads and self._by_clock):
             return 1.0
         came = self._queues[self._heads[0][1]].records[0][2]
@@ -103,7 +103,9 @@ class Merger:
         return fetched
 
     def _missing(self) -> bool | None:
-        """Whether partitions without a record at hand may get one later; None: some have one that has not come yet."""
+        """Whether partitions without a buffered record may get one later; None: some have records that were not fetched
+        yet.
+        """
         missing = False
         for tp in self._consumer.assignment:
             state, queue = self._consumer.state(tp), self._queues.get(tp)

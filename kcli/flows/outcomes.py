@@ -1,9 +1,9 @@
-"""What became of the input, line by line: counts, failures written down, how far all is settled.
+"""What became of the input, line by line: counts, recorded failures, and how far the input is complete.
 
-Each row is counted once: as ``confirmed``; as ``failed``, when it is certain that it is not stored; as ``unknown``,
-when it may be; or as ``unsent``, when a stop came before it was sent. Rows that failed and rows of unknown outcome are
-written to the ``--failed`` file. Deliveries are reported in any thread and only kept; ``settle``, in the thread that
-reads, works them off.
+Each row is counted once: as ``confirmed``; as ``failed``, when it is certainly not stored; as ``unknown``, when it may
+be stored; or as ``unsent``, when a stop came before it was sent. Rows that failed and rows of unknown outcome are
+written to the ``--failed`` file. Deliveries are reported in any thread and only queued; ``settle``, in the reading
+thread, processes them.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _MOST_WARNINGS = 5
 class Outcomes:
     """``warn`` is called with the first few bad lines; ``remedy`` says what to do about them.
 
-    ``failed``: where failures are written, so that they are settled. ``resumable``: a later run begins at what is not
-    settled, so what a stop leaves open is left to it.
+    ``failed``: the file that records failures, which completes them. ``resumable``: a later run begins at what is not
+    complete, so rows that are open at a stop are left to it.
     """
 
     def __init__(
@@ -58,19 +58,19 @@ class Outcomes:
         self._stopped = self._given_up = False
 
     def delivered(self, report: Report) -> None:
-        """A batch is settled. Called in the sender's thread as well."""
+        """A batch is complete. Called in the sender's thread as well."""
         self._reports.append(report)
 
     def stop(self) -> None:
-        """The run ends early: what the producer refuses from now on because of that was not read."""
+        """The run ends early: records that the producer rejects from now on because of that count as not read."""
         self._stopped = True
 
     def give_up(self) -> None:
-        """Nobody waits for confirmations any longer: the producer is about to fail what is left."""
+        """No more waiting for confirmations: the producer is about to fail what is left."""
         self._given_up = True
 
     def settle(self) -> None:
-        """Works off what was reported since; FileError, once, when a failure cannot be written down."""
+        """Processes the queued reports; FileError, once, when a failure cannot be recorded."""
         while self._reports:
             report = self._reports.popleft()
             error = report.error
@@ -91,14 +91,14 @@ class Outcomes:
             raise error
 
     def take(self) -> list[Report]:
-        """The reports that were told since, for who judges them by himself."""
+        """Returns the queued reports, for callers that process them themselves."""
         found = []
         while self._reports:
             found.append(self._reports.popleft())
         return found
 
     def not_stored(self, chunk: Chunk, rows: Rows, error: KcliError) -> None:
-        """Rows that failed, whose outcome is unknown, or that were never sent."""
+        """Adds rows that failed, whose outcome is unknown, or that were never sent."""
         if not len(rows):
             return
         unknown = isinstance(error, OutcomeUnknownError)
@@ -120,7 +120,7 @@ class Outcomes:
             self._tracker.hold(chunk, chunk.unit(rows[written]))
 
     def _left_to_a_later_run(self, error: KcliError) -> bool:
-        """Whether the stop is all that is wrong with them: a later run finds them in the input."""
+        """Whether the stop is the only cause: a later run finds the rows in the input."""
         if not self._stopped:
             return False
         if not self._given_up:
@@ -134,7 +134,9 @@ class Outcomes:
             self.first_line, self.first_name = chunk.line(row), chunk.name
 
     def _written(self, write: Callable[[FailedFile], object], count: int) -> int:
-        """How many of ``count`` lines the file took. One that failed takes no other: failures hold the place instead."""
+        """How many of ``count`` lines were written. After a failure the file is not used again: failed lines then hold
+        the position.
+        """
         file = self._file
         if file is None:
             return 0
@@ -147,7 +149,7 @@ class Outcomes:
         return count
 
     def bad_input(self, chunk: Chunk, unit: int, bad: BadInput) -> None:
-        """A unit of the chunk that is no record."""
+        """Adds a unit of the chunk that is not a valid record."""
         self.bad += 1
         error = bad_input_error(chunk.name, bad, self._remedy)
         self.first_bad = self.first_bad or error
@@ -158,7 +160,7 @@ class Outcomes:
             self._tracker.hold(chunk, unit)
 
     def sync(self) -> None:
-        """What failed is on the disk: the input may be called settled. FileError when that cannot be had."""
+        """Flushes failures to disk, so that the input may count as complete. FileError when that fails."""
         if self._file is not None and self._file.count:
             self._written(lambda file: file.sync(), 0)
             self.raise_file_error()

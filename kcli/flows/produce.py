@@ -1,7 +1,8 @@
-"""From input to confirmed records: read, send, settle, and say in the end what became of each line.
+"""From input to confirmed records: reads, sends, waits for the outcomes, and reports in the end what became of each
+line.
 
 Nothing is lost silently: every line that was read is confirmed, failed with a reason, or counted as unknown. Lines that
-a stop left unsent were not read.
+were unsent at a stop count as not read.
 """
 
 from __future__ import annotations
@@ -31,13 +32,13 @@ if TYPE_CHECKING:
     from kcli.flows.produce_dry_run import DryProducer
 
 STOP_PATIENCE = 4.5
-"""Seconds that a stopped produce waits for confirmations that are under way."""
+"""Seconds that a stopped produce waits for outstanding confirmations."""
 CHECKPOINT_INTERVAL = 1.0
 _TICK = 0.1
 _STOPPED = (
     "correct it; without --on-bad-input fail such lines do not end the run, and --failed FILE collects them"
 )
-_MOST_FILES = 3  # --failed and --checkpoint may refuse once each
+_MOST_FILES = 3  # --failed and --checkpoint may fail once each
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Sending:
     """How records are sent. ``by_hand``: to the partition that each record names.
 
     ``records_per_second`` and ``bytes_per_second`` (of input) limit the rate. ``stop_at_bad``: bad input ends the run.
-    ``lingers``: where the input pauses, batches wait for ``linger.ms`` all the same.
+    ``lingers``: batches wait for ``linger.ms`` even where the input pauses.
     """
 
     topic: str
@@ -61,11 +62,11 @@ class Sending:
 
 @dataclass(frozen=True, slots=True)
 class ProduceResult:
-    """``lines`` were read: the sum of those ``confirmed``, ``failed`` and ``unknown``. ``bad`` of the failed ones were
-    no records, the others were refused or never sent; those of unknown outcome may be stored.
+    """``lines`` were read: the sum of those ``confirmed``, ``failed`` and ``unknown``. Of the failed lines ``bad`` were
+    not valid records, the others were rejected or never sent; lines of unknown outcome may be stored.
 
     ``transactions`` were committed. ``error`` is the first failure of a record (of line ``error_line`` of
-    ``error_input``), ``input_error`` what ended the reading, ``output_error`` an output that took no more.
+    ``error_input``), ``input_error`` is what ended the reading, ``output_error`` a failed write to an output.
     """
 
     lines: int
@@ -89,7 +90,7 @@ Progress = Callable[[int, int, int], None]
 
 
 class ProduceRun:
-    """One run over all input. ``outcomes`` must be what the producer tells its deliveries to."""
+    """One run over all input. ``outcomes`` must be the producer's delivery callback."""
 
     def __init__(
         self,
@@ -117,16 +118,16 @@ class ProduceRun:
         self._bucket = TokenBucket(rate, time.monotonic()) if rate else None
 
     def run(self, portions: Iterable[Portion]) -> ProduceResult:
-        """Sends everything and waits for its confirmation; a stop ends the reading, then what is under way.
+        """Sends everything and waits for its confirmation; a stop ends the reading, then the wait.
 
-        Errors of the input end the reading too: what was read before is confirmed first, then they are reported.
+        Input errors end the reading too: what was read before is confirmed first, then they are reported.
         """
         started = time.monotonic()
         self._stop.wake(self._outcomes.stop)
         self._stop.wake(self._producer.interrupt)
         self._reading(portions)
         finished = not (self._stop or self._input_error or self._output_error)
-        for _ in range(_MOST_FILES):  # a file that takes no more does not end the wait for confirmations
+        for _ in range(_MOST_FILES):  # a file that cannot be written does not end the wait for confirmations
             try:
                 settle(self._producer, self._stop, self._tick)
                 break
@@ -143,7 +144,7 @@ class ProduceRun:
             lines,
             confirmed,
             failed,
-            lines - confirmed - failed,  # also what a producer that would not end has not reported
+            lines - confirmed - failed,  # includes what a producer that did not finish has not reported
             self._producer.totals.bytes,
             time.monotonic() - started,
             outcomes.first_error,
@@ -187,7 +188,7 @@ class ProduceRun:
             self._push()
 
     def _push(self) -> None:
-        """The input pauses: what was read is sent."""
+        """The input pauses: sends what was read."""
         if not self._sending.lingers:
             self._producer.push()
 
@@ -242,14 +243,14 @@ class ProduceRun:
             raise bad_input_error(chunk.name, stop_at, _STOPPED)
 
     def _not_handed(self, chunk: Chunk, first: int, error: KcliError) -> None:
-        """The rows from ``first`` on were not taken by the producer: they failed, or were not read before the stop."""
-        if isinstance(error, FileError):  # nothing can be written down any more: a later run reads them again
+        """The producer did not accept the rows from ``first`` on: they failed, or were not read before the stop."""
+        if isinstance(error, FileError):  # nothing can be recorded any more: a later run reads them again
             self._lines -= chunk.rows - first
         else:
             self._outcomes.not_stored(chunk, range(first, chunk.rows), error)
 
     def _hand_over(self, chunk: RowChunk, start: int, stop: int) -> None:
-        """Gives rows to the producer; ``_handed`` is behind the last one that it took."""
+        """Passes rows to the producer; ``_handed`` is the index after the last row that it accepted."""
         self._send_span(chunk, start, stop)
         self._handed = stop
 
@@ -330,7 +331,7 @@ class ProduceRun:
 
 
 def _cut(chunk: RowChunk, unit: int, bad: BadInput) -> None:
-    """Leaves in the chunk what precedes a bad unit. That will be corrected: no checksum is of bytes behind its start."""
+    """Keeps in the chunk what precedes a bad unit. That will be corrected: the checksum ends where the chunk starts."""
     chunk.records = [row for row in chunk.records if row.line < bad.line]
     chunk.units, chunk.numbers = unit - chunk.start.unit, None
     chunk.read = chunk.start.offset, chunk.start.crc

@@ -1,4 +1,4 @@
-"""In the place of a producer: takes records and says what would fail before any broker is asked. Sends nothing."""
+"""A substitute for a producer: accepts records and reports what would fail before any request. Sends nothing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kcli.core.types import TopicPartition
 
 
 class DryProducer:
-    """What ``ProduceRun`` asks of a producer. ``partitions`` is how many the topic has."""
+    """The producer interface that ``ProduceRun`` uses. ``partitions`` is the partition count of the topic."""
 
     def __init__(self, partitions: int, on_delivery: Callable[[Report], object]) -> None:
         self.totals = Totals()
@@ -59,7 +59,7 @@ class DryProducer:
         origin: Any = None,
         first_row: int = 0,
     ) -> None:
-        """See ``Producer.send_rows``: a row fails that names a partition which does not exist, or none."""
+        """See ``Producer.send_rows``: a row fails that names no partition, or one that does not exist."""
         named = partitions if partition is None else None
         wrong = {row for row, number in enumerate(named or ()) if not 0 <= number < self._partitions}
         for row in sorted(wrong):
@@ -77,14 +77,14 @@ class DryProducer:
         self._on_delivery(report)
 
     def push(self) -> None:
-        """Nothing is queued."""
+        """Does nothing: no records are queued."""
 
     def flush(self, _timeout: float | None = None) -> bool:
-        """Everything is settled at once."""
+        """Returns True: every record completes at once."""
         return True
 
     def interrupt(self) -> None:
-        """Nobody waits."""
+        """Does nothing: no call ever waits."""
 
     def close(self, timeout: float | None = None) -> None:
-        """Nothing is open."""
+        """Does nothing: nothing is open."""

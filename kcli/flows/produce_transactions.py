@@ -1,8 +1,8 @@
-"""Producing in transactions: every N records are stored together or not at all, with the place in the input.
+"""Producing in transactions: every N records are stored atomically, together with the position in the input.
 
-A transaction ends after N records, a time, or so many bytes that all of it can be kept: when brokers refuse some of
-its records it is aborted, these are reported as failed, and the others go again in a new one. A stop aborts what is
-open; its records have failed, unless a checkpoint lets a later run read them again.
+A transaction ends after N records, a time, or a number of bytes that allows keeping all of it: when brokers reject some
+of its records it is aborted, these are reported as failed, and the others are sent again in a new transaction. A stop
+aborts the open transaction; its records have failed, unless a checkpoint lets a later run read them again.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ DEFAULT_EVERY = 10_000
 LONGEST_SECONDS = 5.0
 MOST_BYTES = 8 << 20
 _PATIENCE = 120.0  # seconds for the end of a transaction
-_SLICE = 4.0  # after so many a stop is looked at
+_SLICE = 4.0  # interval in seconds at which a stop is noticed
 _OF_THE_RECORD = frozenset({MESSAGE_TOO_LARGE, INVALID_RECORD, INVALID_TIMESTAMP})
 _OF_THE_SEQUENCE = frozenset({OUT_OF_ORDER_SEQUENCE_NUMBER, UNKNOWN_PRODUCER_ID})
 """The broker misses a batch. An abort with a new epoch starts the sequence again, so the same records may succeed."""
@@ -54,7 +54,7 @@ Sent = tuple[RowChunk, int]
 
 
 class Bookmark(msgspec.Struct, frozen=True):
-    """What the group keeps in the metadata of its commit: which run it is, and where that is in its input."""
+    """Stored in the metadata of the group's commit: which run it is, and its position in the input."""
 
     run: str
     source: int
@@ -70,7 +70,9 @@ class Bookmark(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Transactions:
-    """``every`` records make one. ``group`` (with ``run``) keeps the place in the input, in the same transaction."""
+    """``every`` records form a transaction. ``group`` (with ``run``) stores the input position in the same
+    transaction.
+    """
 
     every: int = DEFAULT_EVERY
     seconds: float = LONGEST_SECONDS
@@ -80,7 +82,7 @@ class Transactions:
 
 
 class TransactionalRun(ProduceRun):
-    """The input must come as rows; the producer's transactions are initialized."""
+    """The input must come as rows; the producer's transactions must be initialized."""
 
     _producer: Producer
 
@@ -112,7 +114,9 @@ class TransactionalRun(ProduceRun):
         self._leave_rows()
 
     def _leave_rows(self) -> None:
-        """What was in a transaction that is not committed has failed; after a stop a checkpoint leads back to it."""
+        """Rows of a transaction that was not committed have failed; after a stop a checkpoint makes a later run read
+        them.
+        """
         if self._stop and self._limits.group is not None:
             self._lines -= len(self._rows)
         elif self._rows:
@@ -148,7 +152,7 @@ class TransactionalRun(ProduceRun):
         return self._committed
 
     def _work_off(self) -> None:
-        """Deliveries settle nothing before their transaction does: see ``_refused``."""
+        """Deliveries complete nothing before their transaction does: see ``_refused``."""
         self._outcomes.raise_file_error()
 
     # --- one transaction ----------------------------------------------------------------------------------------------
@@ -159,7 +163,7 @@ class TransactionalRun(ProduceRun):
         self._begun = time.monotonic()
 
     def _fitting(self, chunk: RowChunk, start: int, last: int) -> int:
-        """Up to which row the chunk still fits the transaction; one row always does."""
+        """The first row that no longer fits in the transaction; one row always fits."""
         stop = min(last, start + self._limits.every - len(self._rows))
         for row in range(start, stop):
             record = chunk.records[row]
@@ -172,14 +176,14 @@ class TransactionalRun(ProduceRun):
         if self._broken is None:
             try:
                 self._send_span(chunk, start, stop)
-            except TransactionAbortableError as error:  # a record before it failed: all of it goes again
+            except TransactionAbortableError as error:  # an earlier record failed: all is sent again
                 self._broken = error
-            except KcliError as error:  # what the producer did not take must not be committed as if it had
+            except KcliError as error:  # records that the producer did not accept must not be committed
                 self._broken = error
                 raise
 
     def _commit(self) -> None:
-        """Stores the transaction, without the records that brokers refuse; raises when it cannot be."""
+        """Commits the transaction, without the records that brokers reject; raises an error if that is impossible."""
         tries = 0
         while self._rows:
             error = self._end()
@@ -199,7 +203,7 @@ class TransactionalRun(ProduceRun):
         self._confirm()
 
     def _end(self) -> KcliError | None:
-        """Asks for the commit; the error of a transaction that had to be aborted instead."""
+        """Commits; returns the error if the transaction had to be aborted instead."""
         try:
             if self._broken is not None:
                 raise self._broken
@@ -223,7 +227,8 @@ class TransactionalRun(ProduceRun):
             return
         bookmark = Bookmark(limits.run, place.source, place.unit, place.offset, place.crc)
         tp = TopicPartition(self._sending.topic, 0)
-        # Offset 0 exists in a log, or did: a line's number would look like a position, and often like a lost one.
+        # Offset 0 exists in a log, or did: a line number would look like a position, and often like a lost
+        # one.
         offset = OffsetAndMetadata(0, msgspec.json.encode(bookmark).decode())
         self._producer.send_offsets_to_transaction({tp: offset}, limits.group, _PATIENCE)
 
@@ -244,7 +249,7 @@ class TransactionalRun(ProduceRun):
             self._outcomes.take()
 
     def _refused(self) -> set[Sent]:
-        """Writes down the records that brokers refused for what they are, and names them."""
+        """Records and returns the records that brokers rejected because of their content."""
         found: set[Sent] = set()
         self._cause = None
         for report in self._outcomes.take():
@@ -268,15 +273,15 @@ class TransactionalRun(ProduceRun):
 
 
 class NoPlaceError(KcliError):
-    """Nothing tells how far the last transaction of a checkpoint got."""
+    """It is not known how far the last transaction of a checkpoint got."""
 
     exit_code = 7
 
 
 def resumed_place(checkpoint: Checkpoint, group: str, stored: Any, tp: TopicPartition) -> Place:
-    """Where a run goes on: the group's offset is of the last transaction, the file may be a second behind it.
+    """Where a run resumes: the group's offset is of the last transaction, the file may be a second older.
 
-    ``stored`` is what the group has committed, or the error of asking.
+    ``stored`` is what the group has committed, or the error of fetching it.
     """
     if isinstance(stored, KcliError):
         raise stored
@@ -309,7 +314,7 @@ def _end(chunk: RowChunk) -> int:
 
 
 def _spans(rows: list[Sent]) -> list[tuple[RowChunk, int, int]]:
-    """Runs of rows that follow each other: (chunk, first, behind the last)."""
+    """Runs of consecutive rows: (chunk, first, end)."""
     found: list[tuple[RowChunk, int, int]] = []
     for chunk, row in rows:
         if found and found[-1][0] is chunk and found[-1][2] == row:

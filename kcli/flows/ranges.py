@@ -1,4 +1,4 @@
-"""From what a user asks for (offsets, times, the last N) to the offsets to be read in each partition."""
+"""From a user's range (offsets, times, the last N) to the offsets to be read in each partition."""
 
 from collections.abc import Iterable, Mapping
 
@@ -14,7 +14,7 @@ from kcli.core.types import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Where each partition starts and ends now; the end is what a reader of this isolation level reaches."""
+    """The current start and end of each partition; the end is the last readable offset at this isolation level."""
 
     starts: Mapping[TopicPartition, int]
     ends: Mapping[TopicPartition, int]
@@ -23,7 +23,7 @@ class Bounds:
 def choose_partitions(
     consumer: Consumer, topics: Iterable[str], wanted: Iterable[int] | None, timeout: float
 ) -> list[TopicPartition]:
-    """The partitions to be read; NotFoundError names a topic or a partition that is not there."""
+    """The partitions to be read; NotFoundError names a topic or a partition that does not exist."""
     chosen: list[TopicPartition] = []
     numbers = None if wanted is None else list(dict.fromkeys(wanted))
     for topic, present in consumer.partitions(list(topics), timeout).items():
@@ -51,7 +51,7 @@ def spans(
     timeout: float,
     on_out_of_range: str = "fail",
 ) -> dict[TopicPartition, Span]:
-    """The offsets to be read in each partition. ``until_end`` cuts at the ends of this moment."""
+    """The offsets to be read in each partition. ``until_end`` limits them to the current ends."""
     wanted = list(partitions)
     now = bounds(consumer, wanted, timeout)
     starts = _resolve(consumer, wanted, asked.start or OffsetSpec("earliest", 0), now, timeout)
@@ -73,7 +73,7 @@ def stops(
     until_end: bool,
     timeout: float,
 ) -> dict[TopicPartition, int]:
-    """Where reading ends in each partition, pinned now; without an entry: it does not end."""
+    """Where reading ends in each partition, pinned now; omitted partitions have no end."""
     wanted = list(partitions)
     if stop is None and not until_end:
         return {}
@@ -105,7 +105,7 @@ def _stops(
 
 
 def _beyond(tp: TopicPartition, start: int, now: Bounds, on_out_of_range: str) -> int:
-    """Nothing is there, and with a pinned end nothing comes."""
+    """The start if it is beyond the pinned end, where nothing could ever be read."""
     if on_out_of_range == "earliest":
         return now.starts[tp]
     if on_out_of_range == "latest":

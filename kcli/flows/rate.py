@@ -1,4 +1,4 @@
-"""``--rate``: a bucket of tokens that fills steadily. The decider is pure; ``wait`` is what a stop interrupts."""
+"""``--rate``: a token bucket that fills steadily. The bucket is pure; ``wait`` can be interrupted by a stop."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _SLICE = 0.1  # seconds' worth of tokens that may be spent at once
 
 
 class TokenBucket:
-    """``rate`` tokens a second; what was not used for a tenth of a second is gone."""
+    """``rate`` tokens per second; tokens that are unused for a tenth of a second are lost."""
 
     def __init__(self, rate: float, now: float) -> None:
         self.rate = rate
@@ -19,14 +19,14 @@ class TokenBucket:
         self._at = now
 
     def take(self, amount: float, now: float) -> float:
-        """Takes tokens; how many seconds to wait before what they stand for. More than ``most`` may be owed."""
+        """Takes tokens; returns how many seconds to wait before using them. The level may become negative."""
         self._level = min(self.most, self._level + (now - self._at) * self.rate) - amount
         self._at = now
         return max(0.0, -self._level / self.rate)
 
 
 def wait(seconds: float, stop: Stop) -> None:
-    """Waits, unless a stop is asked for."""
+    """Waits until the time is over or a stop is requested."""
     if seconds > 0:
         poller = select.poll()
         poller.register(stop.fileno(), select.POLLIN)

@@ -1,6 +1,6 @@
-"""What is read, and when all of it was: partitions chosen by the user, or a group's share of topics.
+"""What is read, and when it is complete: partitions chosen by the user, or a member's share of a group's topics.
 
-The loop in ``consume`` asks a Reading before each poll and tells it after each flush.
+The loop in ``consume`` calls a Reading before each poll and after each flush.
 """
 
 import re
@@ -25,27 +25,27 @@ class Reading(Protocol):
 
     @property
     def done(self) -> bool:
-        """Whether everything was handed out; never, where there is no end."""
+        """Whether everything was returned; never, for readings without an end."""
 
     @property
     def waiting(self) -> bool:
-        """Whether it does not know yet what to read: silence is no idleness then."""
+        """Whether it is not known yet what to read: then the idle timeout does not count."""
 
     def tick(self) -> None:
-        """Between polls: whatever is due."""
+        """Called between polls: does whatever is due."""
 
     def flushed(self, partly: Mapping[TopicPartition, OffsetAndMetadata] | None) -> None:
-        """All that was handed out is with the reader; ``partly``: only this, and no more will follow."""
+        """All returned records are written; ``partly``: only these are, and no more will follow."""
 
     def recreated(self, error: TopicRecreatedError) -> None:
-        """A topic is another one now: reads it from its beginning, or raises the error."""
+        """A topic was recreated: reads it from its beginning, or raises the error."""
 
     def finish(self) -> None:
-        """The end, in order."""
+        """Ends the reading in order."""
 
 
 class Later:
-    """An end that is a time to come: when it is there, the offsets are looked up."""
+    """A stop time in the future: its offsets are looked up when it has come."""
 
     def __init__(self, stop: OffsetSpec | None, *, until_end: bool, now_ms: int) -> None:
         ahead = stop is not None and stop.kind == "timestamp" and stop.value > now_ms and not until_end
@@ -53,7 +53,7 @@ class Later:
 
     @property
     def due(self) -> bool:
-        """Once."""
+        """True once, when the time has come."""
         if self.at is None or clock.wall_ms() < self.at:
             return False
         self.at = None
@@ -61,7 +61,7 @@ class Later:
 
 
 class Assigned:
-    """Partitions that were assigned by hand, to the stop of each."""
+    """Partitions that were assigned by hand, each up to its stop."""
 
     def __init__(self, consumer: Consumer) -> None:
         self._consumer = consumer
@@ -91,7 +91,7 @@ class Assigned:
 
 
 class Chosen(Assigned):
-    """Partitions that the user chose. ``find_new`` gives those that have come since, for readings without an end."""
+    """Partitions that the user chose. ``find_new`` returns partitions added since, for readings without an end."""
 
     def __init__(
         self,
@@ -119,14 +119,14 @@ class Chosen(Assigned):
         self._version = -1
 
     def begin(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, Span]:
-        """Finds out what the range means in each partition, and assigns them."""
+        """Resolves the range to offsets in each partition, and assigns the partitions."""
         found = self._spans(partitions, self._asked)
         self._consumer.assign(found)
         self._version = self._consumer.cluster.view.version
         return found
 
     def tick(self) -> None:
-        """See Reading: an end that has come, partitions that have."""
+        """See Reading: handles a stop time that has come, and new partitions."""
         if self._later.due:
             stop = self._asked.stop
             found = ranges.stops(
@@ -142,7 +142,7 @@ class Chosen(Assigned):
                 self._consumer.add(self._spans(new, RangeSpec(OffsetSpec("earliest"))))
 
     def recreated(self, error: TopicRecreatedError) -> None:
-        """See Reading. What is read of other topics goes on; an end is pinned anew."""
+        """See Reading. Other topics continue where they are; an end is pinned again."""
         if self._on_recreate != "restart":
             raise error
         self._warn(f"topic {error.topic} was created anew: reading it from its beginning")
@@ -172,10 +172,12 @@ class Chosen(Assigned):
 
 
 class GroupShare:
-    """A member's share of topics: from the committed offsets on; where nothing is committed, from ``asked.start``."""
+    """A member's share of topics: from the committed offsets on; without a commit, from ``asked.start``."""
 
     _PATIENCE = 10.0
-    """Seconds that an empty share may be followed by another with KIP-848: targets come with a later heartbeat."""
+    """Seconds within which an empty share may be followed by another with KIP-848: targets come with a later
+    heartbeat.
+    """
 
     def __init__(
         self,
@@ -249,11 +251,11 @@ class GroupShare:
         self._pin(partitions, until_end=self._until_end)
 
     def finish(self) -> None:
-        """See Reading: what was written is committed."""
+        """See Reading: commits what was written."""
         self._commits.finish()
 
     def _has_nothing(self) -> bool:
-        """Whether the group has told that others have all partitions, and that is its last word."""
+        """Whether the other members have all partitions, and the assignment is final."""
         if not self._consumer.metrics().rebalances:
             return False
         now = clock.monotonic()

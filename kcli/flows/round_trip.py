@@ -1,6 +1,6 @@
-"""Proof that what goes in comes out: a file of lines through a topic and back, compared by digest.
+"""An end-to-end check: a file of lines is sent through a topic and read back, compared by digest.
 
-One partition, so that the order is part of the proof.
+One partition, so that the order is checked too.
 """
 
 import hashlib
@@ -49,7 +49,7 @@ def generate_lines(path: Path, lines: int, width: int, stop: Stop) -> Written:
 
 
 def _line(number: int, width: int) -> bytes:
-    """The number, then digits of its multiples by a large odd constant: cheap, and different each time."""
+    """The number, then digits of its multiple by a large odd constant: cheap, and different for each line."""
     seed = b"%020d" % (number * 0x9E3779B97F4A7C15 % 10**20)
     return (b"%010d " % number + seed * (width // 20 + 1))[:width] + b"\n"
 
@@ -57,7 +57,7 @@ def _line(number: int, width: int) -> bytes:
 def send_file(
     producer: Producer, topic: str, path: Path, stop: Stop, progress: Callable[[int], None]
 ) -> ProduceResult:
-    """Produces the lines of a file; ``progress`` is told the records confirmed so far."""
+    """Produces the lines of a file; ``progress`` receives the number of records confirmed so far."""
     form = InputFormat(longest=producer.options.max_request_size)
     tracker = AckTracker()
     run = ProduceRun(
@@ -73,7 +73,7 @@ def send_file(
 
 
 class DigestSink:
-    """Takes the values as ``consume -o value`` would write them, and keeps only their digest."""
+    """Receives the values as ``consume -o value`` would write them, and keeps only their digest."""
 
     def __init__(self) -> None:
         self._digest = hashlib.sha256()
@@ -84,16 +84,16 @@ class DigestSink:
         limit: int | None,  # noqa: ARG002 - a Sink's signature
         selected: bytes | bytearray,  # noqa: ARG002
     ) -> tuple[int, int]:
-        """See Sink; everything is wanted here."""
+        """See Sink; every record is wanted here."""
         data, count = fetched.batch.values(fetched.first, fetched.stop - 1, b"\n", b"")
         self._digest.update(data)
         return count, -1
 
     def flush(self) -> None:
-        """Nothing is kept back."""
+        """Does nothing: nothing is buffered."""
 
     def check(self) -> None:
-        """Nobody reads it but us."""
+        """Does nothing: there is no output that could be closed."""
 
     @property
     def hexdigest(self) -> str:
@@ -104,7 +104,7 @@ class DigestSink:
 def read_back(
     consumer: Consumer, topic: str, end: int, stop: Stop, progress: Callable[[int, int], None]
 ) -> tuple[ConsumeResult, str]:
-    """Consumes partition 0 up to ``end``; the result and the digest of its lines."""
+    """Consumes partition 0 up to ``end``; returns the result and the digest of its lines."""
     sink = DigestSink()
     consumer.assign({TopicPartition(topic, 0): Span(0, end)})
     result = consume(

@@ -1,8 +1,8 @@
-"""Stopping in order: the first SIGINT, SIGTERM or SIGHUP asks, the second ends at once.
+"""Orderly stopping: the first SIGINT, SIGTERM or SIGHUP requests a stop, the second exits at once.
 
-A handler runs in the main thread, between two steps of Python code; it only sets the signal's number and wakes
-whoever waits. A system call that the signal interrupts is taken up again by Python (PEP 475), so a loop that
-blocks must watch ``fileno()`` or be woken by a callable (``wake``).
+A handler runs in the main thread, between two steps of Python code; it only sets the signal's number and wakes waiting
+code. Python resumes an interrupted system call (PEP 475), so a loop that blocks must watch ``fileno()`` or be woken by
+a callable (``wake``).
 """
 
 import os
@@ -16,7 +16,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 class Stop:
     """A request to stop. Also works without signals: a test or a screen calls ``request``.
 
-    ``unconfirmed`` says, at a second signal, what would be lost; it is called inside the handler.
+    ``unconfirmed`` returns what would be lost, at a second signal; it is called inside the handler.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class Stop:
 
     @property
     def exit_code(self) -> int:
-        """128 + the signal's number; 0 while nothing was asked."""
+        """128 + the signal's number; 0 while no stop is requested."""
         return 128 + self.signal if self.signal else 0
 
     def __enter__(self) -> "Stop":
@@ -46,7 +46,7 @@ class Stop:
             if signal.getsignal(number) is not signal.SIG_IGN:
                 try:
                     self._before[number] = signal.signal(number, self._on_signal)
-                except ValueError:  # not the main thread: somebody else owns the signals
+                except ValueError:  # not the main thread: other code owns the signals
                     break
         return self
 
@@ -62,13 +62,13 @@ class Stop:
             self._pipe = None
 
     def wake(self, waker: Callable[[], object]) -> None:
-        """Calls ``waker`` when a stop is asked for (at once if it was already); it must not block."""
+        """Calls ``waker`` when a stop is requested (at once if it already was); it must not block."""
         self._wakers.append(waker)
         if self.signal:
             waker()
 
     def fileno(self) -> int:
-        """A descriptor that becomes readable, and stays so, when a stop is asked for."""
+        """A descriptor that becomes readable, and stays so, when a stop is requested."""
         if self._pipe is None:
             self._pipe = os.pipe()
             if self.signal:
@@ -76,7 +76,7 @@ class Stop:
         return self._pipe[0]
 
     def request(self, number: int = signal.SIGINT) -> None:
-        """What a signal does: the first asks, the second ends the process."""
+        """The effect of a signal: the first requests a stop, the second ends the process."""
         if self.signal:
             self._now(number)
             return

@@ -1,7 +1,7 @@
-"""The last N records of some topics in all, by (timestamp, partition, offset); with filters, the last N that match.
+"""The last N records of some topics in total, by (timestamp, partition, offset); with filters, the last N that match.
 
-Reads backwards in growing steps: on compacted and transactional topics offsets are not record counts, so a
-step that found too few is made longer until there are enough or the log begins.
+Reads backwards in growing steps: on compacted and transactional topics offsets are not record counts, so a step that
+found too few is made longer until there are enough or the log begins.
 """
 
 import heapq
@@ -29,7 +29,8 @@ def tail(
     while True:
         starts = {tp: max(now.starts[tp], end - step) for tp, end in now.ends.items()}
         found = _newest(consumer, starts, now.ends, count, stop, chosen)
-        # Every partition gave its own newest ``count`` only if it had that many in the step, or has no more.
+        # A partition has returned its newest ``count`` only if the step contained as many, or it has no
+        # more.
         enough = all(starts[tp] <= now.starts[tp] or found.seen.get(tp, 0) >= count for tp in starts)
         if stop or enough:
             return [record for _, record in sorted(found.heap, key=lambda pair: pair[0])]

@@ -1,4 +1,4 @@
-"""How much of the brokers' disks topics take, from the log directories of all brokers (KIP-113). No printing."""
+"""Disk usage of topics, from the log directories of all brokers (KIP-113). Prints nothing."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -23,10 +23,10 @@ class TopicSize(NamedTuple):
 def topic_sizes(
     admin: "Admin", topics: Sequence["TopicInfo"]
 ) -> tuple[dict[str, TopicSize], list[KcliError]]:
-    """The size of each topic by name, and why brokers or directories are missing in it.
+    """The size of each topic by name, and the errors of brokers or directories that are missing.
 
-    Of a partition without a leader the largest replica counts. Copies that are being made for another directory count
-    for neither.
+    For a partition without a leader the largest replica counts. Future replicas, which are being moved to another
+    directory, are ignored.
     """
     partitions = [TopicPartition(topic.name, part.partition) for topic in topics for part in topic.partitions]
     answers = admin.describe_log_dirs(partitions=partitions) if partitions else {}

@@ -1,4 +1,4 @@
-"""The folders of the XDG specification, and kcli's among them: names only, nothing is created here."""
+"""The folders of the XDG specification, and kcli's subfolders: only names, nothing is created here."""
 
 import os
 from pathlib import Path
@@ -10,7 +10,7 @@ def config_home() -> Path:
 
 
 def state_home() -> Path:
-    """``$XDG_STATE_HOME/kcli``: what must survive a restart, as journals of rewinds and running sandboxes."""
+    """``$XDG_STATE_HOME/kcli``: what must survive a restart, such as journals of rewinds and running sandboxes."""
     return xdg_folder("XDG_STATE_HOME", ".local/state") / "kcli"
 
 

@@ -1,7 +1,8 @@
-"""Bytes of records ↔ values: ``-s [key=|value=]SERDE``, schemas from files and registries, internal topics.
+"""Conversion between record bytes and values: ``-s [key=|value=]SERDE``, schemas from files and registries, internal
+topics.
 
-``parse_serdes`` reads the options, ``open_serdes`` makes the serdes, a ``Serde`` decodes and encodes. Names are loaded
-on use (PEP 562), libraries only when a serde that needs them is opened.
+``parse_serdes`` parses the options, ``open_serdes`` creates the serdes, a ``Serde`` decodes and encodes. Names are
+loaded on use (PEP 562), libraries only when a serde that needs them is opened.
 """
 
 from typing import TYPE_CHECKING, Any

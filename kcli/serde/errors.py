@@ -1,4 +1,4 @@
-"""What can go wrong between bytes and values: of one record, or of the registry that has the schemas."""
+"""Errors of serdes: of one record, or of the schema registry."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ if TYPE_CHECKING:
 
 
 class DecodeError(KcliError):
-    """The bytes of one key or value are not what the serde reads. The caller keeps them, counts this, and goes on.
+    """The bytes of a key or value cannot be decoded by the serde. The caller keeps them, counts the error, and
+    continues.
 
-    ``schema_id`` is what the bytes or headers name as their schema, even if nothing could be done with it.
+    ``schema_id`` is the schema named by the bytes or headers, even if it could not be used.
     """
 
     exit_code = 5
@@ -26,11 +27,13 @@ class DecodeError(KcliError):
 
 
 class EncodeError(KcliError):
-    """A key or value that the serde cannot write: a bad input line. ``what`` names it, ``why`` the place in it."""
+    """A key or value that the serde cannot write: a bad input line. ``what`` names it, ``why`` the location in it."""
 
 
 class RegistryError(KcliError):
-    """The schema registry said no. ``status`` is HTTP's, ``code`` the registry's own (40403, …; 0 without one)."""
+    """An error response of the schema registry. ``status`` is HTTP's, ``code`` the registry's own (40403, …; 0 without
+    one).
+    """
 
     def __init__(self, what: str, *, why: str = "", do: str = "", status: int = 0, code: int = 0) -> None:
         super().__init__(what, why=why, do=do)
@@ -39,14 +42,14 @@ class RegistryError(KcliError):
 
 
 class RegistryAuthError(RegistryError):
-    """The registry does not let us in."""
+    """The registry denies access."""
 
     exit_code = 4
 
 
 class SchemaNotFoundError(RegistryError):
-    """The registry answers, and does not have this subject, version or schema."""
+    """The registry responds, but does not have this subject, version or schema."""
 
 
 class RegistryUnreachableError(ConnectError):
-    """No registry address answers, or all of them answer that they are out of order."""
+    """No registry address responds, or all of them report that they are out of order."""

@@ -1,4 +1,4 @@
-"""Libraries that come with an extra: imported on use, and named with their extra when they are missing."""
+"""Optional dependencies: imported on use; when missing, the error names their extra."""
 
 import importlib
 from typing import Any
@@ -9,7 +9,7 @@ PACKAGE = "kcli-kafka"
 
 
 def library(module: str, *, extra: str, wanted_by: str) -> Any:
-    """The module; ConfigError says what to install. An import that fails for another reason is told as it is."""
+    """The module; ConfigError says what to install. It includes the reason of the failed import."""
     try:
         return importlib.import_module(module)
     except ImportError as error:

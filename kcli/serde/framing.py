@@ -1,7 +1,8 @@
-"""How records name their schema: Confluent's five bytes in front or a header, and what other registries do. Pure.
+"""How records name their schema: Confluent's five-byte prefix or a header, and the formats of other registries. Pure.
 
-Confluent (documented as the wire format): magic 0 and a 4-byte id; with Protobuf the path of the message follows. Since
-2025 a header may carry magic 1 and a GUID instead (``__value_schema_id``, ``__key_schema_id``), or a magic 1 the record.
+Confluent (documented as the wire format): magic 0 and a 4-byte id; for Protobuf followed by the path of the message.
+Since 2025 a header may have magic 1 and a GUID instead (``__value_schema_id``, ``__key_schema_id``), or the record
+magic 1.
 """
 
 import struct
@@ -19,12 +20,12 @@ KEY_HEADER = "__key_schema_id"
 VALUE_HEADER = "__value_schema_id"
 _ID = struct.Struct(">I")
 _APICURIO_ID = struct.Struct(">Q")
-_MAX_PATH = 64  # of nested Protobuf messages: no compiler takes that many
+_MAX_PATH = 64  # of nested Protobuf messages: no compiler accepts that many
 
 
 @dataclass(frozen=True, slots=True)
 class Framed:
-    """A record taken apart. ``path`` leads to a Protobuf message: its index in the file, then in its parent."""
+    """A record split into its parts. ``path`` leads to a Protobuf message: its index in the file, then in its parent."""
 
     schema_id: SchemaId
     payload: bytes
@@ -32,7 +33,7 @@ class Framed:
 
 
 def schema_id_of(data: bytes | None, headers: Iterable[Header] = (), part: str = "value") -> SchemaId | None:
-    """The id or GUID that a record names as its schema; None for what is not framed."""
+    """The id or GUID of the schema that a record names; None if it is not framed."""
     guid = _header_guid(headers, part)
     if guid is not None:
         return UUID(bytes=guid[1:17])
@@ -44,7 +45,7 @@ def schema_id_of(data: bytes | None, headers: Iterable[Header] = (), part: str =
 
 
 def unframe(data: bytes, place: Place, *, with_path: bool = False) -> Framed:
-    """The schema's id and what it describes; DecodeError says whose framing it is, if it is another one's."""
+    """The schema id and the payload; DecodeError names the registry of a known foreign framing."""
     guid = _header_guid(place.headers, place.part)
     if guid is not None:
         path = _read_path(guid, 17, place)[0] if with_path else ()
@@ -81,7 +82,7 @@ def _unframed(data: bytes, place: Place) -> DecodeError:
 
 
 def _foreign(data: bytes) -> str:
-    """Whose framing it is, if it is surely not Confluent's."""
+    """The registry of the framing, if it is certainly not Confluent's."""
     if len(data) >= 18 and data[0] == 3 and data[1] in (0, 5):
         packed = "compressed, " if data[1] else ""
         return f"AWS Glue Schema Registry ({packed}schema version {UUID(bytes=bytes(data[2:18]))})"
@@ -107,7 +108,7 @@ def _header_guid(headers: Iterable[Header], part: str) -> bytes | None:
 def _read_path(
     data: bytes, pos: int, place: Place, schema_id: SchemaId | None = None
 ) -> tuple[tuple[int, ...], int]:
-    """The message's path and where it ends. A count of 0 is short for the path 0: the first message."""
+    """The path of the message and where it ends. A count of 0 is short for the path 0: the first message."""
     try:
         count, pos = _zigzag(data, pos)
         if count == 0:

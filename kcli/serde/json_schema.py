@@ -1,4 +1,6 @@
-"""The serde ``jsonschema``: JSON in Confluent's framing. Read without asking anybody; validated before it is written."""
+"""The serde ``jsonschema``: JSON in Confluent's framing. Reading needs no registry; values are validated before
+writing.
+"""
 
 import functools
 from pathlib import Path
@@ -15,7 +17,7 @@ from kcli.serde.serde import JsonValue, Place
 
 
 class JsonSchemaCodec:
-    """One JSON Schema; references are looked up among those given, never on the network."""
+    """One JSON Schema; references are resolved among the given schemas, never over the network."""
 
     path: tuple[int, ...] | None = None
 
@@ -25,18 +27,18 @@ class JsonSchemaCodec:
         self.name = str(self._schema.get("title", "")) if isinstance(self._schema, dict) else ""
 
     def decode(self, payload: bytes, path: tuple[int, ...]) -> JsonValue:
-        """Any JSON; ValueError."""
+        """Any JSON; raises ValueError."""
         del path  # only Protobuf has one
         return parse_json(payload)
 
     def encode(self, value: JsonValue) -> bytes:
-        """JSON that fits the schema; ValueError says where it does not."""
+        """JSON that matches the schema; ValueError says where it does not."""
         try:
             error = next(iter(self._validator.iter_errors(value)), None)
         except KcliError:
             raise
         except Exception as failure:
-            # a reference that is nowhere, a pattern that is none, a schema that refers to itself without end
+            # an unresolvable reference, an invalid pattern, an endlessly recursive schema
             raise ValueError(
                 f"the schema cannot be applied: {type(failure).__name__}: {failure}"
             ) from failure
@@ -58,7 +60,7 @@ class JsonSchemaCodec:
         for name, inner in self._references:
             resource = referencing.Resource.from_contents(inner, default_specification=standard.DRAFT7)
             resources += [(name, resource), (resource.id() or name, resource)]
-        # An explicit table: the default one would fetch what it does not know over the network.
+        # An explicit registry: the default one would fetch unknown references over the network.
         return kind(self._schema, registry=referencing.Registry().with_resources(resources))
 
 

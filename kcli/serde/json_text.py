@@ -1,7 +1,7 @@
 """JSON as this package reads and writes it: strict, exact for integers, bounded in depth. Pure.
 
-What no strict reader of JSON would take (``NaN``, numbers beyond a double, half of a surrogate pair) is refused,
-so that whatever was read can be printed.
+Values that strict JSON parsers reject (``NaN``, numbers beyond a double, half of a surrogate pair) are refused, so that
+everything that was read can be printed.
 """
 
 import json
@@ -12,7 +12,7 @@ MAX_DEPTH = 200
 
 
 def parse_json(data: bytes | str) -> Any:
-    """The value; ValueError says why there is none."""
+    """The value; ValueError says what is invalid."""
     try:
         text = data if isinstance(data, str) else data.decode()
     except UnicodeDecodeError as error:
@@ -36,7 +36,7 @@ def dump_json(value: Any) -> str:
 
 
 def check_depth(value: Any) -> None:
-    """ValueError for a value nested more than ``MAX_DEPTH`` times: who prints or copies it would run out of stack."""
+    """ValueError for a value nested more than ``MAX_DEPTH`` times: printing or copying it would overflow the stack."""
     level: list[Any] = [value]
     for _ in range(MAX_DEPTH):
         level = [inner for outer in level for inner in _inside(outer)]

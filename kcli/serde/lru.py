@@ -1,4 +1,4 @@
-"""A table with a bound: what was not used for longest goes first. One thread."""
+"""A cache of limited size: the least recently used entry is removed first. For use by one thread."""
 
 from collections import OrderedDict
 from typing import Generic, TypeVar
@@ -18,19 +18,19 @@ class Lru(Generic[K, V]):
         return len(self._entries)
 
     def get(self, key: K) -> V | None:
-        """The value, which counts as a use; None without one."""
+        """The value, which counts as a use; None if there is none."""
         value = self._entries.get(key)
         if value is not None:
             self._entries.move_to_end(key)
         return value
 
     def put(self, key: K, value: V) -> None:
-        """Adds or replaces."""
+        """Adds or replaces an entry."""
         self._entries[key] = value
         self._entries.move_to_end(key)
         if len(self._entries) > self._capacity:
             self._entries.popitem(last=False)
 
     def drop(self, key: K) -> None:
-        """Forgets ``key``, if it is there."""
+        """Removes ``key``, if present."""
         self._entries.pop(key, None)

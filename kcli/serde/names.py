@@ -1,4 +1,4 @@
-"""``-s [key=|value=]SERDE``: which formats there are, what they may be told, and what was asked for. Pure.
+"""``-s [key=|value=]SERDE``: the formats, their arguments, and parsing. Pure.
 
 SERDE is ``NAME`` or ``NAME:ARG=VALUE,ARG=VALUE``: ``value=avro:subject=orders-value``, ``protobuf:file=shop.proto``.
 """
@@ -74,7 +74,7 @@ _APART = {
 
 @dataclass(frozen=True, slots=True)
 class SerdeSpec:
-    """A serde as it was asked for: its name and what it was told."""
+    """A requested serde: its name and arguments."""
 
     name: str
     arguments: Mapping[str, str] = field(default_factory=dict)
@@ -86,7 +86,7 @@ class SerdeSpec:
 
 @dataclass(frozen=True, slots=True)
 class SerdeSpecs:
-    """What the ``-s`` of one command say; None leaves bytes as they are."""
+    """All ``-s`` options of one command; None leaves bytes unchanged."""
 
     key: SerdeSpec | None = None
     value: SerdeSpec | None = None
@@ -96,10 +96,10 @@ class SerdeSpecs:
 
 
 def parse_serdes(texts: Iterable[str], *, writing: bool = False) -> SerdeSpecs:
-    """All ``-s`` of a command line; ConfigError (exit 2) with the nearest name for what is wrong.
+    """All ``-s`` of a command line; ConfigError (exit 2) suggests the nearest name.
 
-    Without ``key=`` or ``value=`` it is for both; an option that names a part is the stronger one. ``writing`` is
-    for produce: it refuses formats that are only read.
+    Without ``key=`` or ``value=`` an option is for both; an option that names a part takes precedence. ``writing`` is
+    for produce: it rejects read-only formats.
     """
     found: dict[str, SerdeSpec] = {}
     for text in texts:
@@ -115,7 +115,7 @@ def parse_serdes(texts: Iterable[str], *, writing: bool = False) -> SerdeSpecs:
 
 
 def parse_serde(text: str, *, writing: bool = False) -> SerdeSpec:
-    """One SERDE without its part; ConfigError."""
+    """One SERDE without its part; raises ConfigError."""
     name, colon, told = text.partition(":")
     name = _ALIASES.get(name.lower(), name.lower())
     if name not in NAMES:
@@ -138,7 +138,7 @@ def parse_serde(text: str, *, writing: bool = False) -> SerdeSpec:
 
 def _split_part(text: str) -> tuple[str, str]:
     head, equals, rest = text.partition("=")
-    if not equals or ":" in head:  # avro:id=7 has its = behind the name
+    if not equals or ":" in head:  # in avro:id=7 the = follows the name
         return "", text
     if head not in ("key", "value"):
         near = near_names(head, ("key", "value"))

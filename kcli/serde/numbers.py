@@ -1,6 +1,6 @@
 """The numbers of Java's serializers: ``short``, ``int``, ``long``, ``float``, ``double``, big-endian. Pure.
 
-Doubles that JSON has no number for are the strings ``NaN``, ``Infinity`` and ``-Infinity``, as in Protobuf's JSON.
+Doubles that are not JSON numbers are the strings ``NaN``, ``Infinity`` and ``-Infinity``, as in Protobuf's JSON.
 """
 
 import math
@@ -70,14 +70,14 @@ class FloatSerde(Serde):
 
 
 def json_float(value: float) -> float | str:
-    """What JSON has for a double."""
+    """The JSON form of a double."""
     if math.isfinite(value):
         return value
     return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
 
 
 def json_float32(value: float) -> float | str:
-    """The shortest number that is this 32-bit float: 0.1, not 0.10000000149011612."""
+    """The shortest number that is equal to this 32-bit float: 0.1, not 0.10000000149011612."""
     if not math.isfinite(value):
         return json_float(value)
     for digits in range(6, 9):

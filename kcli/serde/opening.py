@@ -1,4 +1,4 @@
-"""From what was asked for (``names``) to serdes that work; what can be wrong before the first record is told here."""
+"""From the parsed options (``names``) to working serdes; reports errors before the first record where possible."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ _SIZES = {"short": 2, "int": 4, "long": 8, "float": 4, "double": 8}
 
 @dataclass(slots=True)
 class Serdes:
-    """The serdes of a command; None leaves bytes as they are. A context manager."""
+    """The serdes of a command; None leaves bytes unchanged. A context manager."""
 
     key: Serde | None = None
     value: Serde | None = None
     registry: Registry | None = None
-    """The registry, if a serde asks one: for ``subject_of`` in messages."""
+    """The registry, if a serde uses it: for ``subject_of`` in messages."""
 
     def prepare(self, topic: str) -> None:
-        """For produce: finds the schemas to write ``topic`` with, so that what is wrong is told before any input."""
+        """For produce: looks up the schemas for ``topic``, so that errors are reported before any input is read."""
         for part, serde in (("key", self.key), ("value", self.value)):
             if serde is not None:
                 serde.prepare(topic, part)
 
     def close(self) -> None:
-        """Ends what is open."""
+        """Closes the registry client."""
         if self.registry is not None:
             self.registry.close()
 
@@ -59,9 +59,10 @@ def open_serdes(
     allow_plaintext_secrets: bool = False,
     registry: Registry | None = None,
 ) -> Serdes:
-    """The serdes of ``specs``; ConfigError for a missing library, file, or address of a registry. No network use yet.
+    """The serdes of ``specs``; ConfigError for a missing library, file, or registry address. Does not use the network
+    yet.
 
-    ``writing``: they are to encode. ``registry`` replaces the one that ``options`` describe.
+    ``writing``: they will encode. ``registry`` replaces the one of ``options``.
     """
     serdes = Serdes(registry=registry)
 

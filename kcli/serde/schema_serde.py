@@ -1,6 +1,7 @@
-"""What avro, protobuf and jsonschema have in common: which schema a record has, and what is said when it does not fit.
+"""The common part of avro, protobuf and jsonschema: finding the schema of a record, and errors where it does not match.
 
-Reading: the schema that the record names, unless ``framing=none``. Writing: one schema per topic and part, found once.
+Reading: the schema that the record names, unless ``framing=none``. Writing: one schema per topic and part, looked up
+once.
 """
 
 from __future__ import annotations
@@ -25,17 +26,17 @@ if TYPE_CHECKING:
 
 _CODECS = 1_000
 WOULD = "would"
-"""For ``register`` instead of ``true``, in a dry run: nothing is registered, and what is new is used all the same."""
+"""For ``register`` instead of ``true``, in a dry run: nothing is registered, but a new schema is used all the same."""
 _SERDE_OF = {"AVRO": "avro", "PROTOBUF": "protobuf", "JSON": "jsonschema"}
 
 
 class Codec(Protocol):
-    """One schema, ready for use. Both methods raise ValueError for what does not fit it."""
+    """A compiled schema. Both methods raise ValueError for data that does not match it."""
 
     name: str
-    """The full name of what it describes, for subjects."""
+    """The full name of the described type, for subjects."""
     path: tuple[int, ...] | None
-    """Of the message that ``encode`` writes; None without such."""
+    """The path of the message that ``encode`` writes; None for formats without one."""
 
     def decode(self, payload: bytes, path: tuple[int, ...]) -> JsonValue: ...
 
@@ -44,7 +45,7 @@ class Codec(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is written for one topic and part; ``schema_id`` None: without a frame."""
+    """What is written for one topic and part; ``schema_id`` None: without framing."""
 
     codec: Codec
     schema_id: int | None
@@ -55,9 +56,9 @@ class SchemaSerde(Serde):
     """The base of the serdes whose bytes have a schema."""
 
     kind: str
-    """Of the registry: AVRO, PROTOBUF, JSON."""
+    """The registry's schema type: AVRO, PROTOBUF, JSON."""
     serialized = False
-    """Whether the registry is asked for the compiled form."""
+    """Whether the compiled form is requested from the registry."""
 
     def __init__(self, spec: SerdeSpec, registry: Callable[[], Registry]) -> None:
         self.name = spec.name
@@ -77,14 +78,14 @@ class SchemaSerde(Serde):
 
     @abstractmethod
     def compile_file(self, path: Path) -> Codec:
-        """The codec of a schema in a file; ConfigError."""
+        """The codec of a schema in a file; raises ConfigError."""
 
     @abstractmethod
     def schema_of_file(self, path: Path) -> Schema:
-        """The same schema as the registry wants it, for ``register`` and to find its id."""
+        """The same schema in the registry's form, for ``register`` and to look up its id."""
 
     def asks_registry(self, *, writing: bool) -> bool:  # noqa: ARG002 - one of the serdes reads without asking
-        """Whether the registry's address is needed at all."""
+        """Whether the registry is needed at all."""
         return self._framed or self._file_codec is None
 
     def decode(self, data: bytes, place: Place) -> JsonValue:
@@ -106,7 +107,7 @@ class SchemaSerde(Serde):
         return payload if target.schema_id is None else frame(target.schema_id, payload, target.codec.path)
 
     def prepare(self, topic: str, part: str) -> Target:
-        """Finds the schema to write ``part`` of ``topic`` with, once; errors of the registry come out as they are."""
+        """Looks up the schema for writing ``part`` of ``topic``, once; errors of the registry are raised unchanged."""
         target = self._targets.get((topic, part))
         if target is None:
             target = self._targets[topic, part] = self._find_target(topic, part)
@@ -215,7 +216,7 @@ class SchemaSerde(Serde):
         return Target(codec, schema_id, f"{file} (schema {schema_id}, {subject})")
 
     def _subject(self, topic: str, part: str, record: str) -> str:
-        """The subject's name by the strategy asked for; Java's TopicNameStrategy without one."""
+        """The subject's name by the chosen strategy; by default Java's TopicNameStrategy."""
         if "subject" in self._told:
             return self._told["subject"]
         strategy = self._told.get("strategy", "topic")
@@ -232,7 +233,7 @@ class SchemaSerde(Serde):
 
 
 def read_schema_file(path: Path) -> str:
-    """The text of a schema's file; ConfigError."""
+    """The text of a schema file; raises ConfigError."""
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
@@ -242,5 +243,5 @@ def read_schema_file(path: Path) -> str:
 
 
 def unusable_file(path: Path, why: str) -> KcliError:
-    """ConfigError for a schema's file."""
+    """ConfigError for a schema file."""
     return ConfigError(f"cannot use the schema in {path}", why=why, do="file=FILE names a schema")

@@ -1,6 +1,7 @@
-"""A serde: bytes of a key or value ↔ a value that JSON can carry. Pure interface; the serdes are beside it.
+"""A serde: converts bytes of a key or value to JSON-compatible values and back. Pure interface; implementations are
+beside it.
 
-Null is none of a serde's business: who has no bytes has nothing to decode. ``None`` as a *value* is a null inside the
+Null keys and values are not passed to serdes: there are no bytes to decode. ``None`` as a *value* is a null inside the
 format (JSON's ``null``), which is not a null key or value.
 """
 
@@ -21,7 +22,7 @@ JsonValue = Any
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where bytes stand: what a serde may need to know beside them.
+    """The context of the bytes that a serde may need.
 
     ``part`` is ``key`` or ``value``. ``key`` are the key's bytes, for values whose meaning depends on it
     (``__consumer_offsets``).
@@ -34,7 +35,7 @@ class Place:
 
 
 class Serde(ABC):
-    """One format. ``name`` is what ``-s`` calls it and what ``value_encoding`` says. Not for several threads."""
+    """One format. ``name`` is its name for ``-s`` and in ``value_encoding``. Not thread-safe."""
 
     name: str
     can_encode = True
@@ -43,31 +44,31 @@ class Serde(ABC):
 
     @abstractmethod
     def decode(self, data: bytes, place: Place) -> JsonValue:
-        """The value; DecodeError when ``data`` is none."""
+        """The value; DecodeError when ``data`` is invalid."""
 
     def decode_text(self, data: bytes, place: Place) -> str:
-        """As ``-o value`` prints it: compact JSON, and text for what is text or a number."""
+        """The text for ``-o value``: compact JSON, but plain text for strings and numbers."""
         return dump_json(self.decode(data, place))
 
     def schema_id(self, data: bytes, place: Place) -> "int | UUID | None":  # noqa: ARG002 - most have none
-        """What the bytes or headers name as their schema, whether or not they can be decoded."""
+        """The schema named by the bytes or headers, whether or not they can be decoded."""
         return None
 
     @abstractmethod
     def encode(self, value: JsonValue, place: Place) -> bytes:
-        """The bytes of a value as ``decode`` gives it; EncodeError says what is wrong with it and where."""
+        """The bytes of a value as returned by ``decode``; EncodeError says what is wrong with it and where."""
 
     def encode_text(self, data: bytes, place: Place) -> bytes:
-        """The bytes of a value as ``decode_text`` gives it: an input line of produce."""
+        """The bytes of a value as returned by ``decode_text``: an input line of produce."""
         return self.encode(json_of_line(data, place), place)
 
     def prepare(self, topic: str, part: str) -> object:  # noqa: ARG002 - most need nothing
-        """For produce: finds what it takes to write ``part`` of ``topic``, before there is any input."""
+        """For produce: looks up what is needed to write ``part`` of ``topic``, before there is any input."""
         return None
 
 
 def json_of_line(data: bytes, place: Place) -> JsonValue:
-    """The JSON value that an input line is; EncodeError."""
+    """Parses an input line as JSON; raises EncodeError."""
     try:
         return parse_json(data)
     except ValueError as error:
@@ -75,7 +76,7 @@ def json_of_line(data: bytes, place: Place) -> JsonValue:
 
 
 def text_of_line(data: bytes, place: Place) -> str:
-    """The text that an input line is; EncodeError."""
+    """Decodes an input line as UTF-8; raises EncodeError."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:

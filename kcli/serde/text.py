@@ -50,7 +50,7 @@ class StringSerde(TextSerde):
 
 
 class HexSerde(TextSerde):
-    """Two lower-case digits a byte; blanks and capitals are read too."""
+    """Two lower-case digits per byte; blanks and capitals are accepted as input."""
 
     name = "hex"
 
@@ -80,7 +80,7 @@ class Base64Serde(TextSerde):
 
 
 class JsonSerde(Serde):
-    """Any JSON. As text the bytes stay as they are."""
+    """Any JSON. As text the bytes are unchanged."""
 
     name = "json"
 
@@ -109,7 +109,7 @@ class JsonSerde(Serde):
 
 
 def json_type(value: JsonValue) -> str:
-    """JSON's word for the type of a value."""
+    """The JSON type name of a value."""
     if value is None:
         return "null"
     if isinstance(value, bool):

@@ -1,1 +1,1 @@
-"""The names that a shell completes: groups and topics, asked of the cluster within a limit, kept for a minute."""
+"""The names that a shell completes: groups and topics, requested within a time limit, cached for a minute."""

@@ -1,8 +1,8 @@
 """The word that bash completes, and what replaces it. Pure.
 
-readline replaces only what stands behind the last break (``COMP_WORDBREAKS``: blanks, ``:``, ``=`` …) or behind an open
-quote, and inserts candidates as they are: each is cut and quoted for its place here, so that no name can be more than
-a word to the shell.
+readline replaces only what follows the last break (``COMP_WORDBREAKS``: blanks, ``:``, ``=`` …) or an open quote, and
+inserts candidates unchanged: each is cut and quoted here accordingly, so that a name is always a single word to the
+shell.
 """
 
 from typing import NamedTuple
@@ -10,15 +10,15 @@ from typing import NamedTuple
 from kcli.flows.completion.shell_words import literal
 
 _KEPT_BREAK = "@"
-"""Of bash's breaks the one that begins what is replaced, where the others end what stays (``rl_special_prefixes``)."""
+"""The only break of bash that is part of what is replaced; the other breaks are kept (``rl_special_prefixes``)."""
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:,@=+-")
 
 
 class BashWord(NamedTuple):
-    """``prefix`` is the beginning of the name. ``kept`` of its characters stay; ``head`` is typed again before the rest.
+    """``prefix`` is the beginning of the name. ``kept`` of its characters stay; ``head`` is inserted before the rest.
 
-    ``quote`` is the quote that is open, or empty.
+    ``quote`` is the open quote, or empty.
     """
 
     prefix: str
@@ -28,7 +28,7 @@ class BashWord(NamedTuple):
 
 
 def bash_word(raw: str, breaks: str) -> BashWord | None:
-    """What is being typed, of which a name may be the value of ``--option=``; None where that cannot be told."""
+    """The word being typed, where a name may be the value of ``--option=``; None if it cannot be determined."""
     begin = raw.index("=") + 1 if raw.startswith("--") and "=" in raw else 0
     replaced, quote, at = 0, "", 0
     while at < len(raw):
@@ -38,7 +38,7 @@ def bash_word(raw: str, breaks: str) -> BashWord | None:
             at += 1
         elif sign in "'\"":
             if raw.find(sign, at) >= 0:
-                return None  # a quote that is closed again, or an escaped one: not worth the rules
+                return None  # a closed or an escaped quote: not supported
             replaced, quote = at, sign
             break
         elif sign in breaks:
@@ -53,13 +53,13 @@ def bash_word(raw: str, breaks: str) -> BashWord | None:
 
 
 def insertion(name: str, word: BashWord) -> str | None:
-    """What bash is to insert for ``name``; None where the open quote has no way to write it."""
+    """The text that bash inserts for ``name``; None where it cannot be written within the open quote."""
     rest = name[word.kept :]
     if word.quote == "'":
         quoted = rest.replace("'", "'\\''")
     elif word.quote:
         if "!" in rest:
-            return None  # within double quotes it recalls history, and nothing takes that from it
+            return None  # within double quotes it expands history and cannot be escaped
         quoted = "".join("\\" + sign if sign in '"$`\\' else sign for sign in rest)
     else:
         quoted = "".join(sign if sign in _PLAIN or not sign.isascii() else "\\" + sign for sign in rest)

@@ -1,7 +1,7 @@
-"""Names that a cluster has told, kept for a minute so that the next TAB costs no question. One file a cluster and kind.
+"""A cache of a cluster's names for a minute, so that the next TAB needs no request. One file per cluster and kind.
 
-Below ``$XDG_CACHE_HOME/kcli``, for its owner only, replaced whole; it holds names and nothing else. Whatever is wrong
-with it, it is as if it were not there.
+Below ``$XDG_CACHE_HOME/kcli``, for its owner only, replaced atomically; it contains only names. An invalid file is
+ignored.
 """
 
 import contextlib
@@ -16,28 +16,28 @@ from kcli.flows.atomic_file import replace_file
 from kcli.flows.completion.offered import is_offerable
 
 FRESH = 60.0
-"""Seconds for which names are taken without asking."""
+"""Seconds for which names are used without a request."""
 
 PAUSE = 5.0
-"""Seconds for which a cluster that did not answer is not asked again: shells ask several times for one TAB."""
+"""Seconds without requests to a cluster that did not respond: shells call several times for one TAB."""
 
 _HEADER = "kcli names 1"
 _LARGEST = 16 << 20
 
 
 class Kept(NamedTuple):
-    """What there is; ``fresh``: the cluster need not be asked."""
+    """The cached names; ``fresh``: no request is needed."""
 
     names: list[str]
     fresh: bool
 
 
 def names_path(folder: Path, kind: str, options: ClientOptions) -> str:
-    """The file for the ``kind`` (``groups``, ``topics``) in the cluster that a client with ``options`` talks to."""
+    """The file for the ``kind`` (``groups``, ``topics``) of the cluster that ``options`` connect to."""
     import dataclasses
     import hashlib
 
-    # Texts say where and as whom, numbers only how. No secret goes into the digest: it could be guessed from it.
+    # Text options identify cluster and user, numbers do not. Secrets are excluded: the digest could reveal them.
     texts = [
         f"{field.name}={value}"
         for field in dataclasses.fields(options)
@@ -48,7 +48,7 @@ def names_path(folder: Path, kind: str, options: ClientOptions) -> str:
 
 
 def read_names(path: str, now: float) -> Kept:
-    """What is kept at ``now`` (seconds since the epoch); no names and not fresh where nothing can be used."""
+    """The cached names at ``now`` (seconds since the epoch); no names and not fresh if there is no usable file."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(fd, "rb") as file:
@@ -64,7 +64,7 @@ def read_names(path: str, now: float) -> Kept:
 
 
 def write_names(path: str, names: Collection[str], now: float, *, answered: bool = True) -> None:
-    """Keeps ``names``; those of a cluster that has not ``answered`` are fresh for ``PAUSE`` only. Fails in silence."""
+    """Caches ``names``; those of a cluster that has not ``answered`` are fresh for ``PAUSE`` only. Ignores errors."""
     data = "\n".join((_HEADER, *filter(is_offerable, names))).encode("utf-8", "replace")
     if len(data) > _LARGEST:
         return

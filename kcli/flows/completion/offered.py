@@ -1,9 +1,9 @@
-"""Which of a cluster's names are offered for what was typed. Pure."""
+"""Selects the names of a cluster that match what was typed. Pure."""
 
 from collections.abc import Iterable
 
 MOST = 2_000
-"""More names than anybody reads; a shell takes them without a noticeable wait."""
+"""More names than a user reads; a shell accepts them without a noticeable delay."""
 
 LONGEST = 1_000
 
@@ -16,8 +16,8 @@ def is_offerable(name: str) -> bool:
 def offered(names: Iterable[str], prefix: str, *, hide: str = "") -> list[str]:
     """The names that begin with ``prefix``, sorted, at most ``MOST``.
 
-    Names that begin with ``hide`` are shown when its first character was typed, or its first word up to a dash; so are
-    those that begin with a dash, which a command would take for options.
+    Names that begin with ``hide`` are shown only once its first character was typed, or its first word up to a dash.
+    Names that begin with a dash, which a command would treat as options, are shown only once something was typed.
     """
     if not prefix:
         hidden = tuple(filter(None, ("-", hide)))
@@ -32,6 +32,6 @@ def offered(names: Iterable[str], prefix: str, *, hide: str = "") -> list[str]:
         }
     )
     if len(found) > MOST:
-        # Shells insert what all candidates begin with: the last one keeps that the same as for all.
+        # Shells insert the common prefix of all candidates: keeping the last name keeps that prefix.
         found[MOST - 1 :] = found[-1:]
     return found

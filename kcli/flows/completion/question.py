@@ -1,4 +1,4 @@
-"""Asks the cluster for the names of its groups or topics, in as few round trips as there can be."""
+"""Requests the names of a cluster's groups or topics, in as few round trips as possible."""
 
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ from kcli.core.protocol.messages.list_groups import ListGroupsRequest
 
 
 class Answer(NamedTuple):
-    """``whole``: no broker is missing that may know more names."""
+    """``whole``: every broker that may have more names has responded."""
 
     names: list[str]
     whole: bool
@@ -23,12 +23,12 @@ def ask_names(kind: str, options: ClientOptions, seconds: float) -> Answer:
         if kind == "groups":
             cluster.connect(seconds)
             return _groups(cluster, deadline)
-        cluster.all_known = True  # so that the first question about the layout is the one for all topics
+        cluster.all_known = True  # so that the first metadata request is for all topics
         return Answer(list(cluster.connect(seconds).topics), whole=True)
 
 
 def _groups(cluster: Cluster, deadline: float) -> Answer:
-    """A broker lists the groups that it coordinates."""
+    """The groups of all brokers: each lists those that it coordinates."""
 
     def read(answer: Any) -> tuple[int, list[str]]:
         return answer.error_code, [row.group_id for row in answer.groups]

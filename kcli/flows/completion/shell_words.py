@@ -1,7 +1,7 @@
 """The words of a command line that is being typed, as a shell would read them. Pure: nothing is ever executed.
 
-bash and zsh hand over what was typed, quotes and all. Only what is certain is taken: a word with a command
-substitution, or with a variable that is not in the environment, has no known value.
+bash and zsh pass what was typed, including quotes. Only certain values are used: a word with a command substitution,
+or with a variable that is not in the environment, has no known value.
 """
 
 import re
@@ -33,7 +33,7 @@ def split_words(line: str) -> list[str]:
 
 
 def literal(word: str, environ: Mapping[str, str]) -> str | None:
-    """What the shell makes of ``word``, whose last quote may be open; None where only running it would tell."""
+    """The shell's value of ``word``, whose last quote may be open; None if only executing it would show."""
     out, quote, at = "", "", 0
     while at < len(word):
         sign = word[at]

@@ -1,1 +1,1 @@
-"""Which records are wanted: by regular expression, by JMESPath, by key. Pure: batches in, selections out."""
+"""Record filters: by regular expression, by JMESPath, by key. Pure: batches in, selections out."""

@@ -1,4 +1,4 @@
-"""A batch as the filters see it: bytes and columns, each computed when the first filter asks for it."""
+"""A batch as the filters see it: bytes and columns, each computed when first needed."""
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -11,14 +11,14 @@ from kcli.core.kernels.active import Columns, decode_headers
 from kcli.core.types import Header, TopicPartition
 
 Ranges = tuple[list[int], list[int]]
-"""Where each record's bytes start and end; −1 for a null."""
+"""The start and end of each record's bytes; −1 for null."""
 
 T = TypeVar("T")
 _RANGE = Struct("=qq")
 
 
 class BatchFields:
-    """``data`` are the records' bytes, positions in ``columns`` count from its beginning."""
+    """``data`` are the records' bytes; positions in ``columns`` are relative to its beginning."""
 
     def __init__(self, fetched: FetchedBatch) -> None:
         self.tp: TopicPartition = fetched.tp
@@ -26,7 +26,7 @@ class BatchFields:
 
     @cached_property
     def data(self) -> bytes:
-        """Decompressed."""
+        """The decompressed records."""
         return bytes(self.batch.payload())
 
     @cached_property
@@ -36,11 +36,13 @@ class BatchFields:
 
     @property
     def count(self) -> int:
-        """How many records it has, wanted or not."""
+        """The number of records, selected or not."""
         return self.batch.count
 
     def holding(self, needle: bytes, *, in_key: bool) -> Iterator[tuple[int, int, int]]:
-        """The records that have ``needle`` in their key or value: index, and where in ``data`` that key or value is."""
+        """The records with ``needle`` in their key or value: index, and start and end of that key or value in
+        ``data``.
+        """
         found, ranges = self.batch.holding(needle, in_key=in_key)
         index = -1
         for start, end in _RANGE.iter_unpack(ranges):
@@ -48,7 +50,7 @@ class BatchFields:
             yield index, start, end
 
     def parts(self, mask: Sequence[int], null: T, *, in_key: bool) -> list[bytes | T]:
-        """The keys or the values of the records that have a 1 in ``mask``, in order; ``null`` for a null."""
+        """The keys or the values of the records that have a 1 in ``mask``, in order; ``null`` for null."""
         found, ranges = self.batch.holding(b"", in_key=in_key)
         data, pairs = self.data, _RANGE.iter_unpack(ranges)
         if 0 not in found:
@@ -58,12 +60,12 @@ class BatchFields:
 
     @property
     def keys(self) -> Ranges:
-        """Where the keys are."""
+        """The positions of the keys."""
         return self.columns.key_starts, self.columns.key_ends
 
     @property
     def values(self) -> Ranges:
-        """Where the values are."""
+        """The positions of the values."""
         return self.columns.value_starts, self.columns.value_ends
 
     def key(self, index: int) -> bytes | None:
@@ -98,7 +100,7 @@ class BatchFields:
         return [base + delta for delta in compress(self.columns.offset_deltas, mask)]
 
     def timestamps(self, mask: Sequence[int]) -> list[int]:
-        """Their timestamps."""
+        """The timestamps of the records that have a 1 in ``mask``."""
         batch = self.batch
         if batch.timestamp_type == 1:
             return [batch.max_timestamp] * sum(mask)

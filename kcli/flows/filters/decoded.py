@@ -1,4 +1,4 @@
-"""Keys and values as filters see them where ``-s`` names a serde: decoded. Only for records that a filter looks at."""
+"""Keys and values as filters see them where ``-s`` names a serde: decoded. Only for records that a filter reads."""
 
 from typing import Any
 
@@ -8,19 +8,19 @@ from kcli.serde.serde import Place, Serde
 
 
 class DecodedField:
-    """The key or the value (``part``) of records, by ``serde``."""
+    """The key or the value (``part``) of records, decoded by ``serde``."""
 
     def __init__(self, part: str, serde: Serde) -> None:
         self.part = part
         self._serde = serde
 
     def value(self, fields: BatchFields, index: int) -> Any:
-        """What it is, None for a null; DecodeError."""
+        """The decoded value, None for null; raises DecodeError."""
         data = self._data(fields, index)
         return None if data is None else self._serde.decode(data, self._place(fields, index))
 
     def text(self, fields: BatchFields, index: int) -> bytes | None:
-        """Its text, as it is printed; the bytes themselves where they cannot be decoded."""
+        """Its text, as it is printed; the bytes themselves if they cannot be decoded."""
         data = self._data(fields, index)
         if data is None:
             return None

@@ -1,11 +1,11 @@
 """JMESPath expressions as closures, so that a filter interprets no syntax tree for each record.
 
-``jmespath`` parses: its syntax tree and its errors are the definition. A closure returns what its interpreter returns for
-values that JSON can carry, its peculiarities included: strings are ordered, ``[1] == [true]``, 0 is true, and a type
-that does not fit raises. A node without a closure of its own is left to the interpreter. Pure.
+``jmespath`` parses: its syntax tree and its errors are the definition. A closure returns what its interpreter returns
+for values that JSON can represent, its peculiarities included: strings are ordered, ``[1] == [true]``, 0 is true, and a
+mismatched type raises an error. A node without a closure of its own is left to the interpreter. Pure.
 
-The root of an expression is the record. Which of its fields, and which members of its value, an expression looks at is
-known before the first record is read (``Expression.paths``); who evaluates it provides these only.
+The root of an expression is the record. Which of its fields, and which members of its value, an expression uses is
+known before the first record is read (``Expression.paths``); a caller needs to provide only these.
 """
 
 import operator
@@ -14,7 +14,7 @@ from typing import Any
 
 Node = dict[str, Any]
 Reader = Callable[[Any], Any]
-"""From what an expression is applied to, to its result; raises TypeError or JMESPathError as ``jmespath`` does."""
+"""From the input of an expression to its result; raises TypeError or JMESPathError as ``jmespath`` does."""
 Path = tuple[str, ...]
 """Names of members from the record down; empty for the record itself."""
 Resolve = Callable[[Path], Reader]
@@ -32,7 +32,7 @@ _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
 class Expression:
     """A parsed expression without a fault (see ``fault_of``).
 
-    ``paths`` are the places in a record that it looks at, each once.
+    ``paths`` are the distinct paths in a record that it uses.
     """
 
     def __init__(self, parsed: Node) -> None:
@@ -75,7 +75,7 @@ def follow(path: Path) -> Reader:
 
 
 def chain(first: Reader, then: Reader) -> Reader:
-    """``then`` of what ``first`` reads."""
+    """Applies ``then`` to the result of ``first``."""
     if first is itself:
         return then
     if then is itself:
@@ -84,12 +84,14 @@ def chain(first: Reader, then: Reader) -> Reader:
 
 
 def is_true(result: Any) -> bool:
-    """As JMESPath says: null, false and what is empty are not, 0 is."""
+    """Truth by JMESPath's rules: null, false and empty values are false, 0 is true."""
     return bool(result) or type(result) in _NUMBERS
 
 
 class _Compiler:
-    """Closures for one scope: the record's, or that of a value inside an expression, where ``resolve`` is ``follow``."""
+    """Closures for one scope: that of the record, or of a value inside an expression, where ``resolve`` is
+    ``follow``.
+    """
 
     def __init__(self, resolve: Resolve) -> None:
         self._resolve = resolve
@@ -114,7 +116,7 @@ class _Compiler:
         compiled = getattr(self, f"_{node['type']}", None)
         return self._interpreted(node) if compiled is None else compiled(node)
 
-    # --- places ------------------------------------------------------------------------------------
+    # --- paths -------------------------------------------------------------------------------------
 
     def _field(self, node: Node) -> Reader:
         return self._resolve((node["value"],))
@@ -133,7 +135,7 @@ class _Compiler:
     _pipe = _index_expression
 
     def _rest(self, read: Reader, nodes: Sequence[Node]) -> Reader:
-        """Each node is applied to the result of the one before it."""
+        """Applies each node to the result of the previous node."""
         for node in nodes:
             read = chain(read, _INSIDE.value(node))
         return read
@@ -176,7 +178,7 @@ class _Compiler:
         return self._comparison(node, otherwise=None)
 
     def _comparison(self, node: Node, *, otherwise: Any) -> Reader:
-        """``otherwise`` is the result for what has no order."""
+        """``otherwise`` is the result for operands without an order."""
         left, right = node["children"]
         if left["type"] == "literal" and node["value"] in ("eq", "ne"):
             left, right = right, left
@@ -229,14 +231,14 @@ class _Compiler:
         from jmespath.functions import Functions
 
         functions = Functions()
-        if not any(one["types"] for one in _types_of(name)):  # it takes anything: there is nothing to check
+        if not any(one["types"] for one in _types_of(name)):  # it accepts any type: there is nothing to check
             function = Functions.FUNCTION_TABLE[name]["function"]
             return lambda current: function(functions, *[read(current) for read in arguments])
         call = functions.call_function
         return lambda current: call(name, [read(current) for read in arguments])
 
     def _expref(self, node: Node) -> Reader:
-        """For a function, which has it interpreted for each element."""
+        """An argument for a function, which has it interpreted for each element."""
         from jmespath.visitor import TreeInterpreter
 
         return _constant(TreeInterpreter().visit(node, None))
@@ -252,7 +254,7 @@ _INSIDE = _Compiler(follow)
 
 
 def _operands(node: Node) -> list[Node]:
-    """Of ``a && b && c``, which is parsed as ``(a && b) && c``; a chain of thousands needs no recursion."""
+    """The operands of ``a && b && c``, parsed as ``(a && b) && c``; without recursion, since chains may be very long."""
     found = []
     kind = node["type"]
     while node["type"] == kind:
@@ -303,7 +305,7 @@ def _any_of(conditions: Sequence[Callable[[Any], bool]]) -> Callable[[Any], bool
 
 
 def _first_where(readers: Sequence[Reader], *, wanted: bool) -> Reader:
-    """The first result that is as true as ``wanted``, else the last one; what follows is not evaluated."""
+    """The first result whose truth is ``wanted``, else the last one; what follows is not evaluated."""
 
     def first(current: Any) -> Any:
         for read in readers:
@@ -318,7 +320,7 @@ def _first_where(readers: Sequence[Reader], *, wanted: bool) -> Reader:
 def _equal_to(read: Reader, literal: Any) -> Callable[[Any], bool]:
     if literal is None or isinstance(literal, bool):
         return lambda current: read(current) is literal
-    if type(literal) in _NUMBERS and literal in (0, 1):  # which Python says false and true are
+    if type(literal) in _NUMBERS and literal in (0, 1):  # which equal False and True in Python
         return lambda current: (found := read(current)) == literal and type(found) is not bool
     return lambda current: read(current) == literal
 
@@ -410,13 +412,13 @@ _QUICK: Mapping[str, Callable[..., Any]] = {
 }
 
 
-# --- what is wrong with an expression before it meets a record -------------------------------------
+# --- errors found before the first record ----------------------------------------------------------
 
 
 def fault_of(parsed: Node) -> str:
-    """The function that is not there, or has the wrong number of arguments; empty for a sound expression.
+    """A function that does not exist or has the wrong number of arguments; empty for a valid expression.
 
-    The interpreter notices that when it calls it: for every record again, or for none.
+    The interpreter notices this only when it calls the function: for every record again, or for none.
     """
     from jmespath.functions import Functions
 

@@ -1,8 +1,8 @@
-"""``--grep [!]FIELD:REGEX``: a regular expression on the bytes of key, value, a header or the topic's name.
+"""``--grep [!]FIELD:REGEX``: a regular expression on the bytes of key, value, a header or the topic name.
 
-Fields: ``k:``, ``v:``, ``h:NAME=``, ``t:``. A null matches nothing, so its negation matches it. The syntax is Python's,
-on bytes: ``.`` is one byte, and letters beyond ASCII are their UTF-8 bytes. Where ``-s`` names a serde for key or value,
-their text is looked at, as it would be printed.
+Fields: ``k:``, ``v:``, ``h:NAME=``, ``t:``. Null never matches, so a negated expression selects it. The syntax is
+Python's, on bytes: ``.`` is one byte, and letters beyond ASCII are their UTF-8 bytes. Where ``-s`` names a serde for
+key or value, the expression applies to their text as it would be printed.
 """
 
 import re
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from kcli.flows.filters.decoded import DecodedField
 
 _FLIPPED = bytes([1, 0]) + bytes(254)
-# With these a match in a part need not be one in the whole: anchors, borders of words, looking around.
+# With these a match in a part may differ from one in the whole: anchors, word boundaries, lookaround.
 _LOOKS_AROUND = re.compile(rb"[\^$]|\\[AZbB]|\(\?")
 
 
 @dataclass(frozen=True, slots=True)
 class Grep:
-    """``field`` is k, v, h or t; ``header`` the name for h. ``needle``: bytes that stand in all that matches."""
+    """``field`` is k, v, h or t; ``header`` the name for h. ``needle``: bytes contained in every match."""
 
     field: str
     header: bytes
@@ -54,7 +54,7 @@ class Grep:
         return self._among(fields.holding(self.needle, in_key=in_key), fields.data, mask)
 
     def _is_nowhere(self, fields: BatchFields) -> bool:
-        """Whether no record can match, as one look at all bytes of the batch tells."""
+        """Whether no record can match, by a single search in all bytes of the batch."""
         return not self._looks_around and self.pattern.search(fields.data) is None
 
     @property
@@ -62,7 +62,7 @@ class Grep:
         return _LOOKS_AROUND.search(self.pattern.pattern) is not None
 
     def _among(self, holding: Iterator[tuple[int, int, int]], data: bytes, mask: Mask) -> Mask:
-        """Of the records that hold the needle, the ones that match."""
+        """The matching records, among those that contain the needle."""
         hits, search, in_part = Mask(len(mask)), self.pattern.search, self._looks_around
         for index, start, end in holding:
             if mask[index]:
@@ -96,9 +96,10 @@ def raw_name(name: str | bytes) -> bytes:
 
 
 def parse_grep(text: str, key: "DecodedField | None" = None, value: "DecodedField | None" = None) -> Grep:
-    """``!v:error`` and so on; ValueError with a sentence. Bytes that are not UTF-8 are what the shell handed over.
+    """Parses ``!v:error`` and so on; ValueError with a sentence. Bytes that are not UTF-8 are used as passed by the
+    shell.
 
-    ``key`` and ``value`` are those with a serde.
+    ``key`` and ``value``: those with a serde.
     """
     negated = text.startswith("!")
     field, colon, rest = text.removeprefix("!").partition(":")
@@ -121,7 +122,7 @@ def parse_grep(text: str, key: "DecodedField | None" = None, value: "DecodedFiel
 
 
 def _needle(pattern: re.Pattern[bytes]) -> bytes:
-    """The longest run of bytes that stands in all that matches; none where Python does not show how it reads patterns."""
+    """The longest run of bytes contained in every match; empty where Python's regex parser is not accessible."""
     if pattern.flags & re.IGNORECASE:
         return b""
     try:

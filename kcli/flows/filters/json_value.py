@@ -1,7 +1,7 @@
-"""JSON values as ``--where`` reads them: whole, or only the members that an expression looks at.
+"""JSON values as ``--where`` reads them: whole, or only the members that an expression uses.
 
-Reading members only leaves out most of the work, and is as strict: what is skipped has to be JSON too. The one thing
-that ``msgspec`` does not look at in what it skips is whether strings are UTF-8, so the caller asks ``all_utf8`` first.
+Reading only some members saves most of the work, and is as strict: what is skipped must be JSON too. The only thing
+that ``msgspec`` does not check in skipped parts is whether strings are UTF-8, so the caller first calls ``all_utf8``.
 """
 
 import json
@@ -15,11 +15,11 @@ from kcli.flows.filters.expression import Path, Reader, chain, follow
 Decode = Callable[[bytes], Any]
 
 decode: Decode = msgspec.json.Decoder().decode
-"""The whole value; ValueError or RecursionError for what is not JSON, and for some that ``parse`` takes."""
+"""The whole value; ValueError or RecursionError for what is not JSON, and for some values that ``parse`` accepts."""
 
 
 class _Nothing(msgspec.Struct):
-    """An object of which no member is wanted."""
+    """An object of which no member is needed."""
 
 
 _skip: Decode = msgspec.json.Decoder(_Nothing).decode
@@ -32,14 +32,14 @@ def parse(data: bytes) -> Any:
     """
     try:
         return decode(data)
-    except msgspec.ValidationError:  # well-formed up to a number that msgspec refuses
+    except msgspec.ValidationError:  # well-formed up to a number that msgspec rejects
         text = data.decode()
-        _skip(b'{"":' + data + b"}")  # refuses what json takes beyond the standard
+        _skip(b'{"":' + data + b"}")  # rejects what json accepts beyond the standard
         return json.loads(text, parse_int=_integer)
 
 
 def all_utf8(values: Sequence[bytes]) -> bool:
-    """Whether each of them is."""
+    """Whether all values are UTF-8."""
     if b"".join(values).isascii():
         return True
     try:
@@ -51,13 +51,13 @@ def all_utf8(values: Sequence[bytes]) -> bool:
 
 
 class Members:
-    """Reads the members at ``paths`` of values, none of which is empty; ``decode`` returns what ``reader`` takes.
+    """Reads the members at ``paths`` of values, none of which is empty; ``decode`` returns the input of ``reader``.
 
-    ``decode`` may refuse a value that ``parse`` takes: with ValueError, as it refuses what is not JSON.
+    ``decode`` may reject a value that ``parse`` accepts, with ValueError as for what is not JSON.
     """
 
     def __init__(self, paths: Iterable[Path]) -> None:
-        """ValueError for names that ``msgspec`` cannot look for."""
+        """Raises ValueError for names that ``msgspec`` does not support."""
         self._tree = _tree(paths)
         self.decode: Decode = msgspec.json.Decoder(_shape(self._tree)).decode
 
@@ -73,12 +73,12 @@ class Members:
 
 
 _Tree = dict[str, Any]
-"""Members by name, with members of their own; a leaf is wanted whole and has none."""
+"""Members by name, with members of their own; a leaf is needed whole and has none."""
 
 
 def _tree(paths: Iterable[Path]) -> _Tree:
     tree: _Tree = {}
-    # The shortest first: what is wanted whole needs no members.
+    # The shortest first: a member that is needed whole needs no members of its own.
     for path in sorted(paths, key=len):
         branch = tree
         for depth, name in enumerate(path):
@@ -93,7 +93,7 @@ def _attribute(index: int) -> str:
 
 
 def _shape(tree: _Tree) -> Any:
-    """The type of a value with these members; of one that is no object only that is known."""
+    """The type of a value with these members; for other types than objects only the type is read."""
     if not tree:
         return Any
     names = {_attribute(index): name for index, name in enumerate(tree)}

@@ -1,7 +1,7 @@
-"""``--key K``: records with exactly this key, looked for in the partition where producers put it.
+"""``--key K``: records with exactly this key, read from the partition to which producers write it.
 
-Which partition that is depends on the producer: assumed is murmur2, the rule of Java's and most other clients, and as
-many partitions as there are now.
+The partition depends on the producer: this assumes murmur2, the partitioner of Java and most other clients, and the
+current number of partitions.
 """
 
 from kcli.core.kernels.active import murmur2
@@ -12,7 +12,7 @@ PARTITIONER = "murmur2"
 
 
 class KeyFilter:
-    """``key`` None wants records without a key."""
+    """``key`` None selects records without a key."""
 
     def __init__(self, key: bytes | None) -> None:
         self.key = key

@@ -1,4 +1,4 @@
-"""The filters of a run together: all of them must want a record. Counts what was looked at."""
+"""The filters of a run combined: a record must pass all of them. Counts the scanned records."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -7,29 +7,31 @@ from kcli.core.consumer.fetched import FetchedBatch
 from kcli.flows.filters.batch_fields import BatchFields
 
 Mask = bytearray
-"""A byte per record: 1 while it is wanted, else 0."""
+"""A byte per record: 1 while it is selected, else 0."""
 
 
 class Filter(Protocol):
-    """Says which records of a batch it wants."""
+    """Selects records of a batch."""
 
     def keep(self, fields: BatchFields, mask: Mask) -> bool:
-        """Sets to 0 what it does not want; False when nothing is left."""
+        """Sets records that it does not select to 0; returns False when none is left."""
 
 
 class Selection:
-    """``select`` for each batch; ``scanned`` counts the records that were asked for, wanted or not."""
+    """``select`` for each batch; ``scanned`` counts the records that were checked, selected or not."""
 
     def __init__(self, filters: Sequence[Filter] = ()) -> None:
         self._filters = list(filters)
         self.scanned = 0
 
     def __bool__(self) -> bool:
-        """Whether anything is filtered."""
+        """Whether there are any filters."""
         return bool(self._filters)
 
     def select(self, fetched: FetchedBatch) -> bytes | bytearray | None:
-        """For ``render_records``: empty for all, None where no record is wanted. Markers of transactions always are."""
+        """The selection for ``render_records``: empty for all, None for no record. Transaction markers are always
+        selected.
+        """
         batch = fetched.batch
         self.scanned += min(batch.count, fetched.stop - fetched.first)
         if not self._filters or batch.is_control:
@@ -43,7 +45,7 @@ class Selection:
 
 
 def both(mask: Mask, hits: Mask) -> bool:
-    """Leaves in ``mask`` what is in both; whether that is anything."""
+    """Sets ``mask`` to the records that are in both; returns whether there are any."""
     size = len(mask)
     left = int.from_bytes(mask, "little") & int.from_bytes(hits, "little")
     mask[:] = left.to_bytes(size, "little")

@@ -1,13 +1,13 @@
 """``--where EXPR``: a JMESPath expression on a record whose value is JSON.
 
-It sees ``{key, value, headers, topic, partition, offset, timestamp}``: the value parsed, of each header's name its last
-value, bytes that are not UTF-8 as base64. A record is wanted where the result is true as JMESPath has it: not null,
-false, or an empty text, list or object. A value that is not JSON does not match, and is counted, where the expression
-looks at it. With ``-s`` key and value are what their serdes make of them, and a value that cannot be decoded does not
+It applies to ``{key, value, headers, topic, partition, offset, timestamp}``: the value parsed, the last value of each
+header name, bytes that are not UTF-8 as base64. A record is selected where the result is true by JMESPath's rules: not
+null, false, or an empty text, list or object. A value that is not JSON does not match, and is counted, where the
+expression uses it. With ``-s`` key and value are decoded by their serdes, and a value that cannot be decoded does not
 match.
 
-The expression is compiled (``expression``) and applied to rows of what it looks at: nothing else is decoded, of JSON
-values only the members that it names.
+The expression is compiled (``expression``) and applied to rows of the fields that it uses: nothing else is decoded, of
+JSON values only the members that it names.
 """
 
 from base64 import b64encode
@@ -35,15 +35,15 @@ _UNREADABLE = (ValueError, RecursionError, DecodeError)
 
 
 class Where:
-    """``not_json`` counts the values that could not be parsed; ``failed`` results that are errors of types.
+    """``not_json`` counts the values that could not be parsed; ``failed`` results that are type errors.
 
-    ``undecoded`` counts the values that ``value``, a serde's, could not read; ``first`` is what was wrong with one.
+    ``undecoded`` counts the values that the serde of ``value`` could not read; ``first`` is the error of the first one.
     """
 
     def __init__(
         self, text: str, key: "DecodedField | None" = None, value: "DecodedField | None" = None
     ) -> None:
-        """ConfigError for what is not JMESPath."""
+        """Raises ConfigError for invalid JMESPath."""
         from jmespath.exceptions import JMESPathError
 
         expression = _parsed(text)
@@ -84,7 +84,7 @@ class Where:
             return self._judged(fields, indices, repeat(None), itself, judge)
         if len(columns) == 1:
             return self._judged(fields, indices, columns[0], read, judge)
-        rows = zip(*columns, strict=False)  # some columns repeat one value without end
+        rows = zip(*columns, strict=False)  # some columns repeat one value endlessly
         return self._judged(fields, indices, rows, _of_first(read, len(columns)), judge)
 
     def _judged(
@@ -110,13 +110,13 @@ class Where:
     def _values(
         self, fields: BatchFields, mask: Mask, indices: Sequence[int]
     ) -> tuple[Iterable[Any], Reader, Judge]:
-        """What is to be read of each record, how, and what judges the result."""
+        """The input for each record, its reader, and the predicate for the result."""
         from kcli.flows.filters import json_value
 
         if self._value is not None:
             return indices, partial(self._value.value, fields), self._judge
         if self._members is not None:
-            # Of a null as of an empty object every member is null.
+            # Every member of null is null, as of an empty object.
             values = fields.parts(mask, b"{}", in_key=False)
             if json_value.all_utf8(values):
                 return values, self._members.decode, self._judge_members
@@ -141,7 +141,7 @@ class Where:
     # --- one record --------------------------------------------------------------------------------
 
     def _wants(self, fields: BatchFields, index: int) -> bool:
-        """For a record whose value was refused: by a reader that is stricter than JSON, or with reason."""
+        """For a record whose value was rejected: by a reader that is stricter than JSON, or rightly."""
         try:
             row = [self._cell(name, fields, index) for name in self._names]
         except DecodeError as error:
@@ -158,7 +158,7 @@ class Where:
             return False
 
     def _cell(self, name: str, fields: BatchFields, index: int) -> Any:
-        """One field of one record; errors are about its value."""
+        """One field of one record; errors concern its value."""
         match name:
             case "value":
                 return self._value_of(fields, index)
@@ -191,7 +191,7 @@ class Where:
 
 
 class _RowReader:
-    """Readers for rows of the fields ``names``: of one field alone a row is that field, else a sequence of them."""
+    """Readers for rows of the fields ``names``: a single field is itself the row, else the row is a sequence of them."""
 
     def __init__(self, names: Sequence[str], members: "Members | None" = None) -> None:
         self._names = list(names)
@@ -235,7 +235,7 @@ def _no_expression(text: str, why: str) -> ConfigError:
 
 
 def _no_field(text: str, name: str) -> ConfigError:
-    """It would be null for every record."""
+    """The error for an unknown field, which would be null for every record."""
     return ConfigError(
         f"--where {text!r}: a record has no field {name!r}",
         why=f"its fields are {', '.join(FIELDS)}",
@@ -244,7 +244,7 @@ def _no_field(text: str, name: str) -> ConfigError:
 
 
 def _members(paths: Iterable[Path]) -> "Members | None":
-    """What is read of values instead of all; None where all is needed."""
+    """The needed members of values; None where the whole value is needed."""
     from kcli.flows.filters.json_value import Members
 
     inside = [path[1:] for path in paths if path[:1] in ((), ("value",))]
@@ -252,7 +252,7 @@ def _members(paths: Iterable[Path]) -> "Members | None":
         return None
     try:
         return Members(inside)
-    except ValueError:  # a name that it cannot look for
+    except ValueError:  # an unsupported name
         return None
 
 

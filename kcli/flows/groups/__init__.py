@@ -1,1 +1,1 @@
-"""What commands and screens do with groups: reading and joining what brokers tell of them. Nothing is printed here."""
+"""Operations on groups for commands and screens: reading and joining what brokers report. Nothing is printed here."""

@@ -1,7 +1,7 @@
-"""When commits were made: what the coordinators wrote to ``__consumer_offsets``, read from its end backwards.
+"""When commits were made: read from what the coordinators wrote to ``__consumer_offsets``, from its end backwards.
 
-OffsetFetch does not tell. The topic is compacted, so the newest record of a commit is always there; how far back it is
-nobody knows, hence the budget.
+OffsetFetch does not return commit times. The topic is compacted, so the newest record of a commit is always there; how
+far back it is cannot be known, hence the budget.
 """
 
 from collections.abc import Mapping
@@ -30,10 +30,10 @@ def commit_times(
     budget: Budget,
     timeout: float,
 ) -> dict[GroupPartition, int]:
-    """Ms since the epoch of the newest commit of each of these offsets; without an entry where it was not found.
+    """Ms since the epoch of the newest commit of each of these offsets; commits that were not found are omitted.
 
-    ``partitions`` is how many ``__consumer_offsets`` has. It must be read ``read_committed``: an aborted transaction
-    has committed nothing.
+    ``partitions`` is the partition count of ``__consumer_offsets``. The consumer must read ``read_committed``: an
+    aborted transaction has committed nothing.
     """
     searched: dict[TopicPartition, dict[bytes, GroupPartition]] = {}
     for commit in commits:
@@ -51,7 +51,7 @@ def commit_times(
     def wanting(tp: TopicPartition) -> bool:
         keys = searched[tp]
         for key in [key for key, commit in keys.items() if commit in found]:
-            del keys[key]  # what is further back is older
+            del keys[key]  # anything further back is older
         return bool(keys)
 
     backwards(consumer, logs.ends, logs.starts, FIRST_STEP, take, wanting, budget)
@@ -59,7 +59,7 @@ def commit_times(
 
 
 def offsets_partition(group: str, partitions: int) -> TopicPartition:
-    """Where a group's coordinator keeps its commits."""
+    """The partition in which a group's coordinator keeps its commits."""
     return TopicPartition(TOPIC, java_hash(group.encode()) % partitions)
 
 
@@ -71,7 +71,7 @@ def commit_key(commit: GroupPartition) -> bytes:
 
 
 def _told(serde: InternalTopicSerde, record: Record) -> tuple[int, int] | None:
-    """Offset and time of a commit; None for one that was deleted, or is written as nobody here can read."""
+    """Offset and time of a commit; None for a tombstone or an unknown record format."""
     data = decoded(serde, record)
     if data is None or "commit_timestamp" not in data:
         return None
@@ -79,7 +79,7 @@ def _told(serde: InternalTopicSerde, record: Record) -> tuple[int, int] | None:
 
 
 def decoded(serde: InternalTopicSerde, record: Record) -> dict[str, Any] | None:
-    """What a coordinator wrote; None for what was deleted, or is written as nobody here can read."""
+    """A record that a coordinator wrote; None for a tombstone or an unknown record format."""
     if record.value is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Groups with everything that brokers tell of them: members, and where each partition stands."""
+"""Groups with everything that brokers report: members, and the position in each partition."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import field
@@ -21,9 +21,9 @@ ONLY_LISTED = ("share", "streams")
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """One group. ``description`` is None for those of which only the listing is known; ``note`` says so.
+    """One group. ``description`` is None for a group of which only the listing is known; ``note`` explains that.
 
-    ``error`` is why its offsets could not be read: it then has none here. Without ``offsets`` none were asked for.
+    ``error`` is why its offsets could not be read: then there are none here. Without ``offsets`` none were requested.
     """
 
     group_id: str
@@ -45,9 +45,10 @@ class Described:
 def describe_groups(
     admin: "Admin", names: Sequence[str], *, offsets: bool = True, listed: Iterable["ListedGroup"] = ()
 ) -> dict[str, Described | KcliError]:
-    """Each group, or why not: NotFoundError for one that does not exist.
+    """Each group, or its error: NotFoundError for a group that does not exist.
 
-    ``listed`` is what ListGroups has told already; it is asked where there is a share or streams group otherwise.
+    ``listed``: the result of ListGroups, if known; otherwise it is requested only where there is a share or streams
+    group.
     """
     told = admin.describe_groups(names) if names else {}
     rows = {row.group_id: row for row in listed}
@@ -67,7 +68,7 @@ def describe_groups(
 
 
 def assigned(group: "GroupDescription") -> dict[TopicPartition, "MemberDescription"]:
-    """Who has each partition now; in the middle of a rebalance the first of those who say so."""
+    """The current owner of each partition; during a rebalance the first of several that claim it."""
     owners: dict[TopicPartition, MemberDescription] = {}
     for member in group.members:
         for tp in member.assignment or ():

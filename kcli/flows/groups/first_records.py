@@ -1,4 +1,4 @@
-"""The first records at many places, several of one partition too, some thousands in a question to all leaders."""
+"""The first records at many offsets, also several in one partition; some thousands per request to all leaders."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 Place = tuple[TopicPartition, int]
 """A partition and an offset in it."""
 MOST, MOST_OF_PARTITION = 4096, 32
-"""Places in a question; those of one partition are requests that a connection has under way at the same time."""
+"""The most offsets per request; those of one partition are requests in flight on a connection at the same time."""
 
 
 def first_records_at(
     admin: Admin, places: Iterable[Place], *, committed_only: bool = True, timeout: float | None = None
 ) -> dict[Place, FirstRecord | KcliError | None]:
-    """See ``Admin.first_records``; ``timeout`` is that of each question."""
+    """See ``Admin.first_records``; ``timeout`` is per request."""
     found: dict[Place, FirstRecord | KcliError | None] = {}
     for some in questions(places):
         found |= admin.first_records(some, committed_only=committed_only, timeout=timeout)
@@ -35,7 +35,7 @@ def first_unread_records(
 ) -> dict[Place, FirstRecord | KcliError | None]:
     """The first record that a read_committed reader gets; None where none is left.
 
-    Where it gets none because a transaction is open, the first record of what it waits for: nothing is drained there.
+    Where an open transaction blocks the reader, the first record that it waits for: such a partition is not drained.
     """
     found = first_records_at(admin, places)
     waiting = {
@@ -48,7 +48,7 @@ def first_unread_records(
 
 
 def questions(places: Iterable[Place]) -> Iterator[list[Place]]:
-    """The places, each once, in questions of a bounded size."""
+    """The distinct places, in requests of bounded size."""
     turns = Counter[TopicPartition]()
     found: list[list[Place]] = []
     for place in dict.fromkeys(places):

@@ -1,7 +1,7 @@
-"""What a group has done of late: its commits, and when its members changed, from ``__consumer_offsets``.
+"""The recent history of a group: its commits, and when its membership changed, from ``__consumer_offsets``.
 
-No request tells of it. The coordinator writes both into one partition of that topic, in the order in which they happened.
-The topic is compacted, but not where it is being written: some minutes are there, as a rule. Needs Read on that topic.
+No request returns it. The coordinator writes both to one partition of that topic, in the order in which they happened.
+The topic is compacted, but not its active segment: that usually covers some minutes. Needs Read on the topic.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from kcli.serde.internal.serde import InternalTopicSerde
 
 _COMMIT, _CLASSIC = (0, 1), 2
 _MEMBERS_CHANGE = (_CLASSIC, 3, 8)
-"""GroupMetadata of a classic group; epochs and current assignments of one of the new protocol (KIP-848)."""
+"""GroupMetadata of a classic group; epochs and current assignments of a group of the new protocol (KIP-848)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +32,10 @@ class LoggedCommit:
 
 @dataclass(frozen=True, slots=True)
 class GroupHistory:
-    """In the order of the log. ``changes``: when the members of the group, or who has what, changed (ms).
+    """In log order. ``changes``: when the members of the group or their assignments changed (ms).
 
-    ``sessions``: the session timeout of each member of a classic group in ms, by member id, of the newest generation.
-    ``complete``: whether it goes back as far as it was asked for.
+    ``sessions``: the session timeout in ms of each member of a classic group, by member id, in the newest generation.
+    ``complete``: whether it goes back as far as requested.
     """
 
     commits: tuple[LoggedCommit, ...] = ()
@@ -55,9 +55,10 @@ class GroupHistory:
 def group_history(
     consumer: Consumer, partitions: int, group: str, budget: Budget, timeout: float, *, since_ms: int
 ) -> GroupHistory:
-    """What there is since ``since_ms`` at least, as far as the budget goes. ``partitions``: of ``__consumer_offsets``.
+    """The history since ``since_ms`` or earlier, as far as the budget allows. ``partitions``: of
+    ``__consumer_offsets``.
 
-    To be read ``read_committed``.
+    The consumer must read ``read_committed``.
     """
     tp = offsets_partition(group, partitions)
     logs = known_bounds(consumer, [tp], timeout)
@@ -87,7 +88,7 @@ def group_history(
 
 
 def _kind(key: bytes, name: bytes) -> int:
-    """The number of its kind; −1 for a record of another group."""
+    """The type of the record key; −1 for a record of another group."""
     if len(key) < 4 or key[2 : 4 + len(name)] != pack(">h", len(name)) + name:
         return -1
     return int.from_bytes(key[:2], "big", signed=True)

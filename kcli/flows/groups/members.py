@@ -1,4 +1,4 @@
-"""How members are named in a sentence. Pure."""
+"""How members are named in messages. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ def named(members: Collection[MemberDescription]) -> str:
 
 
 def _named(member: MemberDescription) -> str:
-    """Client, host, what ``groups remove-members`` takes: the instance id of a static member (KIP-345), or its id."""
+    """Client, host, and the argument for ``groups remove-members``: the instance id of a static member (KIP-345), or
+    its id.
+    """
     host = member.host or "an unknown host"
     known_by = f"instance {member.instance_id}" if member.instance_id else f"member {member.member_id}"
     return f"{member.client_id or 'a client without a name'} at {host} ({known_by})"

@@ -1,4 +1,4 @@
-"""Which group somebody meant who named one that does not exist, and what one is that is no group of consumers."""
+"""Suggestions for a group name that does not exist, and remedies for groups that are not consumer groups."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _OTHER_KINDS = {
         "Kafka's own kafka-streams-groups.sh shows and changes streams groups",
     ),
 }
-"""By type: why it is not dealt with here, and what deals with it."""
+"""By type: why the group is not supported here, and the tool that supports it."""
 
 
 def name_nearest(admin: Admin, told: Mapping[str, object]) -> None:
-    """Gives the errors of groups, by name, a remedy: one question for all.
+    """Adds a remedy to the errors of groups, by name, with a single ListGroups.
 
-    For those that do not exist the nearest names, for share and streams groups the tool that deals with them.
+    For groups that do not exist the nearest names, for share and streams groups the tool that manages them.
     """
     wrong = {
         name: error for name, error in told.items() if isinstance(error, (NotFoundError, UnsupportedError))
@@ -40,7 +40,7 @@ def name_nearest(admin: Admin, told: Mapping[str, object]) -> None:
     try:
         known = {row.group_id: row.type for row in admin.list_groups().groups}
     except KcliError:
-        known = {}  # what is known already is worth telling
+        known = {}  # the errors are still reported
     for name, error in wrong.items():
         if isinstance(error, NotFoundError):
             error.do = nearest_text(name, known)
@@ -49,7 +49,7 @@ def name_nearest(admin: Admin, told: Mapping[str, object]) -> None:
 
 
 def without_commits(admin: Admin, group: str) -> KcliError:
-    """Why a group has committed nothing: it does not exist, is of another kind, or just has not."""
+    """Why a group has no commits: it does not exist, is of another type, or has not committed yet."""
     listing = admin.list_groups()
     known = {row.group_id: row.type for row in listing.groups}
     if known.get(group) == "share":
@@ -60,7 +60,7 @@ def without_commits(admin: Admin, group: str) -> KcliError:
 
 
 def share_group(what: str) -> KcliError:
-    """``what`` cannot be, since it is about a share group."""
+    """The error that ``what`` is impossible because it concerns a share group."""
     why, do = _OTHER_KINDS["share"]
     return UnsupportedError(what, why=why, do=do)
 

@@ -1,8 +1,8 @@
-"""Where groups stand: what they have committed, then where the logs start and end, for many groups at once.
+"""Positions of groups: their committed offsets, then the start and end of the logs, for many groups at once.
 
-Commits are read before ends: a log only grows, so what is committed meanwhile never makes a lag negative. A topic or
-partition that has vanished or has no leader costs nobody else an answer: it has a note. Where a replica that could
-lead is alive, an election may be going on, and is waited for shortly; where none is, metadata has said all there is.
+Commits are read before ends: a log only grows, so a commit made meanwhile never makes a lag negative. A topic or
+partition that has vanished or has no leader gets a note and does not affect the others. Where a replica that could lead
+is alive, an election may be in progress and is awaited briefly; where none is, metadata is conclusive.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -22,13 +22,13 @@ NO_TOPIC = "topic does not exist"
 NO_PARTITION = "partition does not exist"
 NO_LEADER = "no leader"
 ELECTION_PATIENCE = 1.0
-"""Seconds for which a leader may be missing while a replica that is in sync and alive could become it."""
+"""How long in seconds to wait for a leader while a live in-sync replica could become leader."""
 
 
 class LogEnds(NamedTuple):
-    """First offset and high watermark of a log; None with the reason in ``note`` where nobody can tell.
+    """First offset and high watermark of a log; None where they are not known, with the reason in ``note``.
 
-    ``stable`` is the last stable offset, where it was asked for: what read_committed readers reach (KIP-98). ``error``
+    ``stable`` is the last stable offset, if requested: up to which read_committed readers can read (KIP-98). ``error``
     is what the note is about.
     """
 
@@ -40,17 +40,19 @@ class LogEnds(NamedTuple):
 
     @property
     def held_at(self) -> int | None:
-        """The last stable offset, where an open transaction keeps it from being the end."""
+        """The last stable offset, where an open transaction keeps it below the end."""
         held = self.stable is not None and self.end is not None and self.stable < self.end
         return self.stable if held else None
 
 
 NOTHING = LogEnds()
-"""Nothing is known yet, and nothing is in the way."""
+"""Nothing is known yet, and there is no obstacle."""
 
 
 class Position(NamedTuple):
-    """A group's place in a partition. ``committed`` None: nothing is, or ``note`` says why it is not known."""
+    """A group's position in a partition. ``committed`` None: there is no commit, or ``note`` says why it is not
+    known.
+    """
 
     committed: OffsetAndMetadata | None = None
     log_start: int | None = None
@@ -59,7 +61,7 @@ class Position(NamedTuple):
 
     @property
     def lag(self) -> int | None:
-        """Offsets from the commit to the end; negative where the commit is beyond it, as Kafka's script has it."""
+        """Offsets from the commit to the end; negative where the commit is beyond it, as in Kafka's script."""
         return None if self.committed is None or self.end is None else self.end - self.committed.offset
 
 
@@ -69,9 +71,9 @@ Positions = dict[TopicPartition, Position]
 def positions(
     admin: "Admin", groups: Mapping[str, Collection[TopicPartition]]
 ) -> dict[str, Positions | KcliError]:
-    """Of each group all partitions with commits, and those that ``groups`` names for it, by topic and partition.
+    """For each group all partitions with commits and those that ``groups`` names for it, by topic and partition.
 
-    The error of a group is that its commits could not be read.
+    A group has an error if its commits could not be read.
     """
     commits = admin.fetch_offsets(dict.fromkeys(groups)) if groups else {}
     places = {
@@ -92,7 +94,7 @@ def positions(
 def log_ends(
     admin: "Admin", partitions: Collection[TopicPartition], *, stable: bool = False
 ) -> dict[TopicPartition, LogEnds]:
-    """Where each log starts and ends. A partition without a leader holds up the others for ELECTION_PATIENCE at most."""
+    """The start and end of each log. A partition without a leader delays the others by at most ELECTION_PATIENCE."""
     found = _readable(admin, partitions)
     asked = [tp for tp, unreadable in found.items() if unreadable is NOTHING]
     starts = _ask(admin, asked, EARLIEST)
@@ -114,21 +116,25 @@ def log_ends(
 def offsets_at(
     admin: "Admin", partitions: Collection[TopicPartition], time: int
 ) -> dict[TopicPartition, OffsetInfo | KcliError]:
-    """The offset by time (ms, or a place) in each partition; nobody waits long for a leader, as in ``log_ends``."""
+    """The offset by time (ms, or a special value) in each partition; waits only briefly for a leader, as ``log_ends``
+    does.
+    """
     looked = _readable(admin, partitions)
     answers = _ask(admin, [tp for tp, unreadable in looked.items() if unreadable is NOTHING], time)
     return {tp: answers.get(tp) or unreadable.error or no_leader(tp) for tp, unreadable in looked.items()}
 
 
 def _readable(admin: "Admin", partitions: Collection[TopicPartition]) -> dict[TopicPartition, LogEnds]:
-    """NOTHING for each partition that can be asked about, else why not; in order."""
+    """NOTHING for each partition that can be queried, else the reason why not; in order."""
     topics = admin.describe_topics(sorted({tp.topic for tp in partitions})) if partitions else {}
     known = _partitions(topics.values())
     return {tp: _unreadable(tp, topics[tp.topic], known.get(tp)) for tp in sorted(partitions)}
 
 
 def may_be_elected(part: "PartitionView") -> bool:
-    """Whether a leader may come by itself: an in-sync replica is alive. Others lead after an unclean election only."""
+    """Whether a leader may be elected without intervention: an in-sync replica is alive. Otherwise only by unclean
+    election.
+    """
     return any(replica not in part.offline for replica in part.isr)
 
 
@@ -149,7 +155,7 @@ def _partitions(topics: Iterable["TopicInfo | KcliError"]) -> dict[TopicPartitio
 
 
 def _unreadable(tp: TopicPartition, topic: "TopicInfo | KcliError", part: "PartitionView | None") -> LogEnds:
-    """Why a partition cannot be asked about; NOTHING for one that can."""
+    """Why a partition cannot be queried; NOTHING if it can."""
     if isinstance(topic, KcliError):
         return LogEnds(note=_why(topic), error=topic)
     if part is None:

@@ -13,7 +13,7 @@ from kcli.flows.groups.reading_back import backwards, known_bounds, read_spans
 
 @dataclass(slots=True)
 class Around:
-    """Records by offset: ``read`` are below the commit, ``next`` from it on."""
+    """Records in offset order: ``read`` are below the commit, ``next`` from it on."""
 
     read: list[Record] = field(default_factory=list)
     next: list[Record] = field(default_factory=list)
@@ -22,9 +22,9 @@ class Around:
 def peek(
     consumer: Consumer, commits: Mapping[TopicPartition, int], count: int, budget: Budget, timeout: float
 ) -> dict[TopicPartition, Around]:
-    """At most ``count`` records around each offset, one more of the next than of the last where it is odd.
+    """At most ``count`` records around each offset; an odd count gives one more of the next than of the last.
 
-    What the budget did not allow to be read is missing, and so are partitions whose log nobody can tell of.
+    Records that exceed the budget are missing, and so are partitions whose log bounds are not known.
     """
     logs = known_bounds(consumer, commits, timeout)
     places = {tp: offset for tp, offset in commits.items() if tp in logs.starts}
@@ -51,7 +51,7 @@ def _read_before(
     count: int,
     budget: Budget,
 ) -> dict[TopicPartition, list[Record]]:
-    """The last ``count`` records below each offset. A step back that found too few is followed by a longer one."""
+    """The last ``count`` records below each offset. A step back that found too few is followed by a longer step."""
     steps: dict[TopicPartition, list[deque[Record]]] = {tp: [] for tp in below}
 
     def begin(tp: TopicPartition) -> bool:

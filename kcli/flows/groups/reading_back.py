@@ -1,4 +1,4 @@
-"""Spans of partitions read to their end, or until enough was found, within a budget. Runs in the consumer's poll."""
+"""Reads spans of partitions to their end, or until enough was found, within a budget. Runs in the consumer's poll."""
 
 from collections.abc import Callable, Iterable, Mapping
 
@@ -11,11 +11,11 @@ from kcli.flows.groups.budget import Budget
 from kcli.flows.ranges import Bounds
 
 Take = Callable[[Record], bool]
-"""Gets a record; whether its partition needs to be read no further."""
+"""Receives a record; returns whether its partition needs to be read no further."""
 
 
 def known_bounds(consumer: Consumer, partitions: Iterable[TopicPartition], timeout: float) -> Bounds:
-    """Start and end of each partition of which both can be told; the others are left out."""
+    """Start and end of each partition for which both are known; other partitions are omitted."""
     wanted = list(partitions)
     starts = consumer.list_offsets(dict.fromkeys(wanted, EARLIEST), timeout)
     ends = consumer.list_offsets(dict.fromkeys(wanted, LATEST), timeout)
@@ -26,7 +26,7 @@ def known_bounds(consumer: Consumer, partitions: Iterable[TopicPartition], timeo
 
 
 def read_spans(consumer: Consumer, spans: Mapping[TopicPartition, range], take: Take, budget: Budget) -> None:
-    """Gives the records of each span to ``take``, in order by partition. Returns early when the budget is spent."""
+    """Passes the records of each span to ``take``, in order by partition. Returns early when the budget is spent."""
     consumer.assign({tp: Span(span.start, span.stop) for tp, span in spans.items()})
     left = set(spans)
     while left and not budget.spent:
@@ -57,8 +57,8 @@ def backwards(
 ) -> None:
     """Reads from ``below`` towards ``starts`` in growing steps while partitions are ``wanting``.
 
-    Each step is read forwards: offsets are no record counts, so nobody knows where the last records before a place
-    begin. ``take`` gets the records of a step in their order.
+    Each step is read forwards: offsets are not record counts, so it is not known where the last records before an
+    offset begin. ``take`` gets the records of a step in their order.
     """
 
     def take_all(record: Record) -> bool:

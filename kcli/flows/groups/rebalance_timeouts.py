@@ -1,6 +1,6 @@
-"""How long the coordinator waits for each member of a classic group in a rebalance, and the member for its answer.
+"""Rebalance timeouts in classic groups: how long the coordinator waits for a member, and the member for the response.
 
-No request tells it: it is in what the coordinator keeps in ``__consumer_offsets``.
+No request returns them: they are read from the coordinator's records in ``__consumer_offsets``.
 """
 
 from struct import pack
@@ -18,9 +18,9 @@ _GROUP_METADATA = 2
 def rebalance_timeouts(
     consumer: Consumer, partitions: int, group: str, budget: Budget, timeout: float
 ) -> dict[str, int]:
-    """Milliseconds by member id, as of the newest generation that was found; empty where none was.
+    """Milliseconds by member id, from the newest generation that was found; empty if none was.
 
-    ``partitions`` is how many ``__consumer_offsets`` has.
+    ``partitions`` is the partition count of ``__consumer_offsets``.
     """
     tp = offsets_partition(group, partitions)
     logs = known_bounds(consumer, [tp], timeout)
@@ -36,7 +36,7 @@ def rebalance_timeouts(
 
 
 def rebalance_timeout(member: dict[str, int]) -> int:
-    """JoinGroup before its version 1 has none: then it is the session timeout (KIP-62)."""
+    """The member's rebalance timeout; JoinGroup version 0 has none, then it is the session timeout (KIP-62)."""
     told = member["rebalance_timeout"]
     return told if told >= 0 else member["session_timeout"]
 

@@ -1,1 +1,1 @@
-"""What ``produce -i`` reads: one file per format, each a pure parser that is fed bytes and gives rows."""
+"""The input formats of ``produce -i``: one file per format, each a pure parser from bytes to rows."""

@@ -1,6 +1,6 @@
-"""What was read together and is sent together: the token by which deliveries find their input again.
+"""Input that was read together and is sent together: the token that maps deliveries back to their input.
 
-A *unit* is a record of the input or a bad piece of it, counted from 0 in each input; *rows* are what was sent of a
+A *unit* is a record of the input or a bad piece of it, counted from 0 in each input; *rows* are the records sent of a
 chunk, counted from 0 in it.
 """
 
@@ -24,8 +24,8 @@ class Place(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Chunk:
-    """``start`` is the place of its first unit, ``units`` how many it has, bad ones included. ``read``: how many bytes
-    had been read of the input when it was made, and their checksum.
+    """``start`` is the place of its first unit, ``units`` their number, bad units included. ``read``: how many bytes of
+    the input had been read when it was made, and their checksum.
     """
 
     start: Place
@@ -47,13 +47,14 @@ class Chunk:
         raise NotImplementedError
 
     def raw(self, row: int) -> bytes | None:
-        """What stood in the input; None when it was not kept."""
+        """The raw input; None when it was not kept."""
         raise NotImplementedError
 
     def place(self, unit: int) -> Place:
-        """The place of one of its units, or of the first one behind them.
+        """The place of one of its units, or of the unit that follows the chunk.
 
-        The checksum must be of bytes that end no unit from there on: those before the chunk, or all that were read.
+        The checksum must not cover the end of that unit or of a later one: it covers the bytes before the chunk, or
+        all bytes that had been read.
         """
         if unit < self.start.unit + self.units:
             return self.start._replace(unit=unit)
@@ -62,7 +63,7 @@ class Chunk:
 
 @dataclass(slots=True, eq=False)
 class TextChunk(Chunk):
-    """Lines that were sent without being looked at: ``text`` holds them, if they have to be kept."""
+    """Lines that are sent without being parsed: ``text`` holds them if they have to be kept."""
 
     delimiter: bytes = b"\n"
     text: bytes | None = None
@@ -92,7 +93,7 @@ class TextChunk(Chunk):
 
 @dataclass(slots=True, eq=False)
 class RowChunk(Chunk):
-    """Records that a parser made; ``numbers`` are the units of its rows where bad input stands between them."""
+    """Records that a parser made; ``numbers`` are the units of its rows where there is bad input between them."""
 
     records: Sequence[InputRow] = ()
     numbers: Sequence[int] | None = None

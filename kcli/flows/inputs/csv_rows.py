@@ -1,8 +1,8 @@
 """``-i csv``: a header line, then records with any of the columns that ``consume -o csv`` writes, in any order.
 
 An empty key or value without quotes is null, ``""`` is empty; with a null marker only the marker is null. Where
-``key_encoding`` or ``value_encoding`` says ``base64`` it is that; a serde's name is for ``encoding.py``. A column that is
-missing is null (no headers, the time now). ``headers`` holds JSON as in ndjson.
+``key_encoding`` or ``value_encoding`` is ``base64`` the data is decoded; serde names are handled by ``encoding.py``. A
+missing column is null (no headers, the current time). ``headers`` holds JSON as in ndjson.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _USED = frozenset({"key", "value", "headers"})
 
 
 class CsvParser:
-    """A record may go over several lines inside quotes; ``line`` is its first one."""
+    """A record may span several lines inside quotes; ``line`` is its first line."""
 
     def __init__(
         self,
@@ -52,11 +52,11 @@ class CsvParser:
         self._line = 0
 
     def feed(self, data: bytes) -> list[Item]:
-        """The records that ``data`` completes. InputError for a header line that makes no sense."""
+        """The records that ``data`` completes. InputError for an invalid header line."""
         return [item for line in self._splitter.feed(data) for item in self._add(line)]
 
     def finish(self) -> list[Item]:
-        """The last record; one inside quotes is bad input."""
+        """The last record; an unclosed quote is bad input."""
         items = [item for line in self._splitter.finish() for item in self._add(line)]
         if self._lines:
             raw = b"\n".join(self._lines)
@@ -130,7 +130,7 @@ def fields_of(raw: bytes) -> list[Field]:
     fields, at, end = [], 0, len(raw)
     while True:
         found = _FIELD.match(raw, at)
-        assert found is not None  # it also matches nothing
+        assert found is not None  # it also matches the empty string
         quoted = found[1] is not None
         fields.append((quoted, found[1].replace(b'""', b'"') if quoted else found[2]))
         at = found.end()

@@ -1,8 +1,8 @@
-"""From what stands in the input to the bytes of keys and values, where ``-s`` or the input itself names a serde. Pure.
+"""From input texts to the bytes of keys and values, where ``-s`` or the input itself names a serde. Pure.
 
-Text formats (lines, raw, file, patterns) give texts; NDJSON and kcat's lines give JSON; CSV gives texts. An input that
-names ``str``, ``hex`` or ``base64`` as encoding means the bytes themselves, whatever ``-s`` says: that is how
-``consume`` writes what it could not decode. What a serde refuses is bad input.
+Text formats (lines, raw, file, patterns) and CSV give texts; NDJSON and kcat's lines give JSON. An input that names
+``str``, ``hex`` or ``base64`` as encoding means the bytes themselves, whatever ``-s`` says: that is how ``consume``
+writes what it could not decode. What a serde rejects is bad input.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Encoding:
-    """For the records of ``topic``. Without ``serdes`` bytes are as they stand, unless the input says otherwise."""
+    """For the records of ``topic``. Without ``serdes`` bytes are used unchanged, unless the input names an encoding."""
 
     def __init__(self, serdes: Serdes | None = None, topic: str = "") -> None:
         self._topic = topic
@@ -34,24 +34,26 @@ class Encoding:
         return any(self._asked.values())
 
     def asked(self, part: str) -> bool:
-        """Whether ``-s`` names one for ``key`` or ``value``."""
+        """Whether ``-s`` names a serde for ``key`` or ``value``."""
         return self._asked[part] is not None
 
     def text(self, part: str, data: bytes | None) -> bytes | None:
-        """The bytes that a text means; BadLine."""
+        """The bytes of a text; raises BadLine."""
         serde = self._asked[part]
         if serde is None or data is None:
             return data
         return self._written(serde.encode_text, data, part)
 
     def field(self, part: str, data: bytes, encoding: str) -> bytes:
-        """The bytes of a text whose encoding the input names; BadLine."""
+        """The bytes of a text whose encoding the input names; raises BadLine."""
         if encoding in _AS_BYTES:
             return _AS_BYTES[encoding](_utf8(data, part), part)
         return self._written(self._serde(part, encoding).encode_text, data, part)
 
     def value(self, part: str, value: Any, encoding: str | None) -> bytes | None:
-        """The bytes of a JSON value whose encoding the input may name; BadLine. Null is null unless it is named."""
+        """The bytes of a JSON value, in the encoding that the input names, if any; raises BadLine. Null is null unless
+        one is named.
+        """
         if encoding is None:
             if value is None:
                 return None
@@ -64,7 +66,7 @@ class Encoding:
         return self._written(self._serde(part, encoding).encode, value, part)
 
     def _serde(self, part: str, encoding: str) -> Serde:
-        """The one of ``-s``: what was read by one serde may be written by another. Else the one that is named."""
+        """The serde of ``-s``, else the named one: data read with one serde may be written with another."""
         asked = self._asked[part]
         if asked is not None:
             return asked
@@ -96,7 +98,7 @@ def _plain(part: str, encoding: str) -> Serde:
 
 
 class EncodingParser:
-    """Gives what ``parser`` gives, with the texts of its rows encoded. ``keys``: those of the input are texts, too."""
+    """The output of ``parser`` with the texts of its rows encoded. ``keys``: keys of the input are texts, too."""
 
     def __init__(self, parser: Parser, encoding: Encoding, *, keys: bool) -> None:
         self._parser = parser
@@ -125,7 +127,7 @@ class EncodingParser:
 
 
 def text_bytes(text: str, what: str) -> bytes:
-    """A string of JSON as UTF-8."""
+    """A JSON string as UTF-8."""
     try:
         return text.encode()
     except UnicodeEncodeError:
@@ -133,7 +135,7 @@ def text_bytes(text: str, what: str) -> bytes:
 
 
 def base64_bytes(text: str, what: str) -> bytes:
-    """What a string in base64 stands for."""
+    """The bytes of a base64 string."""
     try:
         return binascii.a2b_base64(text, strict_mode=True)
     except (binascii.Error, ValueError) as error:

@@ -1,7 +1,7 @@
-"""``-i failed``: feeds the inputs of a ``--failed`` file again, each to the parser of the format that it came in.
+"""``-i failed``: retries the inputs of a ``--failed`` file, each with the parser of its original format.
 
-A line is ``{"line","reason","code","input","input_encoding","format","header"}``: ``input`` is what stood in the
-input then, ``header`` the header line of a csv file. The other flags must be those of the first run.
+A line is ``{"line","reason","code","input","input_encoding","format","header"}``: ``input`` is the raw input,
+``header`` the header line of a csv file. The other flags must be those of the first run.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""All inputs of a run in order, as chunks that are ready to be sent; the first units are left out when it resumes.
+"""All inputs of a run in order, as chunks that are ready to be sent; a resumed run skips the first units.
 
-One input is open at a time. Which parser reads it is a row of ``parser_of``; plain lines may go the short way.
+One input is open at a time. ``parser_of`` selects its parser; plain lines may skip parsing.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from kcli.flows.inputs.text import TextReader, TextRegion
 from kcli.flows.stop import Stop
 
 FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
-_INPUT_PER_RECORD = 8  # a record as JSON may be so many times as long
+_INPUT_PER_RECORD = 8  # a record as JSON may be longer by this factor
 _STDIN = 0
 
 
 @dataclass(frozen=True, slots=True)
 class InputFormat:
-    """``kind`` is one of FORMATS, or ``pattern``; ``longest`` limits a record. ``keep``: what stood in the input is
-    wanted when it fails. ``encoding``: what ``-s`` asks for, ``serdes`` as it was said.
+    """``kind`` is one of FORMATS, or ``pattern``; ``longest`` limits a record. ``keep``: keep the raw input in case it
+    fails. ``encoding``: the encoding by ``-s``, ``serdes`` its argument.
     """
 
     kind: str = "lines"
@@ -44,9 +44,9 @@ class InputFormat:
 
 @dataclass(slots=True)
 class Portion:
-    """What comes next: a chunk with the region of its lines, or with its rows; no chunk when nothing came for a while.
+    """The next chunk, with the region of its lines or with its rows; no chunk when nothing arrived for a while.
 
-    ``bad`` are the units of it that are no records. ``more``: input waits already.
+    ``bad`` are its units that are not valid records. ``more``: more input is ready.
     """
 
     chunk: Chunk | None = None
@@ -57,7 +57,7 @@ class Portion:
 
 
 class Feed:
-    """``opened(name)`` gives a descriptor, ``-`` is stdin. ``short``: plain lines are not made into rows."""
+    """``opened(name)`` returns a descriptor, ``-`` is stdin. ``short``: plain lines are not made into rows."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class Feed:
         self._begin = begin or Place()
 
     def portions(self) -> Iterator[Portion]:
-        """Until all inputs have ended, or a stop."""
+        """The portions until all inputs have ended, or a stop."""
         for number in range(self._begin.source, len(self._names)):
             if self._stop:
                 return
@@ -159,7 +159,7 @@ class Feed:
 
 
 def said(name: str) -> str:
-    """How an input is called in messages."""
+    """The name of an input in messages."""
     return "stdin" if name == "-" else name
 
 
@@ -169,7 +169,9 @@ def parser_of(form: InputFormat) -> Parser:
 
 
 def _encoding(form: InputFormat, parser: Parser) -> Parser:
-    """What has no encodings of its own gives texts. The key of ``-k`` was encoded already."""
+    """Adds encoding to formats without encodings of their own, which give texts. The key of ``-k`` is already
+    encoded.
+    """
     if not form.encoding or form.kind in ("ndjson", "kcat", "csv", "failed"):
         return parser
     return EncodingParser(parser, form.encoding, keys=form.how.key is None)
@@ -218,7 +220,7 @@ def _parser_of(form: InputFormat) -> Parser:
 
 
 def _again(form: InputFormat, kind: str) -> Parser:
-    """The parser for an input that failed: it is whole, so nothing ends it but its end."""
+    """The parser for an input that failed: it is complete, so only its end ends it."""
     if kind == "pattern" and not form.pattern:
         raise BadLine("it came in by a pattern: give the same -f again")
     if kind == "failed" or kind not in (*FORMATS, "pattern"):
@@ -230,14 +232,14 @@ def _again(form: InputFormat, kind: str) -> Parser:
 
 
 class _OneLine:
-    """A whole line, whatever stands in it."""
+    """A whole line, whatever it contains."""
 
     def __init__(self, how: LineFormat) -> None:
         self._parse = line_reader(how)
         self._pieces: list[bytes] = []
 
     def feed(self, data: bytes) -> list[Item]:
-        """Nothing yet."""
+        """Returns no records yet."""
         self._pieces.append(data)
         return []
 
@@ -248,7 +250,7 @@ class _OneLine:
 
 
 def _without(region: TextRegion, count: int, delimiter: bytes) -> tuple[TextRegion, int]:
-    """The region without its first ``count`` lines, and how many it had of them."""
+    """The region without its first ``count`` lines, and how many of them it had."""
     at, skipped = region.start, 0
     while skipped < count and at < region.end:
         found = region.text.find(delimiter, at, region.end)

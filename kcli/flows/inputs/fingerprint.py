@@ -1,4 +1,4 @@
-"""A running checksum of one input, by which a resumed run knows that it reads the same one. Pure."""
+"""A running checksum of one input, by which a resumed run verifies that it reads the same input. Pure."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from kcli.core.errors import KcliError
 
 
 class OtherInputError(KcliError):
-    """The input is not the one that the checkpoint is of."""
+    """The input is not that of the checkpoint."""
 
     exit_code = 7
 
 
 class Fingerprint:
-    """A tap: shown all bytes in order. ``expected`` bytes with checksum ``crc`` must come first, if any are known."""
+    """A tap that receives all bytes in order. ``expected`` bytes with checksum ``crc`` must come first, if any are
+    known.
+    """
 
     def __init__(self, name: str, expected: int = 0, crc: int = 0) -> None:
         self.size = 0
@@ -24,7 +26,7 @@ class Fingerprint:
         self._wanted = crc
 
     def __call__(self, view: memoryview) -> None:
-        """Counts bytes. Raises OtherInputError as soon as the expected ones were others."""
+        """Counts bytes. Raises OtherInputError as soon as the expected bytes differ."""
         left = self._expected - self.size
         if 0 < left <= len(view):
             if zlib.crc32(view[:left], self.crc) != self._wanted:

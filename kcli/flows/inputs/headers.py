@@ -1,4 +1,4 @@
-"""Header blocks of input records: their own headers, then those that the command line gives to all."""
+"""Header blocks of input records: their own headers, then the common headers from the command line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kcli.core.types import Header
 
 
 class HeaderBlocks:
-    """``of(own)`` is the encoded block; that of records without headers of their own is made once."""
+    """``of(own)`` returns the encoded block; the block of records without headers of their own is encoded once."""
 
     def __init__(self, common: Sequence[Header] = ()) -> None:
         self._common = list(common)

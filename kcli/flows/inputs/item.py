@@ -1,4 +1,4 @@
-"""What a parser of input gives: rows, and what is no row. Pure."""
+"""What an input parser returns: rows, and bad input. Pure."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import NamedTuple, Protocol
 from kcli.core.errors import KcliError
 
 BAD_INPUT = "BAD_INPUT"
-"""What ``--failed`` says in the place of Kafka's error name."""
+"""Written to the ``--failed`` file in place of Kafka's error name."""
 
 
 class InputError(KcliError):
-    """The input cannot be read, or holds what cannot be sent."""
+    """The input cannot be read, or contains what cannot be sent."""
 
 
 class InputRow(NamedTuple):
-    """A record of the input. ``timestamp`` None: now; ``partition`` None: it names none.
+    """A record of the input. ``timestamp`` None: the current time; ``partition`` None: not specified.
 
-    ``line`` counts from 1: lines where a record is a line, records elsewhere. ``raw`` is what stood in the input.
+    ``line`` counts from 1: lines where a record is a line, otherwise records. ``raw`` is the raw input.
     """
 
     line: int
@@ -30,7 +30,7 @@ class InputRow(NamedTuple):
 
 
 class BadInput(NamedTuple):
-    """A piece of input that is no record: where (``column`` counts bytes from 1, 0 is not known) and why.
+    """A piece of input that is not a valid record: where (``column`` counts bytes from 1, 0 is not known) and why.
 
     ``raw`` is None when it was too long to be kept.
     """
@@ -54,10 +54,10 @@ class BadLine(Exception):  # noqa: N818 - a finding inside a parser, never seen 
 
 
 class Parser(Protocol):
-    """Fed with the input of one file in pieces of any size; every record and every bad piece is one item, in order."""
+    """Receives the input of one file in pieces of any size; every record and every bad piece is one item, in order."""
 
     def feed(self, data: bytes) -> list[Item]:
         """The items that ``data`` completes."""
 
     def finish(self) -> list[Item]:
-        """What the end of the input completes, or shows to be cut off."""
+        """The items that the end of the input completes, or shows to be cut off."""

@@ -1,7 +1,7 @@
 """``-i kcat``: the JSON lines of ``kcat -C -J`` (and of ``kcli consume -o kcat``).
 
 Its keys are ``key``, ``payload``, ``ts``, ``partition`` and ``headers``, a flat list of name, value, name, value. kcat
-passes bytes through that are no UTF-8, which is no valid JSON; they are kept here.
+passes bytes through that are not UTF-8, which is not valid JSON; they are kept here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kcli.flows.inputs.ndjson import NOT_JSON, bad_json, check_numbers
 
 
 def kcat_reader(blocks: HeaderBlocks, encoding: Encoding | None = None) -> ParseLine:
-    """Reads a line; blank lines are passed over. Where ``-s`` names a serde any JSON is a key or payload."""
+    """Reads a line; blank lines are skipped. Where ``-s`` names a serde, a key or payload may be any JSON."""
     how = encoding or Encoding()
 
     def data(value: Any, what: str, part: str) -> bytes | None:
@@ -48,19 +48,19 @@ def _decode(line: bytes) -> Any:
     try:
         return msgspec.json.decode(line)
     except NOT_JSON as error:
-        try:  # bytes that are no UTF-8 stand in it as they are
+        try:  # bytes that are not UTF-8 are in it unescaped
             return json.loads(line.decode("utf-8", "surrogateescape"))
         except (ValueError, RecursionError):
             raise bad_json(error, line) from None
 
 
 def _decode_exactly(line: bytes) -> Any:
-    """Numbers of any size as they are."""
+    """Decodes numbers of any size without loss."""
     from kcli.serde.json_text import parse_json
 
     try:
         return parse_json(line)
-    except ValueError:  # says less about it
+    except ValueError:  # its error says less
         return _decode(line)
 
 

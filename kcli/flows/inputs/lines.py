@@ -1,7 +1,7 @@
 """Records that are lines: the frame that line formats share, and ``-i lines`` record by record.
 
-Plain lines normally go the short way, without an object per record (``text.py``); record by record they go where each
-must be looked at: in transactions, at a given rate, and when failed ones are fed again.
+Plain lines are normally sent without an object per record (``text.py``); they are parsed record by record in
+transactions, with a rate limit, and when failed lines are retried.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kcli.flows.inputs.splitter import Splitter
 
 @dataclass(frozen=True, slots=True)
 class LineFormat:
-    """How a line becomes a record. ``key`` is for all; ``key_delimiter`` splits at its first occurrence."""
+    """How a line becomes a record. ``key`` is for all records; ``key_delimiter`` splits at its first occurrence."""
 
     delimiter: bytes = b"\n"
     key: bytes | None = None
@@ -27,11 +27,11 @@ class LineFormat:
 
 
 ParseLine = Callable[[bytes, int], InputRow | None]
-"""The record in a line with its number; None for a line that is passed over. Raises BadLine."""
+"""The record in a line with its number; None for a line that is skipped. Raises BadLine."""
 
 
 class LineParser:
-    """Cuts the input into lines and lets ``parse`` read each; one above ``longest`` bytes is bad input."""
+    """Splits the input into lines and parses each with ``parse``; a line above ``longest`` bytes is bad input."""
 
     def __init__(self, parse: ParseLine, *, delimiter: bytes = b"\n", longest: int = 1 << 30) -> None:
         self._parse = parse
@@ -83,5 +83,5 @@ def _split(line: bytes, how: LineFormat) -> tuple[bytes | None, bytes | None]:
 
 
 def null_of(data: bytes, how: LineFormat) -> bytes | None:
-    """None where ``data`` stands for a null."""
+    """None where ``data`` represents null."""
     return None if (how.empty_is_null and not data) or data == how.null_marker else data

@@ -1,9 +1,9 @@
-"""``-i ndjson``: one JSON object a line, the form that ``consume -o ndjson`` writes; restores it exactly.
+"""``-i ndjson``: one JSON object per line, the format that ``consume -o ndjson`` writes; restores it exactly.
 
-Read are ``key``, ``value``, ``headers``, ``timestamp`` and ``partition``; other keys are passed over, but a marker of a
-transaction (``control``) is refused. What is not text is base64 and says so (``output/record_json.py``); what
-``consume -s`` has decoded names its serde (``encoding.py``).
-``value`` must be there, so that JSON of another shape is not taken for a record with a null value.
+It reads ``key``, ``value``, ``headers``, ``timestamp`` and ``partition`` and ignores other keys, but rejects
+transaction markers (``control``). Binary data is marked as base64 (``output/record_json.py``); data that ``consume -s``
+has decoded names its serde (``encoding.py``). ``value`` is required, so that JSON of another shape is not mistaken for
+a record with a null value.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _Line(msgspec.Struct):
 
 
 class _AnyLine(msgspec.Struct):
-    """The same with keys and values that may be anything, and are parsed without loss."""
+    """Like _Line, with keys and values of any type, which are parsed without loss."""
 
     value: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     key: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
@@ -56,7 +56,7 @@ _BYTES = (None, "base64")
 
 
 def ndjson_reader(blocks: HeaderBlocks, encoding: Encoding | None = None) -> ParseLine:
-    """Reads a line; blank lines are passed over."""
+    """Reads a line; blank lines are skipped."""
     decode = msgspec.json.Decoder(_Line).decode
     read_any = _any_reader(blocks, encoding or Encoding())
     if encoding:
@@ -104,7 +104,7 @@ def _any_reader(blocks: HeaderBlocks, encoding: Encoding) -> ParseLine:
 
 
 def _behind_mark(parse: ParseLine, line: bytes, number: int, error: Exception) -> InputRow | None:
-    """Reads on behind one byte order mark, as some editors write in front of a file; without one the line is wrong."""
+    """Skips one byte order mark, which some editors write at the start of a file; without it the line is wrong."""
     if not line.startswith(_BOM) or line.startswith(_BOM, len(_BOM)):
         raise bad_json(error, line) from None
     return parse(line[len(_BOM) :], number)
@@ -117,7 +117,7 @@ def _row(
     number: int,
     line: bytes,
 ) -> InputRow:
-    """``data`` makes bytes of a key or value, given its encoding and which of the two it is."""
+    """``data`` converts a key or value to bytes, given its encoding and which of the two it is."""
     if isinstance(found.control, str):
         raise BadLine(
             f"it is a transaction's marker ({found.control}), not a record: read without --print-control"
@@ -132,7 +132,7 @@ def _row(
 
 
 def data_of(text: str | None, encoding: str | None, what: str) -> bytes | None:
-    """The bytes that a string of JSON stands for."""
+    """The bytes of a JSON string."""
     if text is None:
         return None
     if encoding is None:
@@ -143,7 +143,7 @@ def data_of(text: str | None, encoding: str | None, what: str) -> bytes | None:
 
 
 def check_numbers(timestamp: int | None, partition: int | None) -> int | None:
-    """Refuses what no record can have; the timestamp, None for Kafka's −1 as well."""
+    """Rejects values that no record can have; returns the timestamp, None also for Kafka's −1."""
     if timestamp == -1:
         timestamp = None
     if timestamp is not None and not 0 <= timestamp < _INT64:
@@ -154,7 +154,7 @@ def check_numbers(timestamp: int | None, partition: int | None) -> int | None:
 
 
 def bad_json(error: Exception, line: bytes) -> BadLine:
-    """What is wrong with a line, in the words of the decoder, with the column where it knows one."""
+    """What is wrong with a line, in the decoder's words, with the column if it reports one."""
     if isinstance(error, UnicodeDecodeError):
         return BadLine("it is not UTF-8", error.start + 1)
     if isinstance(error, RecursionError):
@@ -166,13 +166,13 @@ def bad_json(error: Exception, line: bytes) -> BadLine:
         return BadLine("the JSON is cut off", len(line) + 1)
     found = _BYTE.search(text)
     reason = _BYTE.sub("", text).strip()
-    behind = 0 if "trailing" in text else 1  # there the decoder names the byte behind it
+    behind = 0 if "trailing" in text else 1  # there the decoder reports the next byte
     column = int(found[1]) + behind if found else 0
     return BadLine(reason if reason[1:2].isupper() else reason[:1].lower() + reason[1:], column)
 
 
 def header_of(parts: Sequence[Any]) -> Header:
-    """``[name, value]``, a third element the value's encoding, a fourth the name's."""
+    """A header from ``[name, value]``; a third element is the value's encoding, a fourth the name's."""
     if parts and parts[0] is None:
         raise BadLine("a header has null for its name")
     if not 2 <= len(parts) <= 4:

@@ -1,13 +1,13 @@
-r"""``-f PATTERN`` on input: the verbs of ``consume -f``, read instead of written. Pure.
+r"""``-f PATTERN`` on input: the verbs of ``consume -f``, for reading. Pure.
 
-``%k`` key, ``%v`` ``%s`` value (``{base64}``, ``{hex}``, ``{json}``), ``%h{…}`` headers, each as the inner pattern of
-``%k`` and ``%v`` says, bare ``%h`` as ``n=v,…`` with ``n=NULL``, ``%d`` ``%T`` timestamp in ms, ``%p`` partition. A
-field goes up to the text behind its verb. ``%K`` ``%V`` ``%S`` (decimal) and ``%R`` (four big-endian bytes) in front of
-a key or value are its length in bytes, ``%H`` is the number of headers; −1 is a null. ``%t %o %e %x %y`` are passed over.
+``%k`` key, ``%v`` ``%s`` value (``{base64}``, ``{hex}``, ``{json}``), ``%h{…}`` headers, each by the inner pattern of
+``%k`` and ``%v``, bare ``%h`` as ``n=v,…`` with ``n=NULL``, ``%d`` ``%T`` timestamp in ms, ``%p`` partition. A field
+extends to the text that follows its verb. ``%K`` ``%V`` ``%S`` (decimal) and ``%R`` (four big-endian bytes) before a
+key or value are its length in bytes, ``%H`` is the number of headers; −1 is null. ``%t %o %e %x %y`` are ignored.
 Escapes ``\n \r \t \\ \xNN``.
 
-Where the pattern ends in text that occurs nowhere else in it, that text ends a record, so one bad record spoils no
-other; a pattern that ends in a verb is ended by the delimiter of ``-D``.
+Where the pattern ends in text that occurs nowhere else in it, that text ends a record, so that a bad record does not
+affect others; a pattern that ends in a verb is ended by the delimiter of ``-D``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ESCAPES = {"n": b"\n", "r": b"\r", "t": b"\t", "\\": b"\\", "0": b"\0"}
 
 
 class PatternError(ValueError):
-    """The pattern cannot be read by; says where."""
+    """The pattern is invalid; says where."""
 
 
 class Verb(NamedTuple):
@@ -52,7 +52,7 @@ Piece = Verb | bytes
 
 @dataclass(slots=True)
 class _Found:
-    """What was read of a record so far; ``sizes`` by verb."""
+    """What has been read of a record so far; ``sizes`` by verb."""
 
     data: dict[str, bytes | None] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class _Found:
 
 
 class _Short(Exception):  # noqa: N818 - tells that more input is needed
-    """The record goes on behind the end of what is there."""
+    """The record continues after the end of the data: more input is needed."""
 
 
 class Pattern:
@@ -82,7 +82,7 @@ class Pattern:
         self.pieces = tuple(pieces)
 
     def take(self, data: bytes, at: int, *, complete: bool) -> tuple[_Found, int]:
-        """The record at ``at`` and where it ends; ``complete``: nothing comes behind ``data``. Raises BadLine, _Short."""
+        """The record at ``at`` and its end; ``complete``: nothing follows ``data``. Raises BadLine, _Short."""
         found = _Found()
         for index, piece in enumerate(self.pieces):
             if isinstance(piece, bytes):
@@ -96,7 +96,7 @@ class Pattern:
 def pattern_parser(
     text: str, how: LineFormat, blocks: HeaderBlocks, *, longest: int = 1 << 30
 ) -> LineParser | SizedParser:
-    """The parser for ``-f``; PatternError for a pattern that makes no sense."""
+    """The parser for ``-f``; PatternError for an invalid pattern."""
     pattern = Pattern(text, how.delimiter)
     if pattern.terminator is None:
         return SizedParser(pattern, how, blocks, longest)
@@ -111,9 +111,9 @@ def pattern_parser(
 
 
 class SizedParser:
-    """Records one after the other without text that ends them; ``line`` counts records.
+    """Records one after the other without a terminator; ``line`` counts records.
 
-    Where one cannot be read, nobody knows where the next one begins: that ends the input.
+    Where a record cannot be read, the start of the next is not known: that ends the input.
     """
 
     def __init__(self, pattern: Pattern, how: LineFormat, blocks: HeaderBlocks, longest: int) -> None:
@@ -126,11 +126,11 @@ class SizedParser:
         self._broken: InputError | None = None
 
     def feed(self, data: bytes) -> list[Item]:
-        """The records that ``data`` completes. InputError where the input does not fit the pattern."""
+        """The records that ``data`` completes. InputError where the input does not match the pattern."""
         return self._take(self._rest + data, complete=False)
 
     def finish(self) -> list[Item]:
-        """The last record; one that is cut off is bad input."""
+        """The last record; a truncated record is bad input."""
         return self._take(self._rest, complete=True)
 
     def _take(self, data: bytes, *, complete: bool) -> list[Item]:
@@ -161,7 +161,7 @@ class SizedParser:
         return items
 
     def _end_at(self, items: list[Item], bad: BadLine) -> list[Item]:
-        """Nothing can be read from here on: raised at once, or where records precede it, with the next call."""
+        """Nothing can be read from here on: raises at once, or with the next call if records precede it."""
         self._broken = InputError(
             f"record {self._record + 1:,} of the input does not fit the pattern",
             why=bad.reason,
@@ -235,7 +235,7 @@ def _field(data: bytes, at: int, verb: Verb, behind: bytes | None, found: _Found
 
 
 def _end(data: bytes, at: int, behind: bytes | None, complete: bool) -> int:
-    """Where a field without a size ends: before the text behind it, or with the record."""
+    """Where a field without a size ends: before the text that follows it, or with the record."""
     if behind is None:
         if not complete:
             raise _Short
@@ -351,7 +351,7 @@ def _verb(text: str, at: int, *, inside: bool) -> tuple[Verb, int]:
 
 
 def _check(pieces: list[Piece]) -> None:
-    """Two fields need something between them that tells where the first one ends."""
+    """Checks that two fields are separated, so that the end of the first can be found."""
     counted: set[str] = set()
     for index, piece in enumerate(pieces):
         if isinstance(piece, bytes):
@@ -367,7 +367,7 @@ def _check(pieces: list[Piece]) -> None:
 
 
 def _terminator(pieces: list[Piece], delimiter: bytes) -> bytes | None:
-    """What ends a record and nothing else: the delimiter, or all the text that the pattern ends in."""
+    """What ends a record and nothing else: the delimiter, or the whole text at the end of the pattern."""
     last, others = pieces[-1], [piece for piece in pieces[:-1] if isinstance(piece, bytes)]
     if not isinstance(last, bytes):
         return delimiter

@@ -1,4 +1,4 @@
-"""``-i raw``: each value behind its length as four big-endian bytes, −1 for null; what ``consume -o raw`` writes."""
+"""``-i raw``: each value after its length as four big-endian bytes, −1 for null; the format of ``consume -o raw``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LENGTH = Struct(">i")
 
 
 class RawParser:
-    """``line`` counts records. A length that cannot be ends the input: nobody knows where the next record begins."""
+    """``line`` counts records. An invalid length ends the input: the start of the next record is not known."""
 
     def __init__(
         self, *, key: bytes | None = None, headers: bytes = NO_HEADERS, longest: int = 1 << 30
@@ -27,7 +27,7 @@ class RawParser:
         self._broken: InputError | None = None
 
     def feed(self, data: bytes) -> list[Item]:
-        """The records that ``data`` completes. InputError behind the last one that can be read."""
+        """The records that ``data`` completes. InputError after the last readable record."""
         if self._broken is not None:
             raise self._broken
         items: list[Item] = []
@@ -47,7 +47,7 @@ class RawParser:
                 self._broken = self._lost(f"a value of {size} bytes")
                 if not items:
                     raise self._broken
-                return items  # what precedes it is sent first
+                return items  # the records before it are sent first
             if size > self._longest:
                 self._record += 1
                 items.append(
@@ -71,12 +71,12 @@ class RawParser:
         return items
 
     def finish(self) -> list[Item]:
-        """A record that is cut off is bad input."""
+        """A truncated record is bad input."""
         if self._broken is not None:
             raise self._broken
         if not self._size and not self._dropping:
             return []
-        if self._dropping:  # it was told of already
+        if self._dropping:  # already reported
             return []
         rest = b"".join(self._pieces)
         reason = f"the input ends inside a record: {len(rest)} of {self._needed} bytes"

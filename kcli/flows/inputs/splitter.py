@@ -1,9 +1,9 @@
-"""Splits bytes that come in pieces at a delimiter, which may be cut between two of them. Pure."""
+"""Splits bytes that arrive in pieces at a delimiter, which may itself be split between two of them. Pure."""
 
 
 class Splitter:
-    """Looks at old bytes again only as far as a delimiter could reach back, so a long line costs no more than its
-    length; of one that is too long only the end is kept, and it comes out as None.
+    """Searches old bytes again only as far back as a delimiter could reach, so a long line costs no more than its
+    length; of a line that is too long only the end is kept, and None is returned for it.
     """
 
     def __init__(self, delimiter: bytes, longest: int) -> None:
@@ -41,7 +41,7 @@ class Splitter:
             self._rest = [b"".join(self._rest)[-max(1, self._reach) :]]
 
     def finish(self) -> list[bytes | None]:
-        """What stands behind the last delimiter, if anything does."""
+        """What follows the last delimiter, if anything does."""
         if not self._rest:
             return []
         return [None if self._too_long else b"".join(self._rest)]

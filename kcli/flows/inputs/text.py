@@ -1,7 +1,7 @@
-"""Input as regions of whole lines in one buffer that is used again: no line becomes an object here.
+"""Input as regions of whole lines in one reused buffer: no object is created per line.
 
-Fast input is handed out by the megabyte, slow input as it comes. Memory is bounded by the buffer, or by the longest
-line that is accepted if that is more.
+Fast input is returned by the megabyte, slow input as it arrives. Memory is limited by the buffer, or by the longest
+accepted line if that is more.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from typing import NamedTuple
 from kcli.core.records.text_cut import last_line_end
 from kcli.flows.inputs.source import END, IDLE, STOPPED, Source
 
-BUFFER_BYTES = 1 << 22  # so much is kept of a line, at least
+BUFFER_BYTES = 1 << 22  # at least this much of a line is kept
 _FIRST_BYTES = 1 << 18
 _USUAL_BYTES = 1 << 20
-"""Lines that fit need no more: fewer are read too often, more have left the processor's cache when they are encoded."""
-_ENOUGH = 1 << 18  # bytes after which a region is handed out although more waits
+"""Enough for lines that fit: less means more reads, more has left the processor's cache when it is encoded."""
+_ENOUGH = 1 << 18  # bytes after which a region is returned although more input is ready
 
 
 class TextRegion(NamedTuple):
-    """``text[start:end]``, whole lines; used up when the next one is asked for. Empty: nothing came for a while.
+    """``text[start:end]``, whole lines; valid until the next region is requested. Empty: nothing arrived for a while.
 
-    ``dropped`` is set instead of lines: one of more than that many bytes, of which nothing was kept. ``more``: input
-    waits already.
+    ``dropped`` is set instead of lines: a line of more than that many bytes, of which nothing was kept. ``more``: more
+    input is ready.
     """
 
     text: bytearray
@@ -34,7 +34,7 @@ class TextRegion(NamedTuple):
 
 
 class TextReader:
-    """``regions`` gives the lines of one input. Lines of more than ``longest`` bytes may be dropped, not shorter ones."""
+    """``regions`` returns the lines of one input. Only lines of more than ``longest`` bytes may be dropped."""
 
     def __init__(self, source: Source, delimiter: bytes, longest: int) -> None:
         self._source = source
@@ -45,14 +45,16 @@ class TextReader:
         self._dropped = 0
 
     def regions(self) -> Iterator[TextRegion]:
-        """Until the end of the input, whose last line needs no delimiter, or a stop: then half a line is not given."""
+        """The regions until the end of the input, whose last line needs no delimiter, or a stop, which omits a partial
+        line.
+        """
         while True:
             if self._filled == len(self._buffer):
                 self._make_room()
             known = self._filled - self._begin
             state = self._fill()
             buffer, filled = self._buffer, self._filled
-            # The rest of the last round holds no delimiter: only one that ends behind it can be new.
+            # The rest of the last round contains no delimiter: only one that ends after it can be new.
             scan = self._begin + max(0, known - len(self._delimiter) + 1)
             end = last_line_end(buffer, scan, filled, self._delimiter)
             if end > scan:
@@ -73,7 +75,7 @@ class TextReader:
                 return
 
     def _fill(self) -> int:
-        """Reads until a megabyte is there or nothing more waits; what the last read returned."""
+        """Reads until a megabyte is there or no more input is ready; returns the result of the last read."""
         got = 0
         while True:
             if self._filled == len(self._buffer):
@@ -102,7 +104,7 @@ class TextReader:
         self._buffer, self._begin, self._filled = larger, 0, rest
 
     def _drop(self) -> None:
-        """The line is too long: only what a delimiter could begin with is kept of it."""
+        """The line is too long: keeps only what a delimiter could begin with."""
         keep = len(self._delimiter) - 1
         self._dropped += self._filled - keep
         self._buffer[:keep] = self._buffer[self._filled - keep : self._filled]

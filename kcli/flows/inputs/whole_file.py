@@ -1,4 +1,4 @@
-"""``-i file``: everything in one FILE, or stdin, is the value of one record."""
+"""``-i file``: the whole content of one FILE, or stdin, is the value of one record."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from kcli.flows.inputs.item import BadInput, InputRow, Item
 
 
 class WholeFileParser:
-    """One record, also for an empty file; above ``longest`` bytes bad input of which nothing is kept."""
+    """One record, also for an empty file; above ``longest`` bytes it is bad input, of which nothing is kept."""
 
     def __init__(
         self, *, key: bytes | None = None, headers: bytes = NO_HEADERS, longest: int = 1 << 30
@@ -19,7 +19,7 @@ class WholeFileParser:
         self._size = 0
 
     def feed(self, data: bytes) -> list[Item]:
-        """Nothing yet: the record ends with the file."""
+        """Returns nothing yet: the record ends with the file."""
         self._size += len(data)
         if self._size > self._longest:
             self._pieces.clear()

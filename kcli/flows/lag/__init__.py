@@ -1,1 +1,1 @@
-"""How far groups are behind: samples of a cluster, and what follows from one or from several of them."""
+"""Consumer lag: samples of a cluster, and what follows from one or several of them."""

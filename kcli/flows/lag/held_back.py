@@ -1,4 +1,4 @@
-"""Which open transaction keeps read_committed readers of a partition from its end (KIP-664)."""
+"""The open transactions that keep read_committed readers of a partition from its end (KIP-664)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def held_back(admin: Admin, sample: LagSample) -> dict[TopicPartition, str]:
-    """A sentence for each partition whose last stable offset is not its end.
+    """A sentence for each partition whose last stable offset is below its end.
 
-    Brokers before 2.8 do not tell whose transaction it is, those before 3.0 not by what name.
+    Brokers before 2.8 do not report the producer, brokers before 3.0 not the transactional id.
     """
     behind = {tp: at for tp, log in sample.bounds.items() if (at := log.held_at) is not None}
     if not behind:
@@ -45,7 +45,7 @@ def _names(admin: Admin, producer_ids: Iterable[int]) -> Mapping[int, str]:
     try:
         listing = admin.list_transactions(producer_ids=wanted)
     except KcliError:
-        return {}  # the producer's number is all there is to say
+        return {}  # then only the producer id is reported
     return {one.producer_id: one.transactional_id for one in listing.transactions}
 
 

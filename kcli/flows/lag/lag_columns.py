@@ -1,6 +1,6 @@
-"""The lag of a group by column, where nothing is special: every commit lies within its log, no time was asked for. Pure.
+"""The lag of a group by column, for the common case: every commit lies within its log, no lag in time requested. Pure.
 
-Most groups of a cluster are like that. Rows are made when somebody looks at them one by one.
+Most groups of a cluster are like that. Rows are created only on iteration.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Logs(NamedTuple):
-    """Partitions that groups have in common, with the names and the bounds of their logs, by column."""
+    """Partitions that several groups share, with the names and the bounds of their logs, by column."""
 
     partitions: TopicPartitions
     topics: list[str]
@@ -52,7 +52,7 @@ class LagColumns(Sequence[PartitionLag]):
 
     @property
     def seconds(self) -> list[float | None]:
-        """Lag in time: known where nothing is to be read."""
+        """Lag in time: known where nothing is unread."""
         return [None if lag else 0.0 for lag in self.lags]
 
     @property
@@ -100,14 +100,14 @@ class LagColumns(Sequence[PartitionLag]):
 
 
 class ColumnsOf:
-    """Makes columns of the groups of a sample; remembers the logs, for the next group that has the same."""
+    """Makes columns of the groups of a sample; caches the logs for groups with the same partitions."""
 
     def __init__(self, bounds: Mapping[TopicPartition, LogEnds]) -> None:
         self._bounds = bounds
         self._known: dict[int, Logs | None] = {}
 
     def group(self, one: GroupSample) -> LagColumns | None:
-        """None for a group with anything special."""
+        """The columns of a group; None for a group that is not the common case."""
         told = one.committed
         if not isinstance(told, CommitColumns):
             return None
@@ -122,7 +122,7 @@ class ColumnsOf:
 
     def _logs(self, partitions: TopicPartitions) -> Logs | None:
         """None where the bounds of a log are not known."""
-        if id(partitions) not in self._known:  # groups that have the same places have one tuple of them
+        if id(partitions) not in self._known:  # groups with the same partitions share one tuple of them
             bounds = [self._bounds[tp] for tp in partitions]
             starts = [one.start for one in bounds if one.start is not None]
             ends = [one.end for one in bounds if one.end is not None]

@@ -1,4 +1,4 @@
-"""One look at the lag of groups, complete: the sample, the times, what holds partitions back. For command and screen."""
+"""A complete lag measurement of groups, for command and screen: the sample, the times, and open transactions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class LagLook(NamedTuple):
 
 
 def look(admin: Admin, wanted: Wanted, time: str) -> LagLook:
-    """``time`` is how lag in time is found out: EXACT reads records, ESTIMATE asks for offsets by time, or OFF."""
+    """``time`` is how lag in time is determined: EXACT reads records, ESTIMATE uses offsets by time, OFF skips it."""
     sample = take_sample(admin, wanted)
     return LagLook(sample, lags_of(sample) if time == OFF else _with_times(admin, sample, time))
 
@@ -62,7 +62,9 @@ def lags_of(
 
 
 def retention(admin: Admin, topics: Iterable[str]) -> dict[str, int]:
-    """``retention.ms`` of the topics that delete by time; without those that may not be read, or keep for ever."""
+    """``retention.ms`` of the topics that delete by time; topics that cannot be described or keep indefinitely are
+    omitted.
+    """
     from kcli.core.admin.configs import ConfigKind, ConfigResource
 
     resources = {ConfigResource(ConfigKind.TOPIC, topic): topic for topic in topics}

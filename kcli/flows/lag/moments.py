@@ -20,7 +20,7 @@ _CLOSE_MS = 1_000
 
 
 def places_of(sample: LagSample) -> dict[Place, None]:
-    """Where groups have records to read, each place once."""
+    """The distinct offsets from which groups have records to read."""
     found: dict[Place, None] = {}
     for one in sample.groups:
         for tp, commit in one.committed.items():
@@ -31,7 +31,7 @@ def places_of(sample: LagSample) -> dict[Place, None]:
 
 
 def read_moments(admin: Admin, sample: LagSample) -> dict[Place, Moment]:
-    """Reads the records; behind an open transaction the first one that the group waits for."""
+    """Reads the records; where an open transaction blocks a group, the first record that it waits for."""
     found: dict[Place, Moment] = {}
     records = first_unread_records(admin, places_of(sample), sample.bounds)
     for place, record in records.items():
@@ -43,11 +43,11 @@ def read_moments(admin: Admin, sample: LagSample) -> dict[Place, Moment]:
 
 
 def estimate_moments(admin: Admin, sample: LagSample) -> dict[Place, Moment]:
-    """Halves the time around each offset, a question to all leaders at a time, until it is known to a second.
+    """Bisects the time of each offset, with one request to all leaders per round, until it is known to a second.
 
-    No record is read: leaders look times up in their index. What one offset's search learns of a partition the others
-    learn too, and the widest one asks next; after 60 questions time goes by evenly between what is known. Where
-    timestamps do not increase it can be wrong.
+    No record is read: leaders look times up in their index. All searches in a partition use each response; the one with
+    the widest interval asks next. After 60 rounds the time is interpolated between the known points. The result can be
+    wrong where timestamps do not increase.
     """
     wanted: dict[TopicPartition, list[int]] = {}
     for tp, at in places_of(sample):
@@ -86,7 +86,7 @@ class TimeSearch:
 
     @property
     def done(self) -> bool:
-        """Whether it is known, or known to a second."""
+        """Whether the time is known, exactly or to a second."""
         return self._before[0] >= self.at or self.width <= _CLOSE_MS
 
     @property
@@ -96,11 +96,11 @@ class TimeSearch:
 
     @property
     def middle(self) -> int:
-        """The time to ask for next."""
+        """The time to look up next."""
         return (self._before[1] + self._behind[1]) // 2
 
     def learn(self, asked: int, told: OffsetInfo) -> None:
-        """The first record that is not older than ``asked``; an offset of −1: there is none."""
+        """``told`` is the first record that is not older than ``asked``; an offset of −1 means there is none."""
         if told.offset < 0 or told.offset > self.at:
             behind = self._behind[0] if told.offset < 0 else min(told.offset, self._behind[0])
             self._behind = (behind, min(asked, self._behind[1]))
@@ -109,7 +109,7 @@ class TimeSearch:
 
     @property
     def moment(self) -> Moment:
-        """What is known so far; between two points the time is taken to go by evenly."""
+        """What is known so far, interpolated linearly between two points."""
         (first, before), (last, behind) = self._before, self._behind
         if first >= self.at or last <= first:
             return Moment(before, INTERPOLATED)

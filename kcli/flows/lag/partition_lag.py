@@ -17,23 +17,23 @@ if TYPE_CHECKING:
     from kcli.flows.groups.offsets import LogEnds
     from kcli.flows.lag.sample import GroupSample, LagSample
 
-_RISKY = 0.1  # of the retention: what is read that late may be gone at the next stop
+_RISKY = 0.1  # of the retention: records read that late may be deleted during the next outage
 READ, INTERPOLATED, UNKNOWN = "read", "interpolated", "unknown"
 
 
 class Moment(NamedTuple):
-    """When the first unread record at an offset was written. ``time_ms`` None: there is none that can be read."""
+    """When the first unread record at an offset was written. ``time_ms`` None: there is no readable record."""
 
     time_ms: int | None
     method: str
 
 
 class PartitionLag(NamedTuple):
-    """One row. None is unknown; ``committed`` None: nothing is committed. Times are in seconds.
+    """One row. None is unknown; ``committed`` None: there is no commit. Times are in seconds.
 
-    ``lost`` are the offsets between the commit and the log's start; ``margin`` is how long the first unread record is
-    kept at least, by its topic's retention.ms; ``at_risk`` says that records are lost or will be before long;
-    ``drained`` that nothing between commit and end is for readers: markers of transactions, aborted records.
+    ``lost`` are the offsets between the commit and the log start; ``margin`` is how long the first unread record is
+    still kept at least, by its topic's retention.ms; ``at_risk``: records are lost or soon will be; ``drained``:
+    between commit and end there are only transaction markers and aborted records.
     """
 
     group: str
@@ -63,7 +63,7 @@ def partition_lags(
     retention: Retention,
     notes: Mapping[TopicPartition, str],
 ) -> Iterator[PartitionLag]:
-    """The rows of all groups, in order. ``notes`` are said of a partition where a group is behind its stable offset."""
+    """The rows of all groups, in order. ``notes``: remarks for partitions whose last stable offset is below the end."""
     for one in sample.groups:
         yield from group_lags(sample, one, moments, retention, notes)
 

@@ -1,4 +1,4 @@
-"""Samples kept in a file, a line of JSON each, for the live screen to show again and for programs to read."""
+"""Samples recorded in a file, one line of JSON each, for replay on the live screen and for programs to read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def append_sample(path: str, cluster: str, sample: LagSample) -> None:
-    """One line more. Raises ConfigError when the file cannot be written."""
+    """Appends one line. Raises ConfigError when the file cannot be written."""
     line = json.dumps(_document(cluster, sample), ensure_ascii=False, separators=(",", ":"))
     try:
         with open(path, "a", encoding="utf-8", errors="backslashreplace") as file:

@@ -1,7 +1,7 @@
-"""One look at groups: what they have committed, and where the logs begin and end. Shared by commands and the screen.
+"""A sample of groups: their commits, and the start and end of the logs. Shared by commands and the screen.
 
-The number of round trips does not depend on the number of groups or partitions. Commits are read before ends, so that
-a group that goes on reading meanwhile is never shown ahead of the log.
+The number of round trips does not depend on the number of groups or partitions. Commits are read before ends, so that a
+group that reads meanwhile is never shown ahead of the log.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _COMMITS_NOTHING = ("share",)  # their positions are kept elsewhere (KIP-932)
 
 
 class GroupSample(NamedTuple):
-    """A group at that moment. ``committed`` has None for a partition that it reads and has not committed.
+    """A group at that moment. ``committed`` has None for a partition that it reads without a commit.
 
-    ``state`` is Kafka's word, empty where brokers do not tell; ``description`` is there when members were asked for.
+    ``state`` is Kafka's word, empty where brokers do not report it; ``description`` is set when members were requested.
     """
 
     group: str
@@ -41,20 +41,22 @@ class GroupSample(NamedTuple):
 
 
 class LagSample(NamedTuple):
-    """``at_ms`` is when the commits were read, since the epoch. ``failed``: groups of which nothing is known, and why."""
+    """``at_ms`` is when the commits were read, since the epoch. ``failed``: the errors of groups that could not be
+    read.
+    """
 
     at_ms: int
     groups: Sequence[GroupSample]
     bounds: Mapping[TopicPartition, LogEnds]
     failed: Mapping[str, KcliError] = _NONE
     partial: Sequence[KcliError] = ()
-    """Why groups may be missing that nobody has named."""
+    """Why groups that were not named may be missing."""
 
 
 class Wanted(NamedTuple):
-    """``groups`` empty: all of them. ``topics`` empty: all, else groups that have something of these.
+    """``groups`` empty: all. ``topics`` empty: all, else only groups with partitions of these topics.
 
-    ``members``: who reads what, as well. ``match``: of all groups those whose names match this shell pattern.
+    ``members``: include members and assignments. ``match``: of all groups, those whose names match this shell pattern.
     """
 
     groups: Sequence[str] = ()
@@ -64,7 +66,7 @@ class Wanted(NamedTuple):
 
 
 def take_sample(admin: Admin, wanted: Wanted) -> LagSample:
-    """Raises what no answer at all was given for; everything else has its error in its place."""
+    """Raises an error only if nothing could be read; every other error is part of the sample."""
     states, described, failed, partial = _groups(admin, wanted)
     return sample_of(admin, states, described, topics=wanted.topics, failed=failed, partial=partial)
 
@@ -78,7 +80,7 @@ def sample_of(
     failed: Mapping[str, KcliError] = _NONE,
     partial: Sequence[KcliError] = (),
 ) -> LagSample:
-    """Of groups whose states are known; see ``take_sample``."""
+    """The sample of groups whose states are known; see ``take_sample``."""
     failed, at_ms = dict(failed), wall_ms()
     committed = admin.fetch_offsets(dict.fromkeys(states)) if states else {}
     groups = []
@@ -94,7 +96,7 @@ def sample_of(
 
 
 def _partitions_of(groups: Iterable[GroupSample]) -> set[TopicPartition]:
-    """All partitions that groups have. Many have the same ones: those share a tuple, which is looked at once."""
+    """All partitions of the groups. Many groups have the same partitions and share a tuple, which is added once."""
     found = set[TopicPartition]()
     shared: dict[int, TopicPartitions] = {}
     for one in groups:
@@ -108,7 +110,7 @@ def _partitions_of(groups: Iterable[GroupSample]) -> set[TopicPartition]:
 def _groups(
     admin: Admin, wanted: Wanted
 ) -> tuple[dict[str, str], dict[str, GroupDescription], dict[str, KcliError], list[KcliError]]:
-    """States by name, descriptions where they are wanted, and what is not known."""
+    """States by name, descriptions if requested, and errors."""
     described: dict[str, GroupDescription] = {}
     failed: dict[str, KcliError] = {}
     if wanted.groups:
@@ -147,7 +149,7 @@ def _groups(
 def _of_topics(
     offsets: Committed, description: GroupDescription | None, topics: Collection[str]
 ) -> Committed:
-    """What is committed, and what members read without having committed anything; in order."""
+    """Commits, and partitions that members read without a commit; in order."""
     read = assigned(description).keys() if description is not None else frozenset[TopicPartition]()
     if isinstance(offsets, CommitColumns) and not topics and (not read or read <= set(offsets.partitions)):
         return offsets

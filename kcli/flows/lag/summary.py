@@ -1,4 +1,4 @@
-"""Rows of partitions added up: by group, by topic of a group, by member. Pure."""
+"""Partition rows added up: by group, by topic of a group, by member. Pure."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ K = TypeVar("K", bound=Hashable)
 
 
 class Summary(NamedTuple):
-    """``lag`` is the sum of what is known, None where nothing is; ``seconds`` and ``margin`` are of the partition that
-    is worst among those that are known.
+    """``lag`` is the sum of the known lags, None if none is known; ``seconds`` and ``margin`` are those of the worst
+    partition among the known ones.
 
     ``method`` is how ``seconds`` is known, ``unknown`` counts the partitions without a lag.
     """
@@ -29,7 +29,7 @@ class Summary(NamedTuple):
 
 
 def added_up(rows: Iterable[PartitionLag], key: Callable[[PartitionLag], K]) -> dict[K, Summary]:
-    """One summary for each key, in the order in which they come."""
+    """One summary for each key, in order of first occurrence."""
     parts: dict[K, list[PartitionLag]] = {}
     for row in rows:
         parts.setdefault(key(row), []).append(row)
@@ -37,7 +37,7 @@ def added_up(rows: Iterable[PartitionLag], key: Callable[[PartitionLag], K]) -> 
 
 
 def summary(rows: Sequence[PartitionLag]) -> Summary:
-    """Of some rows; of none, too."""
+    """The summary of any number of rows, including none."""
     if isinstance(rows, LagColumns):
         lag = sum(rows.lags)
         seconds, method = (None, UNKNOWN) if lag else (0.0, READ)

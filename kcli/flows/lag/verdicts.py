@@ -1,8 +1,8 @@
-"""What several samples say of a group: rates, time to drain, and one word. Pure.
+"""What several samples show of a group: rates, time to drain, and one word. Pure.
 
-The words: ``ok``; ``slow``: it falls behind while it reads; ``stalled``: it has members and does not move;
-``stopped``: it has none and something to read; ``empty``: it has none and nothing to read; ``rebalancing``;
-``rewound``: its commits went back; ``loss risk``: retention has taken unread records, or soon will.
+The words: ``ok``; ``slow``: it reads but falls behind; ``stalled``: it has members but makes no progress; ``stopped``:
+no members but unread records; ``empty``: no members and nothing to read; ``rebalancing``; ``rewound``: its commits
+moved back; ``loss risk``: retention has deleted unread records, or soon will.
 """
 
 from __future__ import annotations
@@ -23,13 +23,11 @@ _MOVING = frozenset(("PreparingRebalance", "CompletingRebalance", "Assigning", "
 _WITHOUT_MEMBERS = frozenset(("Empty", "Dead"))
 WINDOW_MS = 60_000
 _NOTHING: tuple[tuple[Any, ...], ...] = ((), (), (), ())
-_SETTLED_MS = (
-    8_000  # members commit every five seconds by default: less says nothing of one that stands still
-)
+_SETTLED_MS = 8_000  # members commit every five seconds by default: a shorter time does not show a stall
 
 
 class Trend(NamedTuple):
-    """Records a second over the window, and seconds to drain at that pace; None is unknown, or never."""
+    """Records per second over the window, and seconds to drain at that rate; None is unknown, or never."""
 
     consumed: float | None = None
     produced: float | None = None
@@ -42,10 +40,10 @@ class Trend(NamedTuple):
 
 
 class _Point:
-    """What a sample knows of a group, looked at by partition only where there are several samples.
+    """What a sample has of a group, evaluated by partition only where there are several samples.
 
-    ``lag`` is without partitions in which only markers and aborted records are left; ``complete`` says that the lag is
-    known of every partition with a commit.
+    ``lag`` excludes partitions in which only markers and aborted records are left; ``complete``: the lag is known for
+    every partition with a commit.
     """
 
     def __init__(self, at_ms: int, rows: Sequence[PartitionLag]) -> None:
@@ -82,21 +80,21 @@ class _Point:
 
 
 class History:
-    """The samples of the last minute, by group; what they say is asked for group by group."""
+    """The samples of the last minute, by group; evaluated group by group."""
 
     def __init__(self, window_ms: int = WINDOW_MS) -> None:
         self._window_ms = window_ms
         self._points: dict[str, deque[_Point]] = {}
 
     def add(self, at_ms: int, group: str, rows: Sequence[PartitionLag]) -> None:
-        """Notes a group's rows of one sample."""
+        """Adds a group's rows of one sample."""
         points = self._points.setdefault(group, deque())
         points.append(_Point(at_ms, rows))
         while points[0].at_ms < at_ms - self._window_ms:
             points.popleft()
 
     def trend(self, group: str) -> Trend:
-        """Over all samples of the window; unknown after the first."""
+        """The trend over all samples of the window; unknown after the first."""
         points = self._points.get(group)
         if not points or points[-1].at_ms <= points[0].at_ms:
             return Trend()
@@ -112,7 +110,9 @@ class History:
         )
 
     def verdict(self, group: str, state: str, rows: Sequence[PartitionLag]) -> str | None:
-        """The word for a group; None while it cannot be told: one sample does not say whether a member moves."""
+        """The word for a group; None while it is not known: a single sample does not show whether a member makes
+        progress.
+        """
         points = self._points[group]
         last = points[-1]
         if state in _MOVING:
@@ -134,12 +134,12 @@ class History:
 
 
 def _unstarted(row: PartitionLag) -> bool:
-    """Whether a member reads it and has committed nothing: that is known, where other commits could not be read."""
+    """Whether a member reads it and has committed nothing: this is known even where other commits could not be read."""
     return row.committed is None and row.member is not None
 
 
 def _has_grown(lags: list[int]) -> bool:
-    """Whether the least of the later samples is more than the least of the earlier ones: commits come in steps."""
+    """Whether the minimum of the later samples exceeds that of the earlier ones: commits come in steps."""
     half = (len(lags) + 1) // 2
     return min(lags[half:]) > min(lags[:half])
 

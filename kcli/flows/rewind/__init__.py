@@ -1,1 +1,1 @@
-"""Committed offsets moved back or forth: what is asked for, the plan, its journal, its execution. No click, no output."""
+"""Moving committed offsets back or forward: targets, plan, journal and execution. Does no click and no output."""

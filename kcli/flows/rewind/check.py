@@ -1,7 +1,7 @@
-"""A live rewind that was made before, looked at again: what its group has committed since, by its history and now.
+"""Checks an earlier live rewind again: what its group has committed since, from its history and now.
 
-Where ``__consumer_offsets`` can be read, the judge sees every commit since the members were let in, in its order. Else it
-sees what was seen then, and what is committed now: that decides less.
+Where ``__consumer_offsets`` can be read, the judge sees every commit since the members were released, in order.
+Otherwise it sees only the commits recorded then and the offsets committed now, which decides fewer cases.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ from kcli.flows.rewind.watching import BEFORE_MS, GroupWatch, Watched
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A rewind of the journal as it can be judged: ``watched`` goes on from what is known."""
+    """A rewind of the journal, ready to be judged: ``watched`` continues from what is known."""
 
     plan: GroupPlan
     watched: Watched
@@ -31,9 +31,10 @@ class Checked:
 def checked(
     journal: Journal, history: GroupHistory | None, now: float, now_ms: int, group: GroupDescription | None
 ) -> Checked:
-    """``history`` since the members were let in, None if it cannot be read; ``now``: monotonic, and ``now_ms`` the same.
+    """``history`` since the members were released, None if it cannot be read; ``now`` (monotonic) and ``now_ms`` are
+    the same time.
 
-    NotPossibleError for a rewind of which nothing is known that could be judged.
+    Raises NotPossibleError for a rewind whose journal has nothing that could be judged.
     """
     entry = journal.live
     if entry is None:
@@ -63,7 +64,9 @@ def outcomes(found: Checked, seen: GroupWatch) -> list[Outcome]:
 
 
 def _with_known_ends(facts: LiveFacts) -> LiveFacts:
-    """Of those who were away when the others were let in nobody knows what they had read when they came back."""
+    """Without the log ends of members that were away at the release: what they had read when they rejoined is not
+    known.
+    """
     attendance = facts.attendance
     return replace(
         facts,
@@ -75,7 +78,7 @@ def _with_known_ends(facts: LiveFacts) -> LiveFacts:
 
 
 def _logged(history: GroupHistory, let_in: int) -> Iterator[Look]:
-    """In the order of time; at the same time a change of members comes first."""
+    """In order of time; at the same time, membership changes precede commits."""
     events = [(at, 0, None) for at in history.changes if at >= let_in]
     commits = [(one.at, 1, one) for one in history.commits if one.at >= let_in]
     for at, _order, commit in sorted([*events, *commits], key=lambda event: event[:2]):

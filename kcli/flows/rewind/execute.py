@@ -1,4 +1,4 @@
-"""A plan carried out: lock, state read again, journal, commit, read back. What is told was seen, not assumed."""
+"""Executes a plan: lock, check, journal, commit, read back. Reports only what was seen, not what is assumed."""
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -40,28 +40,28 @@ LIVE = (
 VERIFIED, FAILED, REFUSED, UNKNOWN = "verified", "failed", "refused", "unknown"
 
 LATER_SECONDS = 1.0
-"""Between the commits of groups without members and the later look at them."""
+"""Between the commits to groups without members and the later check."""
 WINDOW_SECONDS = 0.9
-"""From the last look before the commits to their answer, at most: see ``_Run.idle``."""
+"""The longest time from the last check before the commits to their response: see ``_Run.idle``."""
 
 
 class UnprovenError(OutcomeUnknownError):
-    """The offsets were set and read back, but another rewind may have ended unseen meanwhile."""
+    """The offsets were set and read back, but another rewind may have finished unseen meanwhile."""
 
     exit_code = 6
 
 
 class NotProvenError(KcliError):
-    """A partition of a live group was set and read back, but nobody has seen that its members went on from there."""
+    """A partition of a live group was set and read back, but its members were not seen to continue from there."""
 
     exit_code = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Doors:
-    """How groups are held that are rewound as they run, and watched afterwards.
+    """How running groups are held while they are rewound, and watched afterwards.
 
-    ``shut`` holds a group; ``held`` are already. ``told`` hears what was set, before it is watched.
+    ``shut`` holds a group; ``held`` are held already. ``told`` receives what was set, before the watch begins.
     """
 
     shut: Callable[[GroupPlan], Shut]
@@ -72,11 +72,12 @@ class Doors:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One partition: ``status`` is ``verified`` (read back as it was asked for), ``overwritten`` (by somebody else),
-    ``failed`` (``error`` says why), ``unknown`` (it was tried, and whether it was done could not be seen), ``refused``
-    (nothing was tried). Of a live group ``held`` stands for ``verified``, ``found`` is what was seen last, ``member`` has
-    the partition, and ``seen`` are the commits since, with the seconds after which they were seen. ``found``: what was
-    read back.
+    """One partition. ``status`` is ``verified`` (read back as requested), ``overwritten`` (by another client),
+    ``failed`` (see ``error``), ``unknown`` (attempted, but the result could not be seen) or ``refused`` (not
+    attempted). Partitions of a live group are ``held`` instead of ``verified``.
+
+    ``found``: what was read back; for a live group, what was seen last. ``member`` owns the partition, and ``seen`` are
+    the commits since, with the seconds after which they were seen.
     """
 
     item: RewindItem
@@ -89,11 +90,11 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class GroupReport:
-    """One group. ``error``: why nothing of it was tried. ``kept``: whether its journal is there for an undo.
+    """One group. ``error``: why nothing was attempted. ``kept``: whether its journal is available for an undo.
 
-    ``missing``: members of a live group that have not come back, of ``sent_out``. ``watched``: for how many seconds.
-    ``journal_error``: why what was seen of a live group is not in its journal; ``can_check``: whether that has what
-    --check needs all the same.
+    ``missing``: members of a live group that have not rejoined, of ``sent_out``. ``watched``: for how many seconds.
+    ``journal_error``: why the journal lacks what was seen of a live group; ``can_check``: whether it still has what
+    --check needs.
     """
 
     plan: GroupPlan
@@ -107,12 +108,12 @@ class GroupReport:
     can_check: bool = True
 
     def count(self, status: str) -> int:
-        """How many partitions ended so."""
+        """How many partitions have this status."""
         return sum(outcome.status == status for outcome in self.outcomes)
 
     @property
     def done(self) -> int:
-        """How many partitions are where they were to go."""
+        """How many partitions are at their target."""
         return self.count(VERIFIED) + self.count(HELD)
 
 
@@ -125,10 +126,10 @@ def execute(
     doors: Doors | None = None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> list[GroupReport]:
-    """Carries out what can be; LockedError when another process rewinds one of the groups, before anything is done.
+    """Executes the plan; LockedError if another process rewinds one of the groups, before anything is changed.
 
-    ``written`` is told when the journal of a group is on the disk, before its first commit. ``doors`` are for groups
-    that are rewound as they run; those that are held already are locked. ``sleep`` passes the time up to the later look.
+    ``written`` is called when the journal of a group is on disk, before its first commit. ``doors`` are for groups that
+    are rewound as they run; groups that are already held are already locked. ``sleep`` waits until the later check.
     """
     todo = [group for group in plan.groups if group.todo]
     held = doors.held if doors is not None else ()
@@ -145,7 +146,7 @@ def execute(
 
 
 class _Run:
-    """``idle`` and ``live`` return why nothing was tried of some groups; of the others there are ``reports``."""
+    """``idle`` and ``live`` return why some groups were not attempted; the other groups get ``reports``."""
 
     def __init__(self, admin: Admin, journals: Journals, written: Callable[[GroupPlan], object]) -> None:
         self.reports: dict[str, GroupReport] = {}
@@ -157,11 +158,11 @@ class _Run:
         self._written(plan)
 
     def idle(self, plans: Sequence[GroupPlan], sleep: Callable[[float], None]) -> dict[str, KcliError]:
-        """Groups without members: anybody may commit, and a rewind on another machine knows nothing of our lock.
+        """Groups without members: any client may commit, and a rewind on another machine is not aware of our lock.
 
-        Of two that both found their plan as it was, one commits over the other. The first sees it in the later look,
-        for the second has its answer within WINDOW_SECONDS of a look that was before the first one's commit, and the
-        later look is LATER_SECONDS after that. The second knows when it was slower than that: it is not sure then.
+        When two rewinds both find their plan unchanged, one commits over the other. The first sees it in its later
+        check: the second has its response within WINDOW_SECONDS of a check made before the first one's commit, and the
+        later check is LATER_SECONDS after that. A second rewind that was slower than that reports that it is not sure.
         """
         if not plans:
             return {}
@@ -190,7 +191,7 @@ class _Run:
         return refused | in_transactions
 
     def _begun(self, plans: Sequence[GroupPlan]) -> tuple[dict[str, KcliError], float]:
-        """Which groups are no longer what their plan says, and when that was looked at. The others have journals."""
+        """The groups that no longer match their plan, and when that was checked. All others have journals."""
         refused: dict[str, KcliError] = {}
         going = False
         try:
@@ -206,7 +207,7 @@ class _Run:
         return refused, looked
 
     def live(self, plans: Sequence[GroupPlan], doors: Doors) -> dict[str, KcliError]:
-        """Groups with members, one after the other; then all are watched."""
+        """Groups with members, one after the other; then all are watched together."""
         refused: dict[str, KcliError] = {}
         results = []
         for plan in plans:
@@ -237,14 +238,14 @@ class _Run:
         except KcliError:  # nothing was committed
             self._journals.remove(plan.id)
             raise
-        if result.facts is not None:  # before it is watched: who is killed then can look again later
+        if result.facts is not None:  # before the watch: a rewind killed during it can still be checked
             self._update(plan, entry_of(result.facts), {})
         return result
 
     def _update(
         self, plan: GroupPlan, live: LiveEntry, statuses: Mapping[TopicPartition, str]
     ) -> KcliError | None:
-        """Why the journal was not updated: by then the offsets are set, so it stops nothing. Else None."""
+        """Returns why the journal was not updated, else None. The offsets are set by then, so an error stops nothing."""
         try:
             self._journals.update(plan.id, live=live, statuses=statuses)
         except JournalError as error:
@@ -285,7 +286,7 @@ class _Run:
         journal_error: KcliError | None = None,
         can_check: bool = True,
     ) -> None:
-        """The journal of a rewind that has changed nothing is of no use."""
+        """Removes the journal of a rewind that changed nothing: it is of no use."""
         sure = certain and not any(isinstance(o.error, OutcomeUnknownError) for o in outcomes)
         kept = not (sure and all(_untouched(outcome) for outcome in outcomes))
         if not kept:
@@ -307,7 +308,7 @@ class _Run:
 
 
 class _Later:
-    """The look at groups that were rewound a second ago. ``window``: seconds from the look before to the answer."""
+    """A check of groups that were rewound a second ago. ``window``: seconds from the preceding check to the response."""
 
     def __init__(self, admin: Admin, plans: Sequence[GroupPlan], window: float) -> None:
         self._window = window
@@ -316,7 +317,7 @@ class _Later:
         self._described = admin.describe_groups(moved) if moved else {}
 
     def judged(self, plan: GroupPlan, outcome: Outcome) -> Outcome:
-        """What became of one partition since it was read back."""
+        """The outcome of one partition after it was read back."""
         item, commits = outcome.item, self._commits[plan.group]
         if not _is_news(outcome):
             return outcome
@@ -340,7 +341,7 @@ class _Later:
         )
 
     def _went_on(self, group: str, item: RewindItem, found: OffsetAndMetadata | None) -> bool:
-        """Whether a member has come and reads on from the new offset."""
+        """Whether a member has joined and continues from the new offset."""
         described = self._described.get(group)
         if marked_by(found) or found is None or item.new is None or isinstance(described, KcliError | None):
             return False
@@ -348,7 +349,7 @@ class _Later:
 
 
 def _is_news(outcome: Outcome) -> bool:
-    """Whether a partition was changed, and read back so."""
+    """Whether a partition was changed and read back successfully."""
     return outcome.status == VERIFIED and outcome.item.changes
 
 
@@ -361,7 +362,7 @@ def _unproven(plan: GroupPlan, item: RewindItem, why: str) -> KcliError:
 
 
 def _changed(admin: Admin, plans: Sequence[GroupPlan]) -> dict[str, KcliError]:
-    """Groups that are no longer what the plan says, and why: members came, or somebody has committed."""
+    """Groups that no longer match the plan, and why: members joined, or offsets were committed."""
     described = admin.describe_groups([plan.group for plan in plans]) if plans else {}
     commits = admin.fetch_offsets({p.group: [i.tp for i in p.todo] for p in plans}) if plans else {}
     found: dict[str, KcliError] = {}
@@ -397,7 +398,7 @@ def _shown(commit: OffsetAndMetadata | None) -> str:
 
 
 def _store(admin: Admin, plans: Sequence[GroupPlan]) -> dict[str, Stored]:
-    """One request a group for the commits, one for what is deleted."""
+    """One request per group for the commits, and one for the deletions."""
     commits: dict[str | GroupMetadata, dict[TopicPartition, OffsetAndMetadata]] = {
         plan.group: news
         for plan in plans
@@ -424,7 +425,7 @@ def _outcomes(plan: GroupPlan, stored: Stored, back: Committed | KcliError) -> l
 
 
 def live_outcomes(result: LiveResult, seen: GroupWatch) -> list[Outcome]:
-    """What became of the partitions of a group that was rewound as it ran. Pure."""
+    """The outcomes of the partitions of a group that was rewound as it ran. Pure."""
     return [_live_outcome(item, result, seen) for item in result.plan.todo]
 
 
@@ -440,7 +441,7 @@ def _live_outcome(item: RewindItem, result: LiveResult, seen: GroupWatch) -> Out
 
 
 def judged(item: RewindItem, sentence: Sentence, plan: GroupPlan, seconds: float) -> Outcome:
-    """What a judge has found of a partition; what is still open is unknown."""
+    """The outcome by a judge's sentence; a partition that is still open is unknown."""
     commits = sentence.commits
     last = commits[-1][1] if commits else (None if item.new is None else item.new.offset)
     found = None if last is None else OffsetAndMetadata(last)
@@ -455,7 +456,7 @@ def judged(item: RewindItem, sentence: Sentence, plan: GroupPlan, seconds: float
 
 
 def _without_check(outcome: Outcome, group: str) -> Outcome:
-    """--check finds nothing in the journal that it could look at again."""
+    """Without the advice to use --check: the journal has nothing to check."""
     if not isinstance(outcome.error, NotProvenError):
         return outcome
     do = f"see what is committed now: kcli groups describe {quote(group)} --offsets"
@@ -463,7 +464,7 @@ def _without_check(outcome: Outcome, group: str) -> Outcome:
 
 
 def check_command(group: str, journal_id: str) -> str:
-    """What looks again at a live rewind; a name that a shell or kcli would take for something else is kept from it."""
+    """The command that checks a live rewind again; quotes the group, and guards a name that looks like an option."""
     if group.startswith("-"):
         return f"kcli groups rewind --check {journal_id} -- {quote(group)}"
     return f"kcli groups rewind {quote(group)} --check {journal_id}"
@@ -489,7 +490,7 @@ def _why(sentence: Sentence, seconds: float) -> str:
 
 
 def _untouched(outcome: Outcome) -> bool:
-    """Whether the partition is where it was."""
+    """Whether the partition is unchanged."""
     if outcome.status in (VERIFIED, HELD):
         return not outcome.item.changes
     return outcome.status == FAILED and outcome.error is not None and outcome.found == outcome.item.committed
@@ -504,13 +505,13 @@ def _outcome(
         return Outcome(item, FAILED, None, error)
     same = _same(found, item.new)
     if isinstance(error, NotFoundError) and item.new is None and found is None:
-        error = None  # the group went with its last offset
+        error = None  # the group was removed with its last offset
     unsure = isinstance(error, OutcomeUnknownError | TimedOutError)
     if same and (error is None or unsure):
         return Outcome(item, VERIFIED, found)
     if error is None:
         return Outcome(item, OVERWRITTEN, found)
-    if unsure:  # a broker that has stood still may do it later
+    if unsure:  # a stalled broker may still do it later
         return Outcome(item, UNKNOWN, found, _unseen(error))
     return Outcome(item, FAILED, found, _explained(error, item.tp))
 
@@ -531,7 +532,7 @@ def _explained(error: KcliError, tp: TopicPartition) -> KcliError:
 
 
 def _same(found: OffsetAndMetadata | None, new: OffsetAndMetadata | None) -> bool:
-    """Brokers that store no leader epochs answer −1."""
+    """Compares commits; brokers that store no leader epochs return −1."""
     if found is None or new is None:
         return found is new
     return replace(found, leader_epoch=new.leader_epoch) == new

@@ -1,4 +1,4 @@
-"""The journal of rewinds: what was committed before, on the disk before the first commit, so that it can be undone.
+"""The journal of rewinds: the previous commits, written to disk before the first new commit so that it can be undone.
 
 One file for each group and rewind: ``$XDG_STATE_HOME/kcli/rewind/<cluster id>/<UTC stamp>-<6 hex>.json``.
 """
@@ -26,7 +26,7 @@ KIND = "RewindJournal"
 
 
 class Row(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One partition before and after; None is no commit. ``status``: what was seen to become of it."""
+    """One partition before and after; None means no commit. ``status``: the outcome that was seen."""
 
     topic: str
     partition: int
@@ -38,7 +38,7 @@ class Row(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class LiveMember(msgspec.Struct, frozen=True):
-    """A member that was sent out. ``partitions`` of each topic; ``pace`` and ``session``: see ``attendance.SentOut``."""
+    """A member that was evicted. ``partitions`` by topic; ``pace`` and ``session``: see ``attendance.SentOut``."""
 
     member_id: str
     instance_id: str | None
@@ -50,7 +50,9 @@ class LiveMember(msgspec.Struct, frozen=True):
 
 
 class LiveArrival(msgspec.Struct, frozen=True):
-    """A member that came, ``at`` seconds after the group was let in (before, if negative). See ``door.Arrival``."""
+    """A member that joined, ``at`` seconds after the release (before it, if negative). See
+    ``barrier.arrivals.Arrival``.
+    """
 
     member_id: str
     instance_id: str | None
@@ -73,8 +75,8 @@ class LiveRow(msgspec.Struct, frozen=True):
 
 
 class LiveEntry(msgspec.Struct, frozen=True):
-    """What it takes to judge a live rewind later. ``let_in`` is in ms since the epoch, ``sent_out_at`` in seconds from
-    there; ``looked_until`` too.
+    """What is needed to judge a live rewind later. ``let_in`` is in ms since the epoch; ``sent_out_at`` and
+    ``looked_until`` are seconds since ``let_in``.
     """
 
     let_in: int
@@ -88,7 +90,7 @@ class LiveEntry(msgspec.Struct, frozen=True):
 
 
 class Journal(msgspec.Struct, frozen=True):
-    """One rewind of one group. ``at`` is in ms since the epoch, ``to`` says the target in words."""
+    """One rewind of one group. ``at`` is in ms since the epoch, ``to`` describes the target in words."""
 
     kind: str
     id: str
@@ -102,7 +104,7 @@ class Journal(msgspec.Struct, frozen=True):
 
     @property
     def before(self) -> dict[TopicPartition, OffsetAndMetadata | None]:
-        """What was committed, None where nothing was."""
+        """What was committed; None for partitions without a commit."""
         return {
             TopicPartition(row.topic, row.partition): None
             if row.committed is None
@@ -116,7 +118,7 @@ class JournalError(KcliError):
 
 
 class Journals:
-    """Those of one cluster."""
+    """The journals of one cluster."""
 
     def __init__(self, cluster: str, root: Path | None = None) -> None:
         self.cluster = cluster
@@ -125,7 +127,7 @@ class Journals:
         )
 
     def write(self, plan: GroupPlan, now_ms: int) -> Path:
-        """The file is on the disk, with its name, when this returns; JournalError when it cannot be."""
+        """Writes the journal; file and name are on disk on return. Raises JournalError if that fails."""
         journal = Journal(
             KIND, plan.id, now_ms, self.cluster, plan.group, plan.to, tuple(_rows(plan)), plan.undoes
         )
@@ -141,7 +143,7 @@ class Journals:
     def update(
         self, journal_id: str, *, live: LiveEntry | None, statuses: Mapping[TopicPartition, str]
     ) -> None:
-        """Adds what was seen since; JournalError when it cannot be written, and the file is left as it was."""
+        """Adds what was seen since; JournalError if it cannot be written, and the file is left as it was."""
         path = self.folder / f"{journal_id}.json"
         try:
             before = msgspec.json.decode(path.read_bytes(), type=Journal)
@@ -170,7 +172,7 @@ class Journals:
             (self.folder / f"{journal_id}.json").unlink()
 
     def listed(self) -> tuple[list[Journal], list[str]]:
-        """All, oldest first, and the names of files that are none."""
+        """All journals, oldest first, and the names of files that are not journals."""
         found, broken = [], []
         for path in sorted(self.folder.glob("*.json")):
             try:
@@ -209,7 +211,7 @@ class Journals:
 
     @contextmanager
     def locked(self, groups: list[str]) -> Iterator[None]:
-        """Keeps other rewinds of these groups off, on this machine; LockedError (7) when there is one."""
+        """Locks out other rewinds of these groups on this machine; LockedError (7) when one is running."""
         self._make_folder()
         with ExitStack() as held:
             for group in sorted(groups):
@@ -233,7 +235,7 @@ class Journals:
 
 
 def new_id(now_ms: int) -> str:
-    """``20261121-091403-3fa9c1``: UTC, and something that no other rewind of that second has."""
+    """``20261121-091403-3fa9c1``: UTC, and a suffix that distinguishes rewinds of the same second."""
     return f"{datetime.fromtimestamp(now_ms // 1000, UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
 
 

@@ -1,18 +1,18 @@
-"""Whether the partitions of a group that was rewound as it ran are read from their new offsets on. Pure.
+"""Decides whether a group that was rewound as it ran reads its partitions from the new offsets on. Pure.
 
-The judge is shown what can be seen from outside, look after look: what is committed, where logs end, who is in the group
-and has what. ``held`` is said of a partition when nothing that can be expected can take it away again:
+The judge receives a series of observations from outside the group: committed offsets, log end offsets, members and
+their assignments. A partition is ``held`` when no commit that can be expected may undo the rewind:
 
-- nobody who had the partition before is expected to commit an old batch any more (``attendance.py``), and
-- what is committed last comes from somebody who began at the new offset: it lies between the new and the old one; or
-  beyond the log's end as it was when the last of those who had it before came back; or it was committed when nobody who
-  was back could have an old batch in hand any more; or nothing is left to be read from the new offset on.
+- no previous owner of the partition is expected to commit an old batch any more (``attendance.py``), and
+- the last commit is by a member that began at the new offset: it lies between the new and the old offset; or beyond the
+  log end as it was when the last previous owner came back; or it was made when no member that was back could have an
+  old batch in progress any more; or nothing is left to read from the new offset on.
 
-A commit at or beyond the old offset and not beyond that end may be an old batch. Alone it does no harm, for who reads the
-partition goes on and commits further; but if the partition changes hands before it does, it is read on from there. Then
-nothing is known of it any more: it is ``unknown``. So it is if the first commit of all may be an old one, and whoever got
-the partition may have asked only then where to begin. ``overwritten`` is said where
-nobody who began at the new offset can have committed what is there.
+A commit at or beyond the old offset and not beyond that log end may be of an old batch. By itself it does no harm,
+since the owner of the partition continues and commits further; but if the partition is reassigned before that, the new
+owner starts from it. Then the partition is ``unknown``. The same holds if the first commit of all may be of an old
+batch and the owner may have fetched its starting position only after it. A partition is ``overwritten`` where no member
+that began at the new offset can have made the last commit.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -33,15 +33,15 @@ from kcli.flows.rewind.attendance import (
 HELD, OVERWRITTEN, UNKNOWN, OPEN = "held", "overwritten", "unknown", "open"
 STABLE = "Stable"
 BLIND_SECONDS = 2.0
-"""Between two looks that are further apart somebody may have committed, and others may have read on from there."""
+"""Between two polls further apart than this, a member may have committed and others may have started from there."""
 EAGER = ("range", "roundrobin", "sticky")
-"""Assignors whose members give everything up before they join: all of them read what is committed when they are in."""
+"""Assignors whose members revoke everything before they join: all of them fetch committed offsets once they are in."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rewound:
-    """One partition that was set: ``old`` as of when the members were sent out, ``end`` of the log as of when the last of
-    them came back to the door: nobody has read beyond it. None: not known.
+    """One partition that was set: ``old`` is the commit at the eviction, ``end`` the log end when the last previous owner
+    was back, waiting to rejoin: no member has read beyond it. None: not known.
     """
 
     new: int
@@ -50,15 +50,15 @@ class Rewound:
 
     @property
     def idle(self) -> bool:
-        """Whether nobody could have anything in hand: all that there was had been committed."""
+        """Whether no member could have a batch in progress: everything in the log had been committed."""
         return self.old is not None and self.old == self.end
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What was seen at ``at``: commits first, then the group, then the logs' ends. Without an entry: not seen.
+    """What was seen at ``at``: commits first, then the group, then the log ends. A missing entry was not seen.
 
-    ``changed``: in a history, that the group's members, or who has what, changed then.
+    ``changed``: in a history, that the group's members or their assignments changed then.
     """
 
     at: float
@@ -70,10 +70,10 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Awaited:
-    """Why a partition is open. ``until``: when nothing old is expected any more; None: a commit is waited for, or, with
-    ``logged``, the history of commits (``Judge.confirm``).
+    """Why a partition is open. ``until``: when no old commit is expected any more; None: waiting for a commit or, with
+    ``logged``, for the history of commits (``Judge.confirm``).
 
-    ``away``: members that have not come back. ``owner`` has the partition, None if nobody has.
+    ``away``: members that have not rejoined. ``owner`` owns the partition, None if no member does.
     """
 
     until: float | None = None
@@ -84,7 +84,7 @@ class Awaited:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """What is known of one partition. ``commits``: when, and what, in order."""
+    """What is known of one partition. ``commits``: time and offset, in order."""
 
     verdict: str
     commits: tuple[tuple[float, int | None], ...]
@@ -99,7 +99,7 @@ _FROM_FIRST = "it may have been read on from the first commit, which may have be
 
 
 class Judge:
-    """``look`` as often as there is something to be seen, then ask for the ``sentence`` of each partition."""
+    """Call ``look`` with each new observation, then get the ``sentence`` of each partition."""
 
     def __init__(
         self,
@@ -112,8 +112,8 @@ class Judge:
         self._eager = assignor in EAGER
         self._trails = {tp: _Trail(one, usual_patience(self._pace(tp))) for tp, one in partitions.items()}
         self._members: tuple[MemberDescription, ...] = ()
-        self._known: set[str] = set()  # ids of members that were seen settled
-        self._settled: tuple[object, ...] | None = None  # who was in a classic group when it was stable last
+        self._known: set[str] = set()  # ids of members that were seen in a stable group
+        self._settled: tuple[object, ...] | None = None  # members of a classic group when it was last stable
         self._readers: dict[TopicPartition, MemberDescription] = {}
         self._looked_at = 0.0
         self._changes = 0  # in a history
@@ -132,7 +132,7 @@ class Judge:
                 trail.end = end
 
     def replay(self, look: Look) -> None:
-        """A look from a history without gaps; the first change is that of the members when they were let in."""
+        """Adds an observation from a history without gaps; its first change is the members joining after the release."""
         self._looked_at = look.at
         if look.changed:
             if self._changes:
@@ -147,7 +147,7 @@ class Judge:
         self._take(look, blind=False, logged=True)
 
     def sentence(self, tp: TopicPartition, now: float) -> Sentence:
-        """HELD, OVERWRITTEN, UNKNOWN (nothing that may come can tell), or OPEN with what is waited for."""
+        """HELD, OVERWRITTEN, UNKNOWN (no later observation can decide it), or OPEN with what is awaited."""
         trail, owner = self._trails[tp], self._readers.get(tp)
         due, commits = self._due(tp), tuple(trail.commits)
         if trail.overwritten:
@@ -166,7 +166,7 @@ class Judge:
 
     @property
     def unconfirmed(self) -> bool:
-        """Whether a commit of an old batch may have come unseen, before the first one that was seen."""
+        """Whether a commit of an old batch may have been missed, before the first one that was seen."""
         return any(trail.unconfirmed for trail in self._trails.values())
 
     def confirm(self, commits: Mapping[TopicPartition, Sequence[int | None]] | None) -> None:
@@ -184,13 +184,13 @@ class Judge:
     # --- the group ----------------------------------------------------------------------------------------
 
     def _arrived(self, group: GroupDescription, look: Look) -> None:
-        """Who is new in this look may have come before the commits were looked at."""
+        """A member that is new in this poll may have joined before the commits were fetched."""
         before = {id(one) for one in self.attendance.parties.values() if one.complete}
         for party in self.attendance.looked([listed(one) for one in group.members], look.at):
             if id(party) in before or party.noticed_at <= 0:
-                continue  # who was back before, or had noticed before the release, has read nothing old since
+                continue  # members that were back, or had noticed before the release, have read nothing old since
             for tp in party.partitions or self._trails:
-                if tp in self._trails and tp in look.ends:  # nobody has read beyond before they came
+                if tp in self._trails and tp in look.ends:  # read no further before
                     trail = self._trails[tp]
                     trail.horizon = max(trail.horizon or 0, look.ends[tp])
 
@@ -212,10 +212,10 @@ class Judge:
         self._readers = readers
 
     def _moved_classic(self, group: GroupDescription, *, stable: bool) -> Collection[TopicPartition]:
-        """All read anew in a rebalance.
+        """The partitions that were reassigned: in a rebalance all of them are read anew.
 
-        Cooperative members tell what they own when they join. Kafka-python tells what it owned when it joined before, and
-        has dropped that when it has noticed that it was sent out; not if it was just joining again.
+        Cooperative members report what they own when they join. kafka-python reports what it owned at its previous
+        join, and drops that once it has noticed its eviction; not if it was already rejoining.
         """
         if not stable:
             moved = list(self._trails) if self._settled is not None else []
@@ -240,17 +240,17 @@ class Judge:
             or (tp in readers and readers[tp].member_id != self._readers[tp].member_id)
         ]
 
-    # --- who may still commit an old batch ----------------------------------------------------------------
+    # --- members that may still commit an old batch -------------------------------------------------------
 
     def _due(self, tp: TopicPartition) -> float:
-        """When nothing old is expected for it any more."""
+        """When no old commit is expected for the partition any more."""
         parties = self.attendance.of(tp)
         if self._idle(tp):
             return max((party.last_arrival or 0.0 for party in parties), default=0.0) + IDLE_SECONDS
         return max((party.due(at_work=self._at_work(party)) for party in parties), default=0.0)
 
     def _in_hand_until(self, tp: TopicPartition) -> float:
-        """Until when those who are back may commit what they have in hand."""
+        """Until when members that are back may commit a batch in progress."""
         if self._idle(tp):
             return float("-inf")
         return max((party.in_hand_until for party in self.attendance.of(tp)), default=float("-inf"))
@@ -259,7 +259,7 @@ class Judge:
         return self._trails[tp].rewound.idle and all(party.certain for party in self.attendance.of(tp))
 
     def _at_work(self, party: Party) -> bool:
-        """Whether every member of that name was seen to go on since, where there was something to be read."""
+        """Whether every member of that name was seen to make progress since, where there were records to read."""
         if not party.all_here:
             return False
         own = [one for one in self._members if self.attendance.party(listed(one)) is party]
@@ -273,8 +273,8 @@ class Judge:
         return tuple(one.member for party in self.attendance.of(tp) for one in party.members[party.back :])
 
     def _quiet(self, tp: TopicPartition, trail: "_Trail", now: float, due: float) -> bool:
-        """Whether all is read, what is committed last was not corrected, and would have been by now."""
-        if trail.last in (_NONE, _AT_NEW):  # or nobody has it, and whoever gets it begins there
+        """Whether everything is read, and the last commit was not corrected although it would have been by now."""
+        if trail.last in (_NONE, _AT_NEW):  # or it has no owner, and its next owner begins there
             return (trail.drained and not trail.kept) or (self._at_rest and tp not in self._readers)
         if trail.kept or not trail.drained:
             return False
@@ -288,24 +288,24 @@ class Judge:
 
 
 class _Trail:
-    """What was committed for one partition since its members were let in."""
+    """What was committed for one partition since the members were released."""
 
     def __init__(self, rewound: Rewound, usual: float) -> None:
         self.rewound = rewound
-        self._usual = usual  # seconds that a batch takes as a rule, at most
+        self._usual = usual  # the longest that a batch usually takes, in seconds
         self.commits: list[tuple[float, int | None]] = []
-        self.horizon = rewound.end  # who had it before has read nothing beyond
+        self.horizon = rewound.end  # previous owners have read nothing beyond
         self.end = rewound.end
         self.last = _NONE
-        self.covered = rewound.new  # read again up to here since: whoever begins below leaves nothing out
-        self.read_since: float | None = None  # when somebody got it after the members were let in
-        self.kept = False  # whether somebody claims to have kept it
+        self.covered = rewound.new  # read again up to here: starting below skips nothing
+        self.read_since: float | None = None  # when it was first assigned after the release
+        self.kept = False  # whether a member claims to have kept it
         self.overwritten = False
         self.spoilt = False
         self.goes_on = False
         self.unconfirmed = False
         self.first_kind = _NONE
-        self._only_early = False  # the last commit may be old only because it is the first, and came at once
+        self._only_early = False  # the last commit may be old only as an early first one
         self.why = ""
 
     def take(
@@ -318,8 +318,8 @@ class _Trail:
         blind: bool,
         logged: bool,
     ) -> None:
-        """``offset`` is committed now. ``carried``: for so many seconds after they got the partition, members may send
-        what they kept over the hold. ``blind``: what came before was not seen; ``logged``: all of it was.
+        """``offset`` is committed now. ``carried``: for this many seconds after the assignment members may send commits
+        that they kept while the group was held. ``blind``: earlier commits may have been missed; ``logged``: none was.
         """
         if offset == (self.commits[-1][1] if self.commits else self.rewound.new):
             return
@@ -354,10 +354,10 @@ class _Trail:
         elif first and (self.last == _LOW or (self.last == _EITHER and not self.kept)):
             self._spoil(_FROM_FIRST)
         elif first and self._silent(at) and not self.rewound.idle:
-            self.last = _EITHER  # whoever was at work on something for that long may have committed just that
+            self.last = _EITHER  # an owner busy for that long may have committed exactly this
 
     def confirm(self, commits: Sequence[int | None] | None) -> None:
-        """See ``Judge.confirm``: the first commit that tells anything is the one to go by."""
+        """See ``Judge.confirm``: the first conclusive commit decides."""
         self.unconfirmed = False
         if commits is None:
             missed = (
@@ -381,18 +381,20 @@ class _Trail:
             self.last, self._only_early = _NEW, False
 
     def _after_ours(self, commits: Sequence[int | None]) -> Sequence[int | None]:
-        """Clocks differ, so the new offset is looked for: what came before it last was corrected."""
+        """The commits after our last commit of the new offset, which corrected earlier ones. Clocks differ, so it goes
+        by offset.
+        """
         ours = [number for number, offset in enumerate(commits) if offset == self.rewound.new]
         return commits[ours[-1] + 1 :] if ours else commits
 
     def has_reader(self, at: float) -> None:
-        """Somebody has it now, for the first time since."""
+        """The partition is assigned for the first time since the release."""
         if self.read_since is None:
             self.read_since = at
             self.changed_hands()
 
     def changed_hands(self) -> None:
-        """It may have been read on from what is committed now."""
+        """A new owner may have started from what is committed now."""
         if self.read_since is None:
             return
         if self.last == _LOW:
@@ -402,12 +404,12 @@ class _Trail:
 
     @property
     def proven(self) -> bool:
-        """Whether what is committed last comes from somebody who began at the new offset."""
+        """Whether the last commit is by a member that began at the new offset."""
         return self.last == _NEW
 
     @property
     def drained(self) -> bool:
-        """Whether nothing is left to be read from what is committed on."""
+        """Whether nothing is left to read from the committed offset on."""
         committed = self.commits[-1][1] if self.commits else self.rewound.new
         return self.end is not None and committed is not None and self.end <= committed
 
@@ -428,7 +430,9 @@ class _Trail:
         return self.read_since is not None and at > self.read_since + self._usual
 
     def _between(self, offset: int) -> bool:
-        """Who has begun at the old offset commits nothing below it."""
+        """Whether it lies between the new and the old offset: a member that began at the old one commits nothing below
+        it.
+        """
         return self.rewound.old is not None and self.rewound.new < offset < self.rewound.old
 
     def _spoil(self, why: str) -> None:
@@ -436,5 +440,5 @@ class _Trail:
 
 
 def listed(member: MemberDescription) -> ListedMember:
-    """A member as the door's log knows it."""
+    """A member as the arrival log identifies it."""
     return ListedMember(member.member_id, member.instance_id, member.client_id, member.client_host)

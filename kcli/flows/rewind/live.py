@@ -1,7 +1,7 @@
-"""A rewind of a group that has members: held at the door while its offsets are set, then let in again.
+"""A rewind of a group that has members: the group is held while its offsets are set, then released.
 
-``set_offsets`` does it with a ``Holding`` (reasons: ``core/group/barrier``), and notes what a judge must know of what was
-before (``LiveFacts``). What became of it is watched afterwards (``watching.py``).
+``set_offsets`` does this with a ``Holding`` (reasons: ``core/group/barrier``), and records what a judge must know of
+the state before (``LiveFacts``). The result is watched afterwards (``watching.py``).
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -28,16 +28,16 @@ from kcli.flows.rewind.pace import Pace
 from kcli.flows.rewind.plan import GroupPlan, NotPossibleError, RewindItem
 
 SEIZE_SECONDS = 20.0
-"""For the members to be sent out, and not to come back before the barrier has everything."""
+"""For the members to be evicted and stay out until the barrier owns every partition."""
 CALL_SECONDS = 10.0
 LONGEST_QUIET = 12.0
-"""At most so many seconds a group is held for batches that take long as a rule."""
+"""The longest time in seconds that a group is held for members whose batches usually take long."""
 _SAMPLE_SECONDS = 0.3
 
 Commit = OffsetAndMetadata | None
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]
 LogEnds = Callable[[Sequence[TopicPartition]], Mapping[TopicPartition, int]]
-"""Of those logs whose ends can be told."""
+"""The log end offsets that could be read."""
 
 
 class Holding(Protocol):
@@ -72,8 +72,8 @@ class Holding(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What was known of a group just before its members were sent out: who had what, how long they take from one commit
-    to the next (by partition), and, in classic groups, their session timeouts (ms, by member id).
+    """What was known of a group just before its members were evicted: their assignments, the longest time between two
+    commits (by partition), and, in classic groups, their session timeouts (ms, by member id).
     """
 
     members: tuple[MemberDescription, ...] = ()
@@ -91,8 +91,8 @@ class Shut:
 
 @dataclass(frozen=True, slots=True)
 class LiveFacts:
-    """What a judge must know of a live rewind. Times are seconds since the members were let in, at ``let_in_ms`` (since
-    the epoch). ``arrivals``: who had come back by then.
+    """What a judge must know of a live rewind. Times are seconds since the members were released, at ``let_in_ms``
+    (since the epoch). ``arrivals``: the members that had rejoined by then.
     """
 
     let_in_ms: int
@@ -109,17 +109,17 @@ class LiveFacts:
 
     @property
     def judge(self) -> Judge:
-        """A new one, who has seen nothing yet."""
+        """A new judge, without any observations yet."""
         return Judge(self.partitions, self.attendance, assignor=self.assignor)
 
 
 @dataclass(frozen=True, slots=True)
 class LiveResult:
-    """One group after its door was opened. ``plan`` has the commits as they were when it was shut.
+    """One group after its release. ``plan`` has the commits as they were when the barrier took hold of the group.
 
-    ``stored`` tells which commits were refused, ``found`` what was read back last before the door was opened.
-    ``failure`` has ended it early: what was set is not known then, and there are no ``facts``. ``let_in_at``: by the
-    monotonic clock.
+    ``stored`` has the error of each rejected commit, ``found`` the offsets last read back before the release. A
+    ``failure`` ended the rewind early: what was set is not known then, and there are no ``facts``. ``let_in_at`` is
+    monotonic time.
     """
 
     plan: GroupPlan
@@ -131,7 +131,7 @@ class LiveResult:
 
 
 def read_topics(group: GroupDescription) -> frozenset[str]:
-    """The topics that the members of a group read, or may."""
+    """The topics that the members of a group read or may read."""
     names: set[str] = set()
     for member in group.members:
         names.update(member.subscription)
@@ -140,7 +140,7 @@ def read_topics(group: GroupDescription) -> frozenset[str]:
 
 
 def seize(holding: Holding) -> None:
-    """Shuts the door. NotPossibleError when the group could not be held: nothing has changed then."""
+    """Takes hold of the group. NotPossibleError if the group could not be held: nothing has changed then."""
     try:
         holding.seize(SEIZE_SECONDS)
     except KcliError as error:
@@ -152,7 +152,7 @@ def seize(holding: Holding) -> None:
 
 
 def _impossible(error: KcliError) -> KcliError:
-    """The group could not be held, or has another barrier; what else went wrong is said as it is."""
+    """NotPossibleError where the group could not be held or has another barrier; other errors are returned unchanged."""
     return (
         NotPossibleError(error.what, why=error.why, do=error.do)
         if isinstance(error, MembershipError)
@@ -162,7 +162,7 @@ def _impossible(error: KcliError) -> KcliError:
 
 @dataclass(frozen=True, slots=True)
 class Clocks:
-    """``now`` is in seconds of the clock that the door's log uses, ``wall_ms`` in ms since the epoch."""
+    """``now``: seconds, on the clock of the arrival log; ``wall_ms``: ms since the epoch."""
 
     now: Callable[[], float]
     wall_ms: Callable[[], int]
@@ -177,7 +177,7 @@ def set_offsets(
 ) -> LiveResult:
     """Sets the offsets of a group that is held, and releases it. ``journal`` is called before the first commit.
 
-    KcliError when nothing was committed.
+    Raises KcliError when nothing was committed.
     """
     holding = shut.holding
     offsets = {item.tp: item.new for item in plan.todo if item.new is not None}
@@ -208,7 +208,9 @@ def set_offsets(
 
 
 def _as_held(plan: GroupPlan, committed: Mapping[TopicPartition, Commit]) -> GroupPlan:
-    """What is undone is what was committed when the door was shut: members go on while a plan is looked at."""
+    """The plan with the offsets committed when the group was held, which an undo restores: members continue during
+    planning.
+    """
     items = [
         replace(item, committed=committed[item.tp]) if item.tp in committed else item for item in plan.items
     ]
@@ -217,7 +219,7 @@ def _as_held(plan: GroupPlan, committed: Mapping[TopicPartition, Commit]) -> Gro
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long a group is held: ``quiet`` seconds after the last one came back, ``least`` since they were sent out."""
+    """How long a group is held: ``quiet`` seconds after the last member rejoined, ``least`` since the eviction."""
 
     quiet: float = 0.0
     least: float = 0.0
@@ -231,8 +233,8 @@ def _wait(
     log_ends: LogEnds,
     now: Callable[[], float],
 ) -> Mapping[TopicPartition, int]:
-    """Until the members are back, and what they have in hand has ended. Returns where each log ended when those who had
-    the partition were back, or had noticed that they were sent out: nobody has read beyond that.
+    """Waits until the members are back and their batches in progress have ended. Returns the end of each log when the
+    previous owners of the partition were back or had noticed their eviction: none of them has read beyond it.
     """
     ends: dict[TopicPartition, int] = {}
     reading = set(offsets)
@@ -254,21 +256,21 @@ def _wait(
 
 
 def _attendance(before: Before, door: ArrivalLog) -> Attendance:
-    """As of now, on the door's clock."""
+    """As of now, on the clock of the arrival log."""
     arrivals = (*door.inside.values(), *door.gone.values())
     return Attendance(_sent_out(before, door), door.sent_out_at, arrivals, keeps_id=door.keeps_id)
 
 
 def patience_at_the_door(paces: Iterable[float], *, bound: float = LONGEST_BATCH) -> Patience:
-    """For what members have in hand to come to its end while nobody can commit it: as long as their batches take, and as
-    one may take out of the ordinary. ``bound``: for no longer than that after all are back, or since they were sent out.
+    """How long to hold a group so that batches in progress end while no member can commit them: as long as batches
+    usually take, and as long as an exceptional one may take. ``bound`` limits both times.
     """
     longest = max((usual_patience(pace) for pace in paces), default=0.0)
     return Patience(min(longest, LONGEST_QUIET, bound), min(LONGEST_BATCH, bound))
 
 
 def _patience(before: Before, plan: GroupPlan, ends: Mapping[TopicPartition, int]) -> Patience:
-    """Where nothing was unread, only for them to notice that they own nothing."""
+    """Where nothing was unread, only long enough for the members to notice that they own nothing."""
     if all(ends.get(item.tp) == _at(item.committed) for item in plan.todo):
         return Patience(IDLE_SECONDS)
     return patience_at_the_door(pace.seconds for pace in before.paces.values() if pace.known)
@@ -308,7 +310,7 @@ def _rewound(item: RewindItem, ends: Mapping[TopicPartition, int]) -> Rewound:
 
 
 def _sent_out(before: Before, door: ArrivalLog) -> tuple[SentOut, ...]:
-    """Who had what: nobody knows it if the group had changed by the time of the eviction."""
+    """The evicted members and their partitions; unknown if the group had changed by the time of the eviction."""
     had = {one.member_id: one.assignment for one in before.members}
     certain = {one.member_id for one in door.sent_out} == set(had) and None not in had.values()
     found = []

@@ -1,4 +1,4 @@
-"""What a journal keeps of a live rewind, so that it can be judged again later. Pure: from ``LiveFacts`` and back."""
+"""What a journal keeps of a live rewind, so that it can be judged again later. Pure: converts ``LiveFacts`` both ways."""
 
 from collections.abc import Mapping
 
@@ -15,7 +15,7 @@ _KEPT_COMMITS = 20
 def entry_of(
     facts: LiveFacts, sentences: Mapping[TopicPartition, Sentence] | None = None, looked_until: float = 0.0
 ) -> LiveEntry:
-    """``sentences``: what was seen until ``looked_until``; of many commits the first and the last ones are kept."""
+    """``sentences``: what was seen until ``looked_until``; of many commits only the first and the last are kept."""
     return LiveEntry(
         facts.let_in_ms,
         facts.sent_out_at,
@@ -32,7 +32,7 @@ def entry_of(
 
 
 def facts_of(entry: LiveEntry) -> LiveFacts:
-    """As they were when the members were let in."""
+    """The facts as they were when the members were released."""
     return LiveFacts(
         entry.let_in,
         tuple(

@@ -1,4 +1,4 @@
-"""What every plan needs to know of a cluster, and the plan of one group from it. Nothing is changed, no group joined."""
+"""What every plan needs to know of a cluster, and the plan of one group from it. Changes nothing and joins no group."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
@@ -35,10 +35,10 @@ def committed_groups(
     may_be_absent: Collection[str],
     held: Mapping[str, GroupDescription] | None = None,
 ) -> Looked:
-    """The groups, what they have committed, and why some cannot be told. ``held`` were described before.
+    """The groups, their commits, and the errors of those that cannot be read. ``held`` were described before.
 
-    ``may_be_absent``: these need not exist. An undo may find its group gone, since coordinators before 4.0 drop one with
-    its last offset; an import makes it.
+    ``may_be_absent``: these need not exist. An undo may find its group gone, since coordinators before 4.0 remove a
+    group with its last offset; an import creates it.
     """
     found: dict[str, GroupDescription] = dict(held or {})
     failures: list[KcliError] = []
@@ -64,7 +64,7 @@ def committed_groups(
 def described_topics(
     admin: Admin, names: Collection[str]
 ) -> tuple[dict[str, TopicInfo], dict[str, KcliError]]:
-    """The topics that exist, and why the others cannot be told."""
+    """The topics that exist, and the errors of the others."""
     present: dict[str, TopicInfo] = {}
     missing: dict[str, KcliError] = {}
     for name, told in admin.describe_topics(sorted(names)).items() if names else ():
@@ -76,7 +76,7 @@ def described_topics(
 
 
 def good(told: OffsetInfo | KcliError) -> OffsetInfo:
-    """The offset; raises what stands in its place."""
+    """The offset; raises the error that was returned instead."""
     if isinstance(told, KcliError):
         raise told
     return told
@@ -92,7 +92,7 @@ def group_plan(
     *,
     live: bool = False,
 ) -> GroupPlan:
-    """The plan of one group, with a new id for its journal; refused where its state forbids it.
+    """The plan of one group, with a new id for its journal; refused where its state does not allow a rewind.
 
     ``live``: a group with members is rewound as it runs.
     """

@@ -1,7 +1,8 @@
-"""The mark that a rewind leaves in the metadata of its commits, by which one from another machine is recognized. Pure.
+"""The mark that a rewind leaves in the metadata of its commits, so that a rewind on another machine is recognized.
+Pure.
 
-Only commits whose old metadata is empty get it: an application's metadata is kept as it is. The next commit of the
-application removes it. Whatever shows, exports or copies commits leaves it out.
+Only commits with empty metadata get it: an application's metadata is kept. The application's next commit removes it.
+Commands that show, export or copy commits omit it.
 """
 
 from kcli.core.types import OffsetAndMetadata
@@ -17,19 +18,19 @@ def marked(commit: OffsetAndMetadata, journal_id: str) -> OffsetAndMetadata:
 
 
 def marked_by(commit: OffsetAndMetadata | None) -> str | None:
-    """The id of the journal whose rewind has made this commit; None: that is not known."""
+    """The id of the journal whose rewind made this commit; None if it has no mark."""
     if commit is None or not commit.metadata.startswith(_PREFIX):
         return None
     return commit.metadata.removeprefix(_PREFIX)
 
 
 def keeping_mark(new: OffsetAndMetadata, committed: OffsetAndMetadata | None) -> OffsetAndMetadata:
-    """The new commit; with the mark of the old one where that would be all that changes."""
+    """The new commit; it keeps the old commit's mark where nothing but the mark would change."""
     if committed is None or committed.offset != new.offset or own_metadata(committed) != own_metadata(new):
         return new
     return OffsetAndMetadata(new.offset, committed.metadata, new.leader_epoch)
 
 
 def own_metadata(commit: OffsetAndMetadata) -> str:
-    """What the application has put there."""
+    """The application's own metadata."""
     return "" if marked_by(commit) else commit.metadata

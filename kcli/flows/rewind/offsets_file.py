@@ -1,4 +1,4 @@
-"""``--from-file``: where groups are to go, from a file of committed offsets in any form that can be read."""
+"""``--from-file``: target offsets of groups from a file of committed offsets in any supported format."""
 
 from collections.abc import Sequence
 
@@ -10,9 +10,9 @@ Offsets = dict[TopicPartition, OffsetAndMetadata]
 
 
 def read_offsets(path: str, groups: Sequence[str]) -> dict[str, Offsets]:
-    """What a file says of each group; lines that name no group are about the one that was named.
+    """The offsets of each group in a file; lines without a group belong to the group named on the command line.
 
-    ConfigError names what is wrong with the file, and a group it has nothing of.
+    Raises ConfigError for an invalid file, and for a group that the file does not contain.
     """
     found: dict[str, Offsets] = {group: {} for group in groups}
     for saved in read_file(path).offsets:

@@ -1,8 +1,8 @@
-"""Transactions that are open on committed offsets: at their end they would replace what a rewind has set.
+"""Open transactions with committed offsets: when they end, their offsets would replace what a rewind has set.
 
-A transactional application commits the offsets of what it reads in the transaction of what it writes. Until that ends
-the coordinator of the group keeps them apart, and tells only who asks for stable offsets (KIP-447). Which transaction
-it is can be seen in the partition of ``__consumer_offsets`` of the group (KIP-664), in which other groups may be, too.
+A transactional application commits the offsets of its input in the transaction of its output. Until that ends, the
+group coordinator keeps these offsets pending and reports them only to requests for stable offsets (KIP-447). The
+transaction can be found in the group's partition of ``__consumer_offsets`` (KIP-664), which other groups may share.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -20,14 +20,14 @@ from kcli.flows.rewind.plan import GroupPlan, NotPossibleError
 from kcli.output.progress import duration_text
 
 SHORT_SECONDS = 3.0
-"""Applications that are at work end a transaction in less."""
+"""Active applications end a transaction sooner."""
 
 
 T = TypeVar("T")
 
 
 class OpenTransactionError(NotPossibleError):
-    """The offsets of a group are in a transaction that is still open."""
+    """Offsets of the group are in a transaction that is still open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def open_transactions(
 ) -> dict[str, list[TopicPartition]]:
     """The partitions of each group whose offsets are in a transaction that does not end within ``seconds``.
 
-    What cannot be read is left to those that look next. Brokers before 2.5 tell nothing.
+    Read errors are left to the next reader. Brokers before 2.5 do not report such transactions.
     """
     found = {}
     for group, told in admin.fetch_offsets(wanted, require_stable=True, timeout=seconds).items():
@@ -85,7 +85,7 @@ def open_error(group: str, partitions: Sequence[TopicPartition], holder: str) ->
 
 
 def holders_text(admin: Admin, group: str) -> str:
-    """Who has it open, in words; several may have offsets of groups in that partition."""
+    """Describes the open transaction's producer; several may have offsets of groups in that partition."""
     try:
         holders = find_holders(admin, group)
     except KcliError as error:

@@ -1,8 +1,8 @@
-"""How long the members of a group take from one commit to the next, at most: what they have in hand when they are sent
-out is committed within that time. Pure: ``LogTimes`` asks when records were written.
+"""The longest time that members of a group take from one commit to the next: a batch in progress at the eviction is
+committed within that time. Pure: ``LogTimes`` looks up when records were written.
 
-Time counts from the commit before, or from the rebalance after which a member began; and not before there was something
-to be read.
+Time counts from the previous commit, or from the rebalance after which a member began; and not before there were
+records to read.
 """
 
 from bisect import bisect_right
@@ -19,15 +19,15 @@ LogTimes = Callable[[Mapping[TopicPartition, int]], Mapping[TopicPartition, Offs
 """The first record of each partition that is not older than a time (ms)."""
 
 _LOOKED_AT = 3
-"""So many of a partition's longest gaps are asked about: whether there was anything to be read."""
+"""For this many of a partition's longest gaps it is checked whether there were records to read."""
 _ENOUGH = 2
-"""Fewer gaps say nothing."""
+"""Fewer gaps are not conclusive."""
 _SHORT_MS = 1_000
-"""A gap that is no longer need not be explained."""
+"""A gap up to this length needs no check."""
 
 
 class Gap(NamedTuple):
-    """From ``begin`` to the commit at ``end`` (ms); ``offset`` was committed before, None if that is not known."""
+    """From ``begin`` to the commit at ``end`` (ms); ``offset`` is the previous commit, None if that is not known."""
 
     begin: int
     end: int
@@ -40,23 +40,23 @@ class Gap(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """``seconds`` between two commits at most; ``gaps``: how many were seen."""
+    """The longest ``seconds`` between two commits; ``gaps``: how many were seen."""
 
     seconds: float
     gaps: int
 
     @property
     def known(self) -> bool:
-        """Whether enough was seen to go by."""
+        """Whether enough gaps were seen to rely on."""
         return self.gaps >= _ENOUGH
 
 
 def paces(
     history: GroupHistory, now_ms: int, log_times: LogTimes, ends: Mapping[TopicPartition, int]
 ) -> dict[TopicPartition, Pace]:
-    """That of each partition which the group has committed. The time since the last commit counts, too.
+    """The pace of each partition that the group has committed. The time since the last commit counts, too.
 
-    ``ends`` are those of the logs, where they are known.
+    ``ends``: the log end offsets, where they are known.
     """
     found = {tp: sorted(gaps, key=lambda gap: -gap.length) for tp, gaps in _gaps(history, now_ms).items()}
     lengths = {tp: [gap.length for gap in gaps] for tp, gaps in found.items()}
@@ -81,7 +81,7 @@ def _gaps(history: GroupHistory, now_ms: int) -> dict[TopicPartition, list[Gap]]
         begin = _begin(before, commit.at, changes)
         if begin is not None and (
             before is None or before[1] != commit.offset
-        ):  # the same again ends no batch
+        ):  # committing the same offset again ends no batch
             gap = Gap(begin, commit.at, None if before is None else before[1])
             found.setdefault(commit.partition, []).append(gap)
         last[commit.partition] = (commit.at, commit.offset)
@@ -93,7 +93,7 @@ def _gaps(history: GroupHistory, now_ms: int) -> dict[TopicPartition, list[Gap]]
 
 
 def _begin(before: tuple[int, int | None] | None, end: int, changes: Sequence[int]) -> int | None:
-    """The commit before, or the last change of members since; ``changes`` in order."""
+    """The previous commit, or the last membership change since; ``changes`` in order."""
     number = bisect_right(changes, end)
     since = changes[number - 1] if number else None
     if before is None:
@@ -102,7 +102,7 @@ def _begin(before: tuple[int, int | None] | None, end: int, changes: Sequence[in
 
 
 def _busy(gap: Gap, told: OffsetInfo | KcliError | None, log_end: int | None) -> int:
-    """How much of a gap there was something to be read, in ms; all of it where that is not known."""
+    """For how much of a gap there were records to read, in ms; all of it where that is not known."""
     if not isinstance(told, OffsetInfo) or gap.offset is None:
         return gap.length
     if told.offset < 0:  # nothing was written since

@@ -11,7 +11,7 @@ from kcli.flows.groups.members import named
 from kcli.flows.rewind.targets import Seen, Target, find
 
 ABSENT = "Dead"
-"""The state of a group that does not exist: coordinators before 4.0 say so too."""
+"""The state of a group that does not exist; coordinators before 4.0 report it, too."""
 EMPTY_STATES = ("Empty", ABSENT)
 STABLE = "Stable"
 CONSUMERS = ("", "consumer")
@@ -23,8 +23,8 @@ STREAMS = "stream"
 class RewindItem:
     """One partition. ``new`` None: its commit is to be deleted, or ``refusal`` says why nothing is done.
 
-    ``records``: how many will be read again or skipped, at most: offsets between the two within the log, of which
-    compaction, markers and aborted transactions may have taken some. None where the old place is not known.
+    ``records``: how many will be read again or skipped, at most: the offsets between the old and the new one within the
+    log; compaction, markers and aborted transactions may leave fewer records. None where the old offset is not known.
     ``span_ms``: the time between the first and the last of them, None where it is not known.
     """
 
@@ -40,21 +40,21 @@ class RewindItem:
 
     @property
     def change(self) -> int | None:
-        """In offsets; negative is back. None without an old or a new commit."""
+        """The difference in offsets, negative for moving back. None without an old or a new commit."""
         if self.committed is None or self.new is None:
             return None
         return self.new.offset - self.committed.offset
 
     @property
     def changes(self) -> bool:
-        """Whether it is to be anything else than it is; leader epochs are not counted, old brokers keep none."""
+        """Whether the commit will change; leader epochs are ignored because old brokers store none."""
         if self.committed is None or self.new is None:
             return self.committed is not self.new
         return replace(self.committed, leader_epoch=self.new.leader_epoch) != self.new
 
     @property
     def action(self) -> str:
-        """``commit``, ``delete``, ``keep`` (there is no commit, and there shall be none) or ``refused``."""
+        """``commit``, ``delete``, ``keep`` (there is no commit, and none is to be made) or ``refused``."""
         if self.refusal is not None:
             return "refused"
         if self.new is not None:
@@ -64,11 +64,11 @@ class RewindItem:
 
 @dataclass(frozen=True, slots=True)
 class GroupPlan:
-    """One group. ``refusal``: why nothing of it can be done now; ``id`` names its journal. ``type`` is ``classic`` or
+    """One group. ``refusal``: why it cannot be rewound now; ``id`` names its journal. ``type`` is ``classic`` or
     ``consumer`` (KIP-848). ``live``: it has members, which are kept out while its offsets are set.
 
-    ``to`` says the target in words. ``untouched`` counts the group's other topics. ``undoes``: the journal whose
-    offsets it puts back.
+    ``to`` describes the target in words. ``untouched`` counts the group's other topics. ``undoes``: the journal whose
+    offsets it restores.
     """
 
     group: str
@@ -92,13 +92,13 @@ class GroupPlan:
 
     @property
     def refused(self) -> list[RewindItem]:
-        """Those that cannot, of a group that can."""
+        """The refused items of a group that can be rewound."""
         return [item for item in self.items if item.refusal is not None]
 
 
 @dataclass(frozen=True, slots=True)
 class RewindPlan:
-    """What is going to be done, in the order in which it will be. ``act`` says it, with the group's name behind."""
+    """What will be done, in order. ``act`` describes it; the group's name follows."""
 
     cluster: str
     groups: tuple[GroupPlan, ...]
@@ -106,18 +106,18 @@ class RewindPlan:
 
     @property
     def possible(self) -> bool:
-        """Whether anything of it can be done."""
+        """Whether any part of it can be done."""
         return any(group.todo for group in self.groups)
 
 
 class NotPossibleError(KcliError):
-    """The state of the group forbids that its offsets are set."""
+    """The state of the group does not allow its offsets to be set."""
 
     exit_code = 7
 
 
 def plan_item(tp: TopicPartition, target: Target, seen: Seen) -> RewindItem:
-    """What is going to happen to one partition."""
+    """What will happen to one partition."""
     try:
         found = find(target, tp, seen)
     except KcliError as error:
@@ -128,7 +128,7 @@ def plan_item(tp: TopicPartition, target: Target, seen: Seen) -> RewindItem:
 
 
 def with_records(item: RewindItem, start: int, end: int) -> RewindItem:
-    """The item with how many records lie between its two offsets, in a log that goes from ``start`` to ``end``."""
+    """The item with the number of records between its two offsets, in a log from ``start`` to ``end``."""
     if item.committed is None or item.new is None:
         return item
     low, high = sorted((item.committed.offset, item.new.offset))
@@ -139,18 +139,18 @@ def with_records(item: RewindItem, start: int, end: int) -> RewindItem:
 def refused_item(
     tp: TopicPartition, error: KcliError, committed: OffsetAndMetadata | None = None
 ) -> RewindItem:
-    """A partition that is left as it is."""
+    """A partition that is not changed."""
     why = error.why or error.what.removeprefix(f"{tp}: ")
     return RewindItem(tp, committed, None, f"refused: {why}", refusal=error)
 
 
 def with_spans(items: Sequence[RewindItem], spans: Mapping[TopicPartition, int]) -> tuple[RewindItem, ...]:
-    """The items with what is known of the time between their ends."""
+    """The items with the time between their first and last record, where it is known."""
     return tuple(replace(item, span_ms=0 if item.records == 0 else spans.get(item.tp)) for item in items)
 
 
 def not_possible(group: GroupDescription, *, live: bool = False) -> KcliError | None:
-    """Why the offsets of a group cannot be set; None: they can. ``live``: its members may be kept out meanwhile."""
+    """Why the offsets of a group cannot be set, or None if they can. ``live``: its members may be kept out meanwhile."""
     if group.protocol_type not in CONSUMERS:
         return NotPossibleError(
             f"the offsets of group {group.group_id} cannot be set",

@@ -1,4 +1,4 @@
-"""Refusals that depend on how a rewind was asked for: --hold without members to hold, --wait that has ended. Pure."""
+"""Refusals that depend on the options of a rewind: --hold without members to hold, --wait that has ended. Pure."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -8,7 +8,7 @@ from kcli.flows.rewind.plan import GroupPlan, NotPossibleError
 
 
 def only_held(plan: GroupPlan, held: Collection[str] | None) -> GroupPlan:
-    """The plan, refused if its group is not held though that was asked for. ``held`` None: none is, in a dry run."""
+    """The plan, refused if its group is not held although --hold was given. ``held`` None: a dry run holds none."""
     if plan.refusal is not None or (plan.live and (held is None or plan.group in held)):
         return plan
     why = "members have joined since then" if plan.live else f"it is {plan.state}: nobody reads"
@@ -21,7 +21,7 @@ def only_held(plan: GroupPlan, held: Collection[str] | None) -> GroupPlan:
 
 
 def waited_for(plan: GroupPlan, *, waited: bool) -> GroupPlan:
-    """The plan with a remedy that is not --wait, which was given. ``waited`` False: a dry run does not wait."""
+    """The plan with a remedy other than --wait, which was already given. ``waited`` False: a dry run does not wait."""
     error = plan.refusal
     if not isinstance(error, NotPossibleError | OpenTransactionError) or "--wait" not in error.do:
         return plan

@@ -10,14 +10,14 @@ from kcli.core.near_names import near_names
 from kcli.core.types import TopicPartition
 
 Numbers = frozenset[int] | None
-"""Partitions of a topic; None: all there are."""
+"""Partitions of a topic; None: all of them."""
 
 _MOST = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """``topics``: those that were named, with their partitions. ``excluded`` wins over all."""
+    """``topics``: the named topics with their partitions. ``excluded`` takes precedence."""
 
     topics: Mapping[str, Numbers] = field(default_factory=dict)
     excluded: frozenset[str] = frozenset()
@@ -26,9 +26,9 @@ class Scope:
     def names(
         self, group: str, committed: Collection[TopicPartition], given: Collection[TopicPartition]
     ) -> list[str]:
-        """The topics to be looked at. ``given``: partitions for which a file, another group or a journal has offsets.
+        """The topics to rewind. ``given``: partitions for which a file, another group or a journal has offsets.
 
-        ConfigError where the group has commits on several topics and nobody said which are meant, or none is left.
+        Raises ConfigError where the group has commits on several topics and none was chosen, or where no topic is left.
         """
         if given:
             named = _topics(tp for tp in given if self.wants(tp))
@@ -48,7 +48,7 @@ class Scope:
         return chosen
 
     def check_excluded(self, partitions: Collection[TopicPartition]) -> None:
-        """NotFoundError for a topic that is to be left out where none of ``partitions``, all there are, is of it."""
+        """Raises NotFoundError for an excluded topic that has none of ``partitions``, which are all there are."""
         there = {*_topics(partitions), *self.topics}
         for name in sorted(self.excluded - there):
             near = near_names(name, there)
@@ -61,7 +61,7 @@ class Scope:
             )
 
     def wants(self, tp: TopicPartition) -> bool:
-        """Whether a partition is within what was named."""
+        """Whether a partition is in scope."""
         if tp.topic in self.excluded:
             return False
         if not self.topics:
@@ -70,7 +70,7 @@ class Scope:
         return numbers is None or tp.partition in numbers
 
     def touches(self, committed: Iterable[TopicPartition]) -> bool:
-        """Whether a group that has committed these has something within what was named."""
+        """Whether any of these committed partitions of a group is in scope."""
         return any(map(self.wants, committed))
 
     def places(
@@ -82,9 +82,9 @@ class Scope:
         given: Collection[TopicPartition] = (),
         committed_only: bool = False,
     ) -> list[TopicPartition]:
-        """The partitions of one topic, in order; also named ones that the topic does not have.
+        """The partitions of one topic, in order; includes named partitions that the topic does not have.
 
-        ``committed_only`` leaves out those without a commit unless they were named.
+        ``committed_only`` omits partitions without a commit unless they were named.
         """
         if given:
             return sorted(tp for tp in given if tp.topic == topic and self.wants(tp))
@@ -95,7 +95,7 @@ class Scope:
 
 
 def parse_topics(words: Iterable[str]) -> dict[str, Numbers]:
-    """``T`` or ``T:0,2-4``; a topic that is named twice has the partitions of both. ValueError says what is wrong."""
+    """Parses ``T`` or ``T:0,2-4``; naming a topic twice gives the partitions of both. Raises ValueError on bad syntax."""
     found: dict[str, Numbers] = {}
     for word in words:
         topic, colon, text = word.partition(":")

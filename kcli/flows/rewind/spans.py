@@ -1,4 +1,4 @@
-"""How much time lies between the first and the last record of a range of offsets: a small look at three places."""
+"""How much time lies between the first and the last record of a range of offsets: reads a few records only."""
 
 from collections.abc import Mapping
 
@@ -9,16 +9,16 @@ from kcli.core.types import TopicPartition
 from kcli.flows.groups.first_records import first_records_at
 
 MOST_PARTITIONS = 200
-"""Of more partitions it is not cheap to know."""
+"""For more partitions it would not be cheap."""
 SECONDS = 1.0
-"""For the look; what is not known then stays unknown."""
+"""Limits the reads; what is not known by then stays unknown."""
 
 
 def time_spans(admin: Admin, ranges: Mapping[TopicPartition, tuple[int, int]]) -> dict[TopicPartition, int]:
-    """Milliseconds by partition; without an entry where it cannot be known cheaply. Never raises for that."""
+    """Milliseconds by partition; partitions without a cheaply known span are omitted. Failed reads raise no error."""
     if len(ranges) > MOST_PARTITIONS:
         return {}
-    # At the end of a transaction the last offset is its marker's, and the record stands before it.
+    # At the end of a transaction the last offset is that of its marker; the last record precedes it.
     places = {
         (tp, max(low, at)): None for tp, (low, high) in ranges.items() for at in (low, high - 1, high - 2)
     }
@@ -36,7 +36,7 @@ def time_spans(admin: Admin, ranges: Mapping[TopicPartition, tuple[int, int]]) -
 
 
 def _time(told: FirstRecord | KcliError | None, high: int) -> int | None:
-    """When a record below ``high`` was written; None where there is none, or it does not say."""
+    """When a record below ``high`` was written; None where there is none, or it has no timestamp."""
     if isinstance(told, FirstRecord) and told.offset < high and told.timestamp >= 0:
         return told.timestamp
     return None

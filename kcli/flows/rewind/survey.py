@@ -1,7 +1,7 @@
-"""From what is asked to the plan: everything that has to be known of groups, commits and logs is read, nothing changed.
+"""From the request to the plan: reads everything needed of groups, commits and logs, and changes nothing.
 
-Never joins a group. The ends of logs are read before the times: a record that comes in between can only make a
-partition that has nothing newer be read again, never be skipped.
+Never joins a group. Log ends are read before the times: a record that arrives in between can only cause a partition
+that has nothing newer to be read again, never to be skipped.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,9 +33,9 @@ from kcli.flows.rewind.targets import Seen, Target
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """``targets`` by group, ``to`` in words. ``undoes``: the journal that is put back, by group. ``act`` is that of
-    the plan. ``makes``: a group that does not exist is made by its first commit; ``only_new`` refuses those with commits.
-    ``live``: groups with members are rewound as they run; ``held`` are at the door already, and were like this before.
+    """``targets`` by group, ``to`` in words. ``undoes``: the journal to restore, by group. ``act`` is that of the plan.
+    ``makes``: the first commit creates a group that does not exist; ``only_new`` refuses groups with commits. ``live``:
+    groups with members are rewound as they run; ``held`` are held already, with their descriptions from before that.
     """
 
     targets: Mapping[str, Target]
@@ -52,12 +52,12 @@ class Asked:
 def survey(
     admin: Admin, cluster: str, asked: Asked, now_ms: int, spans: Spans
 ) -> tuple[RewindPlan, list[KcliError]]:
-    """The plan of the groups that can be looked at, and why the others cannot. ConfigError for an unclear scope."""
+    """The plan of the groups that can be read, and the errors of the others. ConfigError for an unclear scope."""
     absent = asked.targets if asked.makes else asked.undoes
     groups, commits, failures = committed_groups(
         admin, list(asked.targets), may_be_absent=absent, held=asked.held
     )
-    if not failures:  # what could not be read may have it
+    if not failures:  # a group that could not be read may have it
         asked.scope.check_excluded([tp for name in commits for tp in _known(asked, name, commits[name])])
     topics = {name: _topic_names(asked, name, commits[name]) for name in commits}
     described, missing = described_topics(admin, {name for names in topics.values() for name in names})
@@ -84,7 +84,7 @@ def survey(
 
 
 def _marked(plan: GroupPlan) -> tuple[RewindItem, ...]:
-    """What changes is marked with the id of the plan's journal."""
+    """Marks the changed commits with the id of the plan's journal."""
     return tuple(
         replace(item, new=marked(item.new, plan.id))
         if item.new is not None and item.new != item.committed
@@ -94,7 +94,7 @@ def _marked(plan: GroupPlan) -> tuple[RewindItem, ...]:
 
 
 def _known(asked: Asked, group: str, committed: Committed) -> list[TopicPartition]:
-    """What the group has committed, or offsets are given for."""
+    """The partitions that the group has committed, or for which offsets are given."""
     return [*(tp for tp, told in committed.items() if told is not None), *asked.targets[group].offsets]
 
 
@@ -126,7 +126,7 @@ def _has(partitions: Sequence[TopicPartition], topic: str) -> bool:
 
 
 class _Logs:
-    """Bounds and offsets by time of all partitions, asked for at once."""
+    """Log bounds and offsets by time of all partitions, requested together."""
 
     def __init__(
         self,
@@ -139,7 +139,7 @@ class _Logs:
         there = {tp for _, tp in pairs if tp.partition in present.get(tp.topic, ())}
         self.starts = self._list(admin, dict.fromkeys(there, EARLIEST))
         self.ends = self._list(admin, dict.fromkeys(there, LATEST))
-        times = {  # one time for all groups, where it is a time
+        times = {  # a target in time is the same for all groups
             tp: target.value
             for group, tp in pairs
             if (target := asked.targets[group]).kind == "time" and tp in there

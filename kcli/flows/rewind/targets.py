@@ -1,6 +1,6 @@
-"""Where a partition's committed offset is to go, and what that is in one partition. Pure.
+"""The target of a rewind, and the offset it means for one partition. Pure.
 
-``find`` decides for one partition from what was seen of it. What cannot be computed is a KcliError in its place: that
+``find`` decides for one partition from what was seen of it. Where no offset can be computed it raises a KcliError: that
 partition is refused, the others are done.
 """
 
@@ -23,8 +23,8 @@ class Target:
     """``kind``: ``earliest``, ``latest``, ``current``, ``offset`` (``value``), ``shift`` (``value`` from the commit),
     ``time`` (``value`` in ms since the epoch), ``given``.
 
-    ``given`` takes ``offsets``, those of another group or of a file; with ``exact`` they are put back as they stand,
-    with metadata and leader epochs and whatever the log's bounds are, None meaning no commit (an undo).
+    ``given`` uses ``offsets``, those of another group or of a file; with ``exact`` they are restored unchanged, with
+    metadata and leader epochs and regardless of the log's bounds, None meaning no commit (an undo).
     """
 
     kind: str
@@ -34,7 +34,7 @@ class Target:
 
     @property
     def is_relative(self) -> bool:
-        """Whether it means nothing where nothing is committed."""
+        """Whether it needs a committed offset."""
         return self.kind in ("current", "shift")
 
 
@@ -62,7 +62,7 @@ class TargetError(KcliError):
 
 
 def target_of(spec: OffsetSpec) -> Target:
-    """What ``--to`` says: ``+N`` and ``-N`` are from the commit here, not from the ends of the log."""
+    """The target of ``--to``: here ``+N`` and ``-N`` count from the commit, not from the ends of the log."""
     if spec.kind == "from_start":
         return Target("shift", spec.value)
     if spec.kind == "from_end":
@@ -90,7 +90,7 @@ def find(target: Target, tp: TopicPartition, seen: Seen) -> Found:
 
 
 def _place(target: Target, tp: TopicPartition, seen: Seen) -> tuple[int, int, str]:
-    """(offset, leader epoch, note), not yet held against the bounds of the log."""
+    """(offset, leader epoch, note), before clamping to the bounds of the log."""
     if target.kind == "earliest":
         return seen.start.offset, seen.start.leader_epoch, ""
     if target.kind == "latest":

@@ -1,7 +1,7 @@
-"""Groups watched after they were rewound as they ran, until their judges have decided, or the time is over.
+"""Watches groups that were rewound as they ran, until their judges have decided or the time is up.
 
-Looks and waits; what it means decides the judge. Runs in the caller's thread, which may be interrupted: what is known by
-then is told all the same.
+It polls and waits; the judge interprets. Runs in the caller's thread, which may be interrupted: what is known by then
+is reported all the same.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,18 +18,20 @@ from kcli.flows.rewind.judge import OPEN, Judge, Look, Sentence
 from kcli.flows.rewind.live import LiveFacts
 
 WATCH_SECONDS = 90.0
-"""Enough for members that were killed to be missed (their session, 45 s in most clients), for others to get what they
-had, and to commit by themselves (5 s).
+"""Long enough for killed members to be detected (their session, 45 s in most clients), for their partitions to be
+reassigned, and for an auto-commit (5 s).
 """
 BEFORE_MS = 60_000
-"""Commits are read from so long before the members were let in: the coordinator's clock may be another one."""
+"""Commits are read from this long before the release: the coordinator's clock may differ."""
 _LOOK_SECONDS = 0.1
 _ENDS_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """A partition that is not decided yet. ``left``: seconds until nothing old is expected; None: a commit is awaited."""
+    """A partition that is not decided yet. ``left``: seconds until no old commit is expected; None: a commit is
+    awaited.
+    """
 
     group: str
     partition: TopicPartition
@@ -39,7 +41,7 @@ class Open:
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A group that is watched: its facts, its judge, and when its members were let in (monotonic)."""
+    """A group that is watched: its facts, its judge, and when its members were released (monotonic)."""
 
     group: str
     facts: LiveFacts
@@ -49,18 +51,18 @@ class Watched:
 
 @dataclass(frozen=True, slots=True)
 class GroupWatch:
-    """What is known in the end, so many ``seconds`` after the members were let in."""
+    """What is known at the end, ``seconds`` after the members were released."""
 
     sentences: Mapping[TopicPartition, Sentence] = field(default_factory=dict)
     seconds: float = 0.0
 
 
 class Watcher:
-    """``bound``: seconds. ``told`` hears after each look what is open, and how many seconds are left at most; ``over``
-    is called when the watch has ended. ``logged`` reads what a group has done since a time (ms), None where that cannot
-    be read: a look every tenth of a second may miss a commit.
+    """``bound``: seconds. ``told`` receives after each poll what is open and the remaining seconds at most; ``over`` is
+    called when the watch has ended. ``logged`` reads what a group has done since a time (ms), None where that cannot be
+    read: a poll every tenth of a second may miss a commit.
 
-    ``interruption`` is what has ended the watch before its time (Ctrl-C, SIGTERM): to be raised when all is told.
+    ``interruption`` is what ended the watch early (Ctrl-C, SIGTERM): to be raised after everything is reported.
     """
 
     def __init__(
@@ -78,7 +80,7 @@ class Watcher:
         self.interruption: BaseException | None = None
 
     def watch(self, admin: Admin, groups: Sequence[Watched]) -> dict[str, GroupWatch]:
-        """All at the same time."""
+        """Watches all groups at the same time."""
         eyes = [_Eye(one) for one in groups if one.facts.partitions]
         end = self._now() + self.bound
         try:
@@ -103,7 +105,7 @@ class Watcher:
         return {eye.watched.group: eye.result(now) for eye in eyes}
 
     def _confirm(self, eye: "_Eye") -> None:
-        """What was committed first may have been missed; the log has it."""
+        """The first commit may have been missed; the log has it."""
         if eye.watched.judge.unconfirmed:
             eye.watched.judge.confirm(self._all_commits(eye.watched))
 
@@ -113,7 +115,7 @@ class Watcher:
         return None if history is None or not history.complete else history.commits_since(since)
 
     def _look(self, admin: Admin, eyes: Sequence["_Eye"]) -> None:
-        """Commits, then members, then ends: see ``judge.Look``. A coordinator that does not answer is asked again."""
+        """Commits, then members, then ends: see ``judge.Look``. A coordinator that does not respond is polled again."""
         at = self._now()
         try:
             commits = admin.fetch_offsets(
@@ -135,7 +137,7 @@ class Watcher:
 
 
 def log_ends(admin: Admin, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-    """Of those logs whose ends can be told."""
+    """The log end offsets that could be read."""
     try:
         found = admin.list_offsets(dict.fromkeys(partitions, LATEST))
     except KcliError:
@@ -178,7 +180,7 @@ class _Eye:
         return found
 
     def awaits_log(self, now: float) -> bool:
-        """Whether all that is open is decided by the history of commits."""
+        """Whether everything that is open is decided by the history of commits."""
         awaited = [one.sentence.awaited for one in self.open(now)]
         return bool(awaited) and all(one is not None and one.logged for one in awaited)
 
@@ -189,6 +191,6 @@ class _Eye:
 
 
 def missing(before: Sequence[MemberDescription], watched: Watched) -> tuple[MemberDescription, ...]:
-    """Those of the members before that have not come back."""
+    """The previous members that have not rejoined."""
     away = {one.member.member_id for one in watched.judge.attendance.away}
     return tuple(member for member in before if member.member_id in away)

@@ -1,1 +1,1 @@
-"""Committed offsets on their way out of a cluster and into one: what files hold, and what becomes of it."""
+"""Export and import of committed offsets: the contents of files, and the results."""

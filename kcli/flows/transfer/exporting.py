@@ -1,4 +1,4 @@
-"""What groups have committed, read for a file: all that can be known, and an error for each thing that cannot."""
+"""The committed offsets of groups, read for a file: all that can be read, and an error for everything that cannot."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -22,8 +22,9 @@ SHARE = "share"
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """``offsets`` by group, topic, partition. ``empty`` are groups that exist and have committed nothing that was asked
-    for; ``errors`` is what is missing and why; ``groups`` counts those whose commits could be read."""
+    """``offsets`` by group, topic, partition. ``empty``: groups that exist but have no commits among those requested;
+    ``errors``: what is missing and why; ``groups`` counts those whose commits could be read.
+    """
 
     offsets: tuple[SavedOffset, ...]
     groups: int
@@ -40,12 +41,12 @@ def export_offsets(
     at_ms: int,
     with_topic_ids: bool,
 ) -> Export:
-    """The commits of these groups (None: of all) for the partitions that are ``wanted``; members are no hindrance.
+    """The commits of these groups (None: of all) for the partitions that are ``wanted``; groups may have members.
 
     Without names kcli's own groups (``place_keepers``) are left out.
 
-    Each group's commits are one answer of its coordinator; those of several groups are not of one moment. Share groups
-    commit nothing. NotFoundError among the errors for a group that does not exist. ``at_ms`` is now.
+    Each group's commits come from one response of its coordinator; those of different groups are of different moments.
+    Share groups commit nothing. NotFoundError among the errors for a group that does not exist. ``at_ms`` is now.
     """
     listing = admin.list_groups() if names is None else None
     if listing is not None:
@@ -80,7 +81,7 @@ def export_offsets(
 def with_times(
     offsets: Sequence[SavedOffset], found: Mapping[Place, Unread | KcliError]
 ) -> tuple[SavedOffset, ...]:
-    """The offsets with the time of the first record that was not read, where that is known."""
+    """The offsets with the time of the first unread record, where that is known."""
 
     def timed(saved: SavedOffset) -> SavedOffset:
         told = found[saved.tp, saved.offset]
@@ -92,7 +93,7 @@ def with_times(
 
 
 def _absent(names: Sequence[str], listing: GroupListing) -> dict[str, KcliError]:
-    """Those of the groups without commits that do not exist, or cannot have any."""
+    """The groups without commits that do not exist or cannot have any."""
     types = {row.group_id: row.type for row in listing.groups}
     found: dict[str, KcliError] = {}
     for name in names:
@@ -114,7 +115,7 @@ def _wanted(
 def _topic_ids(
     admin: Admin, chosen: Mapping[str, Mapping[TopicPartition, object]], errors: list[KcliError]
 ) -> dict[str, str | None]:
-    """By name. An id that cannot be told is an error, but for brokers that have none."""
+    """By name. An id that cannot be read is an error, except from brokers without topic ids."""
     topics = sorted({tp.topic for rows in chosen.values() for tp in rows})
     described = admin.describe_topics(topics) if topics else {}
     errors += [told for told in described.values() if isinstance(told, KcliError)]

@@ -1,4 +1,4 @@
-"""A file of offsets on the disk: written whole or not at all, and read."""
+"""A file of offsets on disk: written atomically, and read."""
 
 import os
 import stat
@@ -12,13 +12,13 @@ from kcli.flows.transfer.saved_offset import OffsetFile
 
 STDIN = "-"
 
-_MODE = 0o666  # less what the umask takes
+_MODE = 0o666  # minus the umask
 
 
 def write_file(path: str, text: str) -> None:
-    """Replaces the file, behind a symbolic link the one that it leads to.
+    """Replaces the file; a symbolic link is followed.
 
-    ConfigError where it is no regular file; FileError where it cannot be written: then what was there before stays.
+    ConfigError if it is not a regular file; FileError if it cannot be written: then the previous content stays.
     """
     target = os.path.realpath(path)
     try:
@@ -38,9 +38,9 @@ def write_file(path: str, text: str) -> None:
 
 
 def read_file(path: str, *, of_brokers: bool = False) -> OffsetFile:
-    """What a file of any form holds; ``-`` is stdin. ConfigError says what is wrong and where.
+    """The content of a file in any supported format; ``-`` is stdin. ConfigError says what is wrong and where.
 
-    ``of_brokers``: offsets of Kafka 0.7 are taken, which number the partitions of a single broker.
+    ``of_brokers``: accepts offsets of Kafka 0.7, which number the partitions of a single broker.
     """
     if path == STDIN and sys.stdin is None:
         raise ConfigError("cannot read stdin", why="it is closed", do="name a file")
@@ -59,7 +59,7 @@ def read_file(path: str, *, of_brokers: bool = False) -> OffsetFile:
 
 
 def _check_numbered(file: OffsetFile, name: str) -> None:
-    """No partition and no offset of today is meant by those of 0.7: these were places in one broker's files."""
+    """Rejects offsets of 0.7, which do not correspond to current ones: they were positions in one broker's files."""
     for saved in file.offsets:
         if saved.broker is not None:
             raise ConfigError(
@@ -71,5 +71,5 @@ def _check_numbered(file: OffsetFile, name: str) -> None:
 
 
 def file_name(path: str) -> str:
-    """For messages."""
+    """The name for messages."""
     return "stdin" if path == STDIN else path

@@ -1,7 +1,7 @@
-"""The first record that a group has not read, by partition and offset: one small read each, all partitions at once.
+"""The first unread record of a group, by partition and offset: one small read each, all partitions at once.
 
-What a read_committed reader would get first counts: records of aborted transactions, markers and offsets that were
-compacted away are passed over. Behind an open transaction nothing is drained: its first record counts.
+This is the record that a read_committed reader would get first: records of aborted transactions, markers and compacted
+offsets are skipped. A partition with an open transaction is not drained: the first record of the transaction counts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Unread:
     """``timestamp`` in ms, None where there is no record, or one of a format without timestamps.
 
-    ``drained``: no record is there for a reader now, also where the place is behind the end of the log.
+    ``drained``: there is no record to read now, also where the offset is beyond the end of the log.
     """
 
     timestamp: int | None
@@ -35,7 +35,7 @@ Found = dict[Place, Unread | KcliError]
 
 
 def first_unread(admin: Admin, places: Collection[Place]) -> Found:
-    """For each place the first record from there on, or why it cannot be told."""
+    """For each place the first record from there on, or why it is not known."""
     found: Found = {}
     logs = log_ends(admin, {tp for tp, _offset in places}, stable=True)
     begins: dict[Place, Place] = {}

@@ -1,7 +1,7 @@
-"""What an import would commit: from a file and what the cluster has to a new offset or a refusal for each partition.
+"""What an import would commit: a new offset or a refusal for each partition, from a file and the state of the cluster.
 
-Pure. ``aims`` says which partitions of which groups the file is about, ``times`` which times have to be looked up for
-them, ``plan_import`` decides. Reading the cluster and committing is done by others.
+Pure. ``aims`` returns the partitions of the groups in the file, ``times`` the times that have to be looked up for them,
+``plan_import`` decides. Callers read the cluster and commit.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,12 +21,12 @@ Moment = tuple[TopicPartition, int]
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What the user asks for.
+    """The user's request.
 
-    ``group`` takes the place of the one in the file; ``topics`` maps names in the file to names here; ``wanted`` chooses
-    among the partitions of the file, by their names there. ``by_time``: the first record that is not older than the
-    first unread one was. ``clamp`` moves offsets outside of the log to its nearer end, ``force`` takes offsets of
-    another cluster or topic as they are.
+    ``group`` replaces the group in the file; ``topics`` maps topic names in the file to names here; ``wanted`` selects
+    partitions of the file, by their names there. ``by_time``: the first record that is not older than the first unread
+    record was. ``clamp`` moves offsets outside of the log to its nearer end, ``force`` uses offsets of another cluster
+    or topic unchanged.
     """
 
     group: str | None = None
@@ -39,7 +39,7 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """A partition of a group here, and what the file has for it."""
+    """A partition of a group here, and its offset in the file."""
 
     group: str
     tp: TopicPartition
@@ -48,7 +48,7 @@ class Aim:
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """A partition as it is now: the first offset, and the one that the next record gets."""
+    """A partition as it is now: the first offset, and the offset of the next record."""
 
     start: OffsetInfo
     end: OffsetInfo
@@ -56,10 +56,10 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """What the cluster has. ``topic_ids`` are empty where brokers have none.
+    """The state of the cluster. ``topic_ids`` are empty where brokers have none.
 
-    ``logs`` has each partition of the aims, or why nothing is known of it: NotFoundError where it does not exist.
-    ``committed`` are the groups' present commits, ``at_time`` the first records that are not older than the ``times``.
+    ``logs`` has each partition of the aims, or its error: NotFoundError where it does not exist. ``committed`` are the
+    groups' current commits, ``at_time`` the first records that are not older than the ``times``.
     """
 
     cluster: str
@@ -88,10 +88,11 @@ class ImportRefusedError(KcliError):
 
 
 def aims(file: OffsetFile, wish: Wish) -> list[Aim]:
-    """What the file is about, sorted by group and partition.
+    """The aims of the file, sorted by group and partition.
 
-    ConfigError where it names no group and the user does not, where ``group`` would mix several, where two partitions
-    of the file would become one, for a topic to be mapped that the file does not have, and where nothing is left.
+    ConfigError where neither the file nor the user names a group, where ``group`` would merge several groups, where two
+    partitions of the file would be mapped to one, for a mapped topic that is not in the file, and where nothing is
+    left.
     """
     chosen = [saved for saved in file.offsets if wish.wanted(saved.tp)]
     _check_topics(chosen, wish.topics)
@@ -112,13 +113,13 @@ def aims(file: OffsetFile, wish: Wish) -> list[Aim]:
 
 
 def times(chosen: Iterable[Aim]) -> set[Moment]:
-    """The times that an import by time needs to have looked up."""
+    """The times that an import by time has to look up."""
     moments = ((aim.tp, _moment(aim.saved)) for aim in chosen)
     return {(tp, ms) for tp, ms in moments if ms is not None}
 
 
 def plan_import(chosen: Sequence[Aim], here: Here, wish: Wish) -> list[ImportItem]:
-    """What would be committed for each aim; a partition that is refused leaves the others as they are."""
+    """What would be committed for each aim; a refused partition does not affect the others."""
     return [_item(aim, here, wish) for aim in chosen]
 
 
@@ -143,7 +144,7 @@ def _check_topics(chosen: Sequence[SavedOffset], topics: Mapping[str, str]) -> N
 
 
 def _groups(chosen: Sequence[SavedOffset], group: str | None) -> Callable[[SavedOffset], str]:
-    """From an offset of the file to the group that is to get it."""
+    """Maps an offset of the file to its target group."""
     named = {saved.group for saved in chosen}
     if group is None and None in named:
         raise ConfigError("the file does not name its group", do="give the group with --group")
@@ -176,7 +177,7 @@ def _item(aim: Aim, here: Here, wish: Wish) -> ImportItem:
 
 
 def _place(aim: Aim, here: Here, wish: Wish) -> tuple[int, int, str]:
-    """Offset, leader epoch and note; ImportRefusedError, or why nothing is known of the partition."""
+    """Offset, leader epoch and note; raises ImportRefusedError, or the error of the partition."""
     log = here.logs[aim.tp]
     if isinstance(log, KcliError):
         raise log
@@ -212,9 +213,10 @@ def _by_offset(aim: Aim, here: Here, log: Log, wish: Wish) -> tuple[int, int, st
 
 
 def stranger(aim: Aim, here: Here) -> str:
-    """Why an offset of the file does not name the same record here; empty where it does, or nothing tells.
+    """Why an offset of the file does not identify the same record here; empty if it does, or if that is not known.
 
-    The topic's id decides where both are known: it goes with the topic, also into a restored cluster with a new id.
+    The topic id decides where both are known: it stays with the topic, even in a restored cluster with a new cluster
+    id.
     """
     saved, topic = aim.saved, aim.tp.topic
     if topic != saved.topic:
@@ -250,7 +252,7 @@ def _by_time(aim: Aim, here: Here, log: Log) -> tuple[int, int, str]:
 
 
 def _moment(saved: SavedOffset) -> int | None:
-    """The time of the first unread record; where there was none, that of the export: what came later is unread."""
+    """The time of the first unread record; where there was none, that of the export: later records are unread."""
     if saved.timestamp is not None:
         return saved.timestamp
     return saved.at_ms if saved.drained else None

@@ -1,4 +1,4 @@
-"""A committed offset as a file has it, and what a file holds. Pure values."""
+"""A committed offset in a file, and the contents of a file. Pure values."""
 
 from dataclasses import field
 
@@ -8,11 +8,11 @@ from kcli.core.types import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class SavedOffset:
-    """One commit. None is what the file does not tell; ``group`` None: it is about the group that the user names.
+    """One commit. None is what the file does not contain; ``group`` None: it belongs to the group that the user names.
 
-    ``timestamp`` is that of the first record that the group had not read, in ms since the epoch, None also where there
-    was none: then ``drained`` is true. ``at_ms`` is when the commit was read, in ms since the epoch too. ``place`` says
-    where in the file it stands, for messages. ``broker``: a partition of Kafka 0.7, where each broker counted its own.
+    ``timestamp`` is that of the first unread record, in ms since the epoch, also None if there was none: then
+    ``drained`` is true. ``at_ms`` is when the commit was read, in ms since the epoch too. ``place`` is its location in
+    the file, for messages. ``broker``: for a partition of Kafka 0.7, where each broker numbered its own partitions.
     """
 
     topic: str
@@ -37,7 +37,9 @@ class SavedOffset:
 
 @dataclass(frozen=True, slots=True)
 class OffsetFile:
-    """What a file holds. ``form`` is one of ``kafka``, ``ndjson``, ``kcl``, ``kafka-utils``, ``rpk``, ``zookeeper``."""
+    """The contents of a file. ``form`` is one of ``kafka``, ``ndjson``, ``kcl``, ``kafka-utils``, ``rpk``,
+    ``zookeeper``.
+    """
 
     form: str
     offsets: tuple[SavedOffset, ...]

@@ -1,4 +1,4 @@
-"""What to do about groups with members, for what needs them stopped and cannot wait or keep them out. Pure."""
+"""Remedies for groups with members, for commands that can neither wait for their end nor hold them. Pure."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -7,7 +7,7 @@ from kcli.flows.rewind.plan import NotPossibleError, RewindPlan
 
 
 def to_be_stopped(plan: RewindPlan, instead: Callable[[str], str]) -> RewindPlan:
-    """The plan with a remedy for each group that runs: stop it, or, where there is one, the command ``instead``."""
+    """The plan with a remedy for each running group: stop it, or, where there is one, the command ``instead``."""
 
     def told(group: str, error: NotPossibleError) -> NotPossibleError:
         command = instead(group)

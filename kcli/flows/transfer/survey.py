@@ -1,6 +1,7 @@
-"""From a file of offsets to the plan of an import: all that has to be known of the cluster is read, nothing changed.
+"""From a file of offsets to the plan of an import: reads everything needed of the cluster, and changes nothing.
 
-As for a rewind commits are read before ends, and ends before times. Groups need not exist: their first commit makes them.
+As for a rewind commits are read before ends, and ends before times. Groups need not exist: the first commit creates
+them.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -23,7 +24,7 @@ ACT = "Import into group"
 def survey_import(
     admin: Admin, cluster: str, chosen: Sequence[Aim], wish: Wish, to: str, now_ms: int, spans: Spans
 ) -> tuple[RewindPlan, list[KcliError]]:
-    """The plan of the groups that can be looked at, and why the others cannot. ``to`` says in words what is imported."""
+    """The plan of the groups that can be read, and the errors of the others. ``to`` describes the import in words."""
     names = list(dict.fromkeys(aim.group for aim in chosen))
     groups, commits, failures = committed_groups(admin, names, may_be_absent=names)
     chosen = [aim for aim in chosen if aim.group in commits]
@@ -83,7 +84,7 @@ def _logs(
 def at_times(admin: Admin, moments: Collection[Moment]) -> dict[Moment, OffsetInfo | KcliError]:
     """The first record of each partition that is not older than each time.
 
-    A request has one time for a partition: several groups that stand at several times take as many questions.
+    A request has one time per partition: several groups at different times need as many requests.
     """
     left: dict[TopicPartition, list[int]] = {}
     for tp, ms in moments:
@@ -104,7 +105,7 @@ def _item(aim: Aim, item: ImportItem, here: Here) -> RewindItem:
         return refused_item(aim.tp, before)
     if item.refusal is not None:
         return refused_item(aim.tp, item.refusal, item.committed)
-    assert isinstance(log, Log)  # without one there is a refusal
+    assert isinstance(log, Log)  # without a log there is a refusal
     return with_records(
         RewindItem(aim.tp, item.committed, item.new, item.note), log.start.offset, log.end.offset
     )

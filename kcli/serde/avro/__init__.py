@@ -1,1 +1,3 @@
-"""Avro: binary data of a known schema ↔ JSON values. fastavro reads the schemas, ``reader`` the data."""
+"""Avro: converts binary data of a known schema to JSON values and back. fastavro parses the schemas, ``reader`` the
+data.
+"""

@@ -1,7 +1,7 @@
-"""Avro's logical types: exact text for what the plain type only numbers. Pure.
+"""Avro's logical types: exact text for values that the plain type only numbers. Pure.
 
-Decimals never become floats; times keep the digits their type has. A number that no calendar has stays a number,
-and numbers are read back too, so nothing is lost.
+Decimals never become floats; times keep the digits of their type. A number outside of the calendar stays a number, and
+numbers are accepted as input too, so nothing is lost.
 """
 
 import re
@@ -24,14 +24,14 @@ _MAX_PRECISION = 4_000  # digits; Python refuses to print integers with more tha
 
 @dataclass(frozen=True, slots=True)
 class Logical:
-    """``show`` makes JSON of the plain value (int, str or bytes), ``read`` the inverse; ValueError."""
+    """``show`` converts the plain value (int, str or bytes) to JSON, ``read`` is the inverse; raises ValueError."""
 
     show: Callable[[Any], Any]
     read: Callable[[Any], Any]
 
 
 def logical_of(node: dict[str, Any]) -> Logical | None:
-    """The logical type of a schema; None without one that is known and fits (Avro ignores it)."""
+    """The logical type of a schema; None if it has none that is known and valid (Avro ignores invalid ones)."""
     kind, logical = node["type"], node.get("logicalType")
     if logical == "decimal" and kind in ("bytes", "fixed"):
         return _decimal(node)

@@ -1,4 +1,4 @@
-"""One function per type of an Avro schema, made once: what reading and writing have in common. Not what they do."""
+"""One function per type of an Avro schema, created once: the common part of reading and writing."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -10,7 +10,7 @@ F = TypeVar("F", bound=Callable[[Any, Any], Any])
 
 
 class PerType(ABC, Generic[F]):
-    """Says which types there are; a subclass makes the functions. A type inside of itself is looked up when called."""
+    """Dispatches by type; a subclass creates the functions. A recursive type is looked up when called."""
 
     def __init__(self, schema: AvroSchema, primitives: Mapping[str, F], *, tagged: bool) -> None:
         self._named = schema.named
@@ -80,4 +80,4 @@ class PerType(ABC, Generic[F]):
 
     @abstractmethod
     def _logical(self, node: Node) -> F:
-        """For a primitive type that may have a logical one."""
+        """For a primitive type that may have a logical type."""

@@ -1,8 +1,8 @@
-"""Avro's binary form → JSON values: one function per type, made once per schema. Pure; the data are untrusted.
+"""Avro's binary form to JSON values: one function per type, created once per schema. Pure; the data are untrusted.
 
-Not left to fastavro, whose reader ends the process by a stack overflow on 5 kB of a recursive schema, makes as many
-nulls as an array claims to have, and takes a negative index of a union. Here every length is checked against the bytes
-that are there before anything is made of it; all that is wrong is a ValueError.
+fastavro's reader is not used: it crashes the process by a stack overflow on 5 kB of a recursive schema, creates as many
+nulls as an array claims to have, and accepts a negative union index. Here every length is checked against the remaining
+bytes before anything is created; all errors are ValueError.
 """
 
 import struct
@@ -16,10 +16,10 @@ from kcli.serde.json_text import check_depth
 from kcli.serde.numbers import json_float, json_float32
 
 Reader = Callable[[bytes, int], tuple[Any, int]]
-"""Given the data and a position: the value there, and the position behind it."""
+"""From the data and a position to the value there and the position after it."""
 
 _EMPTY_ITEMS = 10_000
-"""How many array items that take no bytes (nulls) one record may have."""
+"""How many array items of zero bytes (nulls) one record may have."""
 
 _FLOAT, _DOUBLE = struct.Struct("<f"), struct.Struct("<d")
 
@@ -106,7 +106,7 @@ class AvroReader(PerType[Reader]):
         return read
 
     def _check_count(self, count: int, least: int, left: int) -> None:
-        """An array that cannot be there is not begun."""
+        """Rejects an array that cannot fit in the remaining bytes."""
         if least:
             if count * least > left:
                 raise ValueError(f"an array of {count} items in {left} bytes")
@@ -141,7 +141,7 @@ class AvroReader(PerType[Reader]):
         return self._shown(node, plain) or _PRIMITIVE[kind]
 
     def _shown(self, node: Node, plain: Reader) -> Reader | None:
-        """The reader that shows the logical type, if there is one to show."""
+        """The reader that shows the logical type, if there is one."""
         logical = None if self._tagged else logical_of(node)
         if logical is None:
             return None
@@ -155,7 +155,7 @@ class AvroReader(PerType[Reader]):
 
 
 def _as_text(plain: Reader) -> Reader:
-    """Bytes as Avro's JSON has them: one character (U+0000 to U+00FF) a byte."""
+    """Bytes in Avro's JSON encoding: one character (U+0000 to U+00FF) per byte."""
 
     def read(data: bytes, pos: int) -> tuple[str, int]:
         value, pos = plain(data, pos)
@@ -217,7 +217,7 @@ def _bytes(data: bytes, pos: int) -> tuple[bytes, int]:
 
 
 def without_length(data: bytes) -> bytes:
-    """What a value of type bytes holds."""
+    """The content of a value of type bytes."""
     return _bytes(data, 0)[0]
 
 
@@ -230,7 +230,7 @@ def _string(data: bytes, pos: int) -> tuple[str, int]:
 
 
 def _block(data: bytes, pos: int) -> tuple[int, int]:
-    """How many items follow; 0 ends an array. A negative count has the block's size in bytes behind it."""
+    """How many items follow; 0 ends an array. A negative count is followed by the block's size in bytes."""
     count, pos = _long(data, pos)
     if count < 0:
         _size, pos = _long(data, pos)

@@ -1,4 +1,4 @@
-"""Avro schemas: parsed by fastavro (names, references, defaults), then looked at as a tree. Nothing here reads data."""
+"""Avro schemas: parsed by fastavro (names, references, defaults), then used as a tree. Nothing here reads data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PRIMITIVES = frozenset(("null", "boolean", "int", "long", "float", "double", "by
 _LEAST = {"null": 0, "float": 4, "double": 8}
 
 Node = Any
-"""A type: a name, a dict with ``type``, or a list of types (a union), as fastavro gives it: names are full names."""
+"""A type: a name, a dict with ``type``, or a list of types (a union), as returned by fastavro: names are full names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +28,12 @@ class AvroSchema:
 
     @property
     def name(self) -> str:
-        """The full name of the record, enum or fixed; the type's name for what has none."""
+        """The full name of the record, enum or fixed; for other types the type's name."""
         return branch_name(self.root)
 
 
 def load(text: str, references: Iterable[str] = ()) -> AvroSchema:
-    """The schema; ``references`` are those it needs, in an order in which each needs only earlier ones. ValueError."""
+    """The schema; ``references`` are those it needs, each after its own dependencies. Raises ValueError."""
     fastavro = library("fastavro.schema", extra="avro", wanted_by="the serde avro")
     named: dict[str, Node] = {}
     try:
@@ -41,13 +41,13 @@ def load(text: str, references: Iterable[str] = ()) -> AvroSchema:
             fastavro.parse_schema(parse_json(reference), named)
         root = fastavro.parse_schema(parse_json(text), named)
     except Exception as error:
-        # fastavro has a few types of its own, and lets KeyError and TypeError out for odd schemas
+        # fastavro has some exceptions of its own, and raises KeyError and TypeError for odd schemas
         raise ValueError(f"it is no Avro schema: {type(error).__name__}: {error}") from error
     return AvroSchema(root, named)
 
 
 def unwrapped(node: Node) -> Node:
-    """Without dicts around a type that say nothing: ``{"type": {"type": "array", …}}``."""
+    """Removes redundant dicts around a type: ``{"type": {"type": "array", …}}``."""
     while isinstance(node, dict) and isinstance(node["type"], dict | list):
         node = node["type"]
     if isinstance(node, dict) and (node["type"] in PRIMITIVES and "logicalType" not in node):
@@ -56,7 +56,7 @@ def unwrapped(node: Node) -> Node:
 
 
 def branch_name(node: Node) -> str:
-    """What Avro's JSON calls a branch of a union: a full name, or the name of a type without one."""
+    """The name of a union branch in Avro's JSON: a full name, or the type's name."""
     node = unwrapped(node)
     if isinstance(node, list):
         return "union"
@@ -66,7 +66,7 @@ def branch_name(node: Node) -> str:
 
 
 def least_size(node: Node, named: dict[str, Node], inside: frozenset[str] = frozenset()) -> int:
-    """The fewest bytes a value takes: what the length of an array is checked against."""
+    """The minimum size of a value in bytes: the length of an array is checked against it."""
     node = unwrapped(node)
     if isinstance(node, list):
         return 1

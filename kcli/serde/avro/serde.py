@@ -1,4 +1,6 @@
-"""The serde ``avro``: schemas from the registry or a file, values as plain JSON or as Avro's specification has it."""
+"""The serde ``avro``: schemas from the registry or a file, values as plain JSON or in the JSON of Avro's
+specification.
+"""
 
 from pathlib import Path
 
@@ -17,19 +19,19 @@ class AvroCodec:
 
     def __init__(self, schema: AvroSchema, *, tagged: bool, framed: bool) -> None:
         self.name = schema.name
-        # Confluent's serializers write the bytes of a schema that is nothing but bytes without their length.
+        # Confluent's serializers omit the length if the schema is only bytes.
         self._without_length = framed and schema.name == "bytes"
         self._schema, self._tagged = schema, tagged
         self._reader = AvroReader(schema, tagged=tagged)
         self._writer: AvroWriter | None = None
 
     def decode(self, payload: bytes, path: tuple[int, ...]) -> JsonValue:
-        """The value; ValueError."""
+        """The value; raises ValueError."""
         del path  # only Protobuf has one
         return self._reader.read(with_length(payload) if self._without_length else payload)
 
     def encode(self, value: JsonValue) -> bytes:
-        """Avro's binary form; ValueError says which part does not fit."""
+        """Avro's binary form; ValueError says which part does not match."""
         self._writer = self._writer or AvroWriter(self._schema, tagged=self._tagged)
         data = self._writer.write(value)
         return without_length(data) if self._without_length else data

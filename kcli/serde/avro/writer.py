@@ -1,8 +1,8 @@
-"""JSON values → Avro's binary form: the inverse of ``reader``, one function per type, made once per schema. Pure.
+"""JSON values to Avro's binary form: the inverse of ``reader``, one function per type, created once per schema. Pure.
 
-What does not fit the schema is a ``Mismatch`` that says where: ``items[2].price: it is not a whole number``. Unions take
-what ``reader`` gives, and Avro's own JSON (``{"string": "x"}``) as well; a value without a tag goes to the first
-branch it fits. Fields that are not given take their default.
+A value that does not match the schema is a ``Mismatch`` that says where: ``items[2].price: it is not a whole number``.
+Unions accept the output of ``reader``, and Avro's own JSON (``{"string": "x"}``) as well; a value without a tag is
+written as the first branch that it matches. Missing fields get their default.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class AvroWriter(PerType["Writer"]):
         super().__init__(schema, _PRIMITIVE, tagged=tagged)
 
     def write(self, value: Any) -> bytes:
-        """The bytes; Mismatch."""
+        """The bytes; raises Mismatch."""
         out = bytearray()
         try:
             self._root(value, out)
@@ -82,7 +82,7 @@ class AvroWriter(PerType["Writer"]):
         return write
 
     def _default(self, row: dict[str, Any]) -> Callable[[], bytes]:
-        """The bytes of a field's default, which schemas have in the JSON of the specification; made when needed."""
+        """The bytes of a field's default, which is in the JSON of the specification; created when needed."""
         schema = AvroSchema(row["type"], self._named)
         return functools.cache(lambda: AvroWriter(schema, tagged=True).write(row["default"]))
 
@@ -139,7 +139,7 @@ class AvroWriter(PerType["Writer"]):
         return self._parsed(node, _PRIMITIVE[node["type"]])
 
     def _parsed(self, node: Node, plain: Writer) -> Writer:
-        """The writer that takes what the reader shows of the logical type, if there is one."""
+        """The writer that accepts the reader's form of the logical type, if there is one."""
         logical = None if self._tagged else logical_of(node)
         if logical is None:
             return plain
@@ -163,7 +163,7 @@ class AvroWriter(PerType["Writer"]):
         some = [branch for name, branch in table.items() if name != "null"]
         bare_first = (
             len(some) == 1 and not self._tagged
-        )  # as the reader gives it: {"map": …} may be a map itself
+        )  # as returned by the reader: {"map": …} may itself be a map
 
         def write(value: Any, out: bytearray) -> None:
             if value is None and "null" in table:
@@ -202,7 +202,7 @@ def _write_branch(branch: tuple[int, Writer], value: Any, out: bytearray) -> Non
 
 
 def _fits(branch: tuple[int, Writer], value: Any, out: bytearray) -> bool:
-    """Writes the value if it is of this branch."""
+    """Writes the value if it matches this branch."""
     try:
         _write_branch(branch, value, out)
     except Mismatch:
@@ -211,7 +211,7 @@ def _fits(branch: tuple[int, Writer], value: Any, out: bytearray) -> bool:
 
 
 def _write_first(names: list[str], branches: list[tuple[int, Writer]], value: Any, out: bytearray) -> None:
-    """Writes the value as the first branch that it fits; the only one there is tells what is wrong."""
+    """Writes the value as the first branch that it matches; a single branch raises its own error."""
     if len(branches) == 1:
         _write_branch(branches[0], value, out)
     elif not any(_fits(branch, value, out) for branch in branches):
@@ -301,7 +301,7 @@ def _bytes(value: Any, out: bytearray) -> None:
 
 
 def with_length(data: bytes) -> bytes:
-    """A value of type bytes, as Avro writes it."""
+    """A value of type bytes, in Avro's encoding."""
     out = bytearray()
     _bytes(data, out)
     return bytes(out)

@@ -1,1 +1,1 @@
-"""What brokers keep in topics of their own: tables of Kafka's records, and the serdes that read them."""
+"""Records of brokers' internal topics: tables of Kafka's records, and the serdes that read them."""

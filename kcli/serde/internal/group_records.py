@@ -1,6 +1,6 @@
-"""What group coordinators keep in ``__consumer_offsets``: field tables, compared with Kafka's own by a test. Pure.
+"""Records of group coordinators in ``__consumer_offsets``: field tables, compared with Kafka's own by a test. Pure.
 
-Values have versions of their own; the first two bytes of a key say of which kind the record is (``kinds``).
+Values have their own versions; the first two bytes of a key are the record type (``kinds``).
 """
 
 from typing import ClassVar
@@ -24,13 +24,13 @@ NEVER = 0x7FFF
 
 
 class GroupIdKey(Struct):
-    """The key of what is kept once a group."""
+    """The key of records that exist once per group."""
 
     group_id: str = field(STRING)
 
 
 class GroupMemberKey(Struct):
-    """The key of what is kept for each member."""
+    """The key of records that exist per member."""
 
     group_id: str = field(STRING)
     member_id: str = field(STRING)

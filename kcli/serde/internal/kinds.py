@@ -1,7 +1,6 @@
-"""Which record is which in the topics that brokers keep: the number in a key's first two bytes → tables. Pure.
+"""The record types of internal topics: from the number in a key's first two bytes to tables. Pure.
 
-Kafka calls the number the key's version; since 4.0 also the record's type. A type that is unknown here comes from a newer
-broker.
+Kafka calls the number the key's version; since 4.0 also the record's type. An unknown type is from a newer broker.
 """
 
 from kcli.core.dataclass import dataclass
@@ -22,7 +21,7 @@ class RecordKind:
 
 
 _GROUP_RECORDS = (
-    # Key version 0 is from before 0.8.2.2; its values went through the versions of those of key version 1.
+    # Key version 0 predates 0.8.2.2; its values went through the same versions as those of key version 1.
     RecordKind(0, "OffsetCommit", g.OffsetCommitKey, g.OffsetCommitValue),
     RecordKind(1, "OffsetCommit", g.OffsetCommitKey, g.OffsetCommitValue),
     RecordKind(2, "GroupMetadata", g.GroupMetadataKey, g.GroupMetadataValue),

@@ -1,7 +1,7 @@
-"""The serdes of topics that brokers keep: ``consumer_offsets``, ``transaction_state``, ``share_group_state``. Read only.
+"""The serdes of internal topics: ``consumer_offsets``, ``transaction_state``, ``share_group_state``. Read only.
 
-The form is that of Kafka's own formatters: ``{"type": 1, "name": …, "data": {…}}`` for a key, ``{"version": 3, …}`` for a
-value. A type or version that is not known here keeps its bytes in base64: it comes from a newer broker.
+The format is that of Kafka's own formatters: ``{"type": 1, "name": …, "data": {…}}`` for a key, ``{"version": 3, …}``
+for a value. For an unknown type or version, which is from a newer broker, the bytes are kept in base64.
 """
 
 import base64
@@ -19,7 +19,7 @@ from kcli.serde.serde import JsonValue, Place, Serde
 
 
 class InternalTopicSerde(Serde):
-    """Keys and values of one such topic. A value's kind is told by its key: ``place.key``."""
+    """Keys and values of one such topic. A value's type is determined by its key: ``place.key``."""
 
     can_encode = False
 
@@ -80,7 +80,7 @@ def _read(cls: type[Struct], data: bytes, version: int, flexible: int, place: Pl
 
 
 def _shown(found: Struct, version: int) -> dict[str, Any]:
-    """The fields of this version, with what else can be said about them."""
+    """The fields of this version, with additional information."""
     fields = _fields(found, version)
     if isinstance(found, TransactionLogValue):
         fields["transaction_status"] = TRANSACTION_STATES.get(
@@ -94,7 +94,7 @@ def _shown(found: Struct, version: int) -> dict[str, Any]:
 
 
 def _show_protocol(shown: dict[str, Any], part: str, data: Any) -> None:
-    """Replaces the bytes of a member of a ``consumer`` group by what they say, if they can be read."""
+    """Replaces the bytes of a member of a ``consumer`` group by their decoded content, if they can be decoded."""
     try:
         if part == "subscription":
             told = decode_subscription(data, shown["member_id"])
@@ -102,7 +102,7 @@ def _show_protocol(shown: dict[str, Any], part: str, data: Any) -> None:
         else:
             shown[part] = {"partitions": _places(decode_assignment(data, shown["member_id"]).partitions)}
     except ProtocolError:
-        return  # another client's own form: the base64 stays
+        return  # another client's own format: the base64 stays
 
 
 def _places(partitions: Any) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""What share coordinators keep in ``__share_group_state`` (KIP-932): tables, compared with Kafka's by a test. Pure."""
+"""Records of share coordinators in ``__share_group_state`` (KIP-932): tables, compared with Kafka's by a test. Pure."""
 
 from typing import ClassVar
 

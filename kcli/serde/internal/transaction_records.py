@@ -1,4 +1,4 @@
-"""What transaction coordinators keep in ``__transaction_state``: tables, compared with Kafka's by a test. Pure."""
+"""Records of transaction coordinators in ``__transaction_state``: tables, compared with Kafka's by a test. Pure."""
 
 from typing import ClassVar
 

@@ -1,1 +1,1 @@
-"""Protobuf: messages of a compiled schema ↔ JSON by Protobuf's own mapping. google.protobuf does both directions."""
+"""Protobuf: messages of a compiled schema as JSON by Protobuf's own mapping. google.protobuf converts both ways."""

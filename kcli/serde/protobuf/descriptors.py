@@ -1,4 +1,4 @@
-"""Compiled Protobuf schemas: from the registry's base64, from text, or from a file; and the messages in them."""
+"""Compiled Protobuf schemas: from the registry's base64, from text, or from a file; and their messages."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAIN = "kcli-main.proto"
-"""The name under which a schema without one is compiled: none of those that it imports."""
+"""The file name for a schema without one; it differs from all that it imports."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProtoFile:
-    """One file, linked with all that it imports. ``file`` and ``pool`` are google.protobuf's."""
+    """One file, linked with everything that it imports. ``file`` and ``pool`` are google.protobuf's."""
 
     file: Any
     pool: Any
 
     def message_at(self, path: Sequence[int]) -> Any:
-        """The message of a path of indexes; ValueError for a path that leads nowhere."""
+        """The message of a path of indexes; ValueError for an invalid path."""
         found = None
         inside = list(self.file.message_types_by_name.values())
         for index in path:
@@ -40,7 +40,7 @@ class ProtoFile:
         return found
 
     def message_called(self, name: str) -> Any:
-        """A message by its full name; ValueError names those that there are."""
+        """A message by its full name; ValueError lists the available messages."""
         try:
             return self.pool.FindMessageTypeByName(name)
         except KeyError:
@@ -49,7 +49,7 @@ class ProtoFile:
 
 
 def path_of(message: Any) -> tuple[int, ...]:
-    """The path of indexes that Confluent's framing has for a message."""
+    """The path of indexes of a message in Confluent's framing."""
     if message.containing_type is None:
         siblings = list(message.file.message_types_by_name.values())
         return (_index(siblings, message),)
@@ -57,7 +57,7 @@ def path_of(message: Any) -> tuple[int, ...]:
 
 
 def from_registry(text: str, references: Mapping[str, str]) -> ProtoFile:
-    """A schema as the registry has it, compiled or as text; ``references`` by import name. ValueError."""
+    """A schema from the registry, compiled or as text; ``references`` by import name. Raises ValueError."""
     pb2 = _descriptor_pb2()
     compiled = {name: _compiled(inner, pb2) for name, inner in ((MAIN, text), *references.items())}
     ready = {name: file for name, file in compiled.items() if file is not None}
@@ -71,10 +71,12 @@ def from_registry(text: str, references: Mapping[str, str]) -> ProtoFile:
 
 
 def from_path(path: Path, imports: Sequence[Path]) -> ProtoFile:
-    """A ``.proto`` file, or a FileDescriptorSet (protoc --descriptor_set_out --include_imports). ValueError, OSError."""
+    """A ``.proto`` file, or a FileDescriptorSet (protoc --descriptor_set_out --include_imports). Raises ValueError,
+    OSError.
+    """
     pb2 = _descriptor_pb2()
     if path.suffix == ".proto":
-        path.read_bytes()  # for an OSError in plain words
+        path.read_bytes()  # for a plain OSError
         data = compile_path(path, imports)
     else:
         data = path.read_bytes()
@@ -102,11 +104,11 @@ def _of_set(data: bytes, main: str | None, pb2: Any) -> ProtoFile:
         raise ValueError(f"it is no set of descriptors: {error}") from error
     if not files:
         raise ValueError("there is no file in the set of descriptors")
-    return _link(main or next(reversed(files)), files, pb2)  # a set has what is imported before who imports
+    return _link(main or next(reversed(files)), files, pb2)  # in a set imported files come first
 
 
 def _link(main: str, files: Mapping[str, Any], pb2: Any) -> ProtoFile:
-    """All files in one pool of their own, imported ones first."""
+    """Links all files in a pool of their own, imported files first."""
     module = library("google.protobuf.descriptor_pool", extra="protobuf", wanted_by="the serde protobuf")
     pool = module.DescriptorPool()
     added: set[str] = set()

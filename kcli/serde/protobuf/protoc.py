@@ -1,6 +1,6 @@
-"""``.proto`` text → compiled descriptors, by the protoc that grpcio-tools brings, in a process of its own.
+"""Compiles ``.proto`` text to descriptors, by the protoc of grpcio-tools, in a separate process.
 
-A process, because the text may come from a registry: protoc's messages, time and crashes stay apart from ours.
+A process, because the text may come from a registry: protoc's output, run time and crashes must not affect kcli.
 """
 
 import subprocess
@@ -16,7 +16,9 @@ _SECONDS = 60.0
 
 
 def compile_texts(texts: Mapping[str, str], main: str) -> bytes:
-    """The FileDescriptorSet of ``main`` and all it imports, from texts by import name; ValueError with protoc's words."""
+    """The FileDescriptorSet of ``main`` and all its imports, from texts by import name; ValueError with protoc's
+    messages.
+    """
     with tempfile.TemporaryDirectory(prefix="kcli-proto-") as folder:
         top = Path(folder)
         for name, text in {**CONFLUENT_FILES, **texts}.items():
@@ -27,7 +29,7 @@ def compile_texts(texts: Mapping[str, str], main: str) -> bytes:
 
 
 def compile_path(path: Path, imports: Iterable[Path]) -> bytes:
-    """The same for a file of the user's; ``imports`` are the folders where imported files are."""
+    """The same for a user's file; ``imports`` are the folders of imported files."""
     with tempfile.TemporaryDirectory(prefix="kcli-proto-") as folder:
         for name, text in CONFLUENT_FILES.items():
             place = Path(folder, name)

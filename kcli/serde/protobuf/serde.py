@@ -1,6 +1,6 @@
-"""The serde ``protobuf``: values as in Protobuf's own JSON mapping, so 64-bit integers are strings, bytes base64.
+"""The serde ``protobuf``: values in Protobuf's own JSON mapping, so 64-bit integers are strings, bytes base64.
 
-Fields that cannot tell absent from zero are always shown: a 0 is a 0.
+Fields without presence, where absent equals zero, are always shown: a 0 is a 0.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class ProtobufCodec:
-    """The messages of one schema; ``message`` is the one asked for by name, else the first is written."""
+    """The messages of one schema; ``message`` is the named message to write, by default the first."""
 
     def __init__(self, schema: ProtoFile, message: str, *, proto_names: bool, always: bool) -> None:
         self._json = library("google.protobuf.json_format", extra="protobuf", wanted_by="the serde protobuf")
@@ -36,7 +36,7 @@ class ProtobufCodec:
         self.path: tuple[int, ...] | None = path_of(self._written)
 
     def decode(self, payload: bytes, path: tuple[int, ...]) -> JsonValue:
-        """The value; ValueError."""
+        """The value; raises ValueError."""
         kind = self._class_of(path)
         try:
             message = kind.FromString(payload)
@@ -47,13 +47,13 @@ class ProtobufCodec:
                 descriptor_pool=self._schema.pool,
             )
         except Exception as error:
-            # an Any of an unknown type, a Timestamp beyond the calendar, bytes that are no message
+            # an Any of an unknown type, a Timestamp out of range, bytes that are not a message
             raise ValueError(f"{kind.DESCRIPTOR.full_name}: {error}") from error
         check_depth(value)
         return value
 
     def encode(self, value: JsonValue) -> bytes:
-        """The message; ValueError says which field does not fit."""
+        """The message; ValueError says which field does not match."""
         message = self._class_of(())()
         if not isinstance(value, dict) and not self.name.startswith("google.protobuf."):
             raise ValueError(
@@ -103,7 +103,9 @@ class ProtobufSerde(SchemaSerde):
         return Schema(-1, self.kind, base64.b64encode(linked.file.serialized_pb).decode())
 
     def _codec(self, linked: ProtoFile, *, always: bool) -> ProtobufCodec:
-        """``message=`` chooses what is written; what is read is chosen by the record, unless its file is ours."""
+        """``message=`` selects the message to write; when reading, the record selects it, unless the schema is from a
+        file.
+        """
         names = self._told.get("names") == "proto"
         return ProtobufCodec(linked, self._told.get("message", ""), proto_names=names, always=always)
 

@@ -1,4 +1,4 @@
-"""Files that schemas import without anybody sending them: Google's come with libraries, Confluent's stand here."""
+"""Well-known imports that registries do not send: Google's come with libraries, Confluent's are defined here."""
 
 import re
 from importlib import import_module, util
@@ -34,16 +34,16 @@ message Decimal {
 import public "confluent/type/decimal.proto";
 """,
 }
-"""Those that registries of Confluent have built in, as text for protoc. Options in them do not matter to data."""
+"""The files that Confluent's registries have built in, as text for protoc. Options in them do not affect data."""
 
 
 def is_well_known(name: str) -> bool:
-    """Whether an import of this name is nobody's to send."""
+    """Whether an import of this name is well-known and never sent."""
     return name in CONFLUENT_FILES or bool(_GOOGLE.fullmatch(name))
 
 
 def well_known_file(name: str, descriptor_pb2: Any) -> Any | None:
-    """The FileDescriptorProto of such a file; None for another one, or where its library is missing."""
+    """The FileDescriptorProto of a well-known file; None for others, or where its library is missing."""
     if name in CONFLUENT_FILES:
         return _confluent(name, descriptor_pb2)
     if not _GOOGLE.fullmatch(name):
@@ -56,7 +56,7 @@ def well_known_file(name: str, descriptor_pb2: Any) -> Any | None:
 
 
 def include_folders() -> list[Path]:
-    """Where protoc finds Google's files."""
+    """The folders of Google's files for protoc."""
     found = []
     tools = util.find_spec("grpc_tools")
     if tools and tools.origin:
@@ -83,5 +83,5 @@ def _confluent(name: str, descriptor_pb2: Any) -> Any:
         for number, (field, kind) in enumerate(rows, 1):
             decimal.field.add(name=field, number=number, label=kinds.LABEL_OPTIONAL, type=kind)
     else:
-        file.package = "confluent"  # its options are of no use to data: unknown ones are stepped over
+        file.package = "confluent"  # its options do not affect data: unknown options are ignored
     return file

@@ -1,1 +1,1 @@
-"""A client of schema registries that speak Confluent's REST API. One thread: whoever decodes or encodes."""
+"""A client for schema registries with Confluent's REST API. Runs in the thread that decodes or encodes."""

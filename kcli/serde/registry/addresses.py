@@ -1,4 +1,4 @@
-"""Where registries are, taken from ``schema.registry.url``, and who we are there. Pure; secrets never show in ``str``."""
+"""Registry addresses from ``schema.registry.url``, and credentials. Pure; ``str`` never shows secrets."""
 
 import base64
 from dataclasses import field
@@ -13,7 +13,7 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """One registry. ``path`` has no slash at its end; ``authorization`` is the header's value, or empty."""
+    """One registry. ``path`` has no trailing slash; ``authorization`` is the header's value, or empty."""
 
     secure: bool
     host: str
@@ -27,7 +27,7 @@ class Address:
 
 
 def addresses(options: RegistryOptions, *, allow_plaintext_secrets: bool = False) -> tuple[Address, ...]:
-    """The registries to ask, in order; ConfigError for what is no address, and for secrets over plain HTTP."""
+    """The registries to use, in order; ConfigError for an invalid address, and for secrets over plain HTTP."""
     common = _common_authorization(options)
     found = []
     for text in options.schema_registry_url.split(","):
@@ -67,7 +67,7 @@ def _parse(text: str, common: str, source: str) -> Address:
 
 
 def _common_authorization(options: RegistryOptions) -> str:
-    """What is sent to every registry."""
+    """The Authorization header for every registry."""
     if options.basic_auth_user_info and options.bearer_auth_token:
         raise ConfigError(
             "basic.auth.user.info and bearer.auth.token together",
@@ -116,6 +116,8 @@ def _refuse_plaintext(address: Address) -> None:
 
 
 def without_secrets(text: str) -> str:
-    """``schema.registry.url`` without names and passwords. Several addresses with such become one: no part may leak."""
+    """``schema.registry.url`` without names and passwords. Several such addresses become one, so that no part
+    may leak.
+    """
     scheme, mark, rest = text.partition("://")
     return f"{scheme}{mark}(hidden)@{rest.rpartition('@')[2]}" if "@" in rest else text

@@ -1,7 +1,7 @@
-"""The questions that serdes ask a schema registry, and what it has answered before.
+"""The requests of serdes to a schema registry, with a cache.
 
-A schema of an id never changes, so it is remembered (``schema.registry.cache.capacity``); that there is none is
-remembered for half a minute: records that name an unknown id must not cost a request each.
+The schema of an id never changes, so it is cached (``schema.registry.cache.capacity``); a missing schema is cached for
+half a minute: records that name an unknown id must not cost a request each.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from kcli.serde.registry.options import RegistryOptions
 
 MISSING_FOR = 30.0
-"""Seconds for which a schema that was not there is not asked for again."""
+"""Seconds before a missing schema is requested again."""
 
 SUBJECT_FOR = 60.0
-"""Seconds for which the subject of an id is remembered, for messages only."""
+"""Seconds for which the subject of an id is cached, for messages only."""
 
 _MAX_REFERENCES = 500
 
@@ -43,7 +43,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """A schema as the registry has it. ``kind`` is AVRO, PROTOBUF or JSON; ``id`` −1 for one out of a file."""
+    """A schema of the registry. ``kind`` is AVRO, PROTOBUF or JSON; ``id`` is −1 for a schema from a file."""
 
     id: int
     kind: str
@@ -54,7 +54,7 @@ class Schema:
 
 
 class Registry:
-    """One registry, or several addresses of it. Not for several threads."""
+    """One registry, or several addresses of it. Not thread-safe."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class Registry:
         self._names: Lru[SchemaId, tuple[float, str]] = Lru(capacity)
 
     def close(self) -> None:
-        """Ends the connections."""
+        """Closes the connections."""
         self._transport.close()
 
     def by_id(self, schema_id: SchemaId, *, serialized: bool = False) -> Schema:
@@ -87,7 +87,7 @@ class Registry:
         return self._schema(f"/subjects/{_quoted(subject)}/versions/{version}", serialized)
 
     def latest(self, subject: str, *, serialized: bool = False) -> Schema:
-        """The newest version of a subject, asked for each time; SchemaNotFoundError."""
+        """The newest version of a subject, requested each time; SchemaNotFoundError."""
         path = _with_format(f"/subjects/{_quoted(subject)}/versions/latest", serialized)
         return _schema_of(self._transport.ask("GET", path), path)
 
@@ -97,12 +97,12 @@ class Registry:
         return _id_of(self._transport.ask("POST", path, _body_of(schema)), path)
 
     def register(self, subject: str, schema: Schema) -> int:
-        """Registers a schema, if it is not there already, and gives its id."""
+        """Registers a schema, if it is not registered already, and returns its id."""
         path = f"/subjects/{_quoted(subject)}/versions"
         return _id_of(self._transport.ask("POST", path, _body_of(schema)), path)
 
     def references(self, schema: Schema, *, serialized: bool = False) -> list[tuple[str, Schema]]:
-        """All that a schema needs, directly or not, each once, as (name, schema); what others need comes first."""
+        """All direct and indirect references of a schema, each once, as (name, schema); dependencies come first."""
         found: dict[str, Schema] = {}
         waiting = [(ref, False) for ref in reversed(schema.references)]
         loaded: dict[str, Schema] = {}
@@ -113,7 +113,7 @@ class Registry:
             if inner_done:
                 found[ref.name] = loaded[ref.name]
                 continue
-            if ref.name in loaded:  # a circle: whoever compiles it says so
+            if ref.name in loaded:  # a cycle: its compiler reports it
                 continue
             if len(loaded) >= _MAX_REFERENCES:
                 raise RegistryError(
@@ -125,7 +125,7 @@ class Registry:
         return list(found.items())
 
     def subject_of(self, schema_id: SchemaId) -> str:
-        """``SUBJECT version N`` of an id, for messages; empty when that cannot be told."""
+        """``SUBJECT version N`` of an id, for messages; empty when it is not known."""
         known = self._names.get(schema_id)
         if known is None or known[0] <= self._now():
             known = (self._now() + SUBJECT_FOR, self._ask_subject(schema_id))
@@ -134,7 +134,7 @@ class Registry:
 
     def _ask_subject(self, schema_id: SchemaId) -> str:
         if isinstance(schema_id, UUID):
-            return ""  # no such question
+            return ""  # there is no such request
         try:
             rows = self._transport.ask("GET", f"/schemas/ids/{schema_id}/versions")
         except RegistryError:
@@ -186,7 +186,7 @@ def _body_of(schema: Schema) -> dict[str, Any]:
 
 
 def _schema_of(answer: Any, path: str) -> Schema:
-    """The schema in an answer, which may be anything."""
+    """The schema in a response, which may be anything."""
     if not isinstance(answer, dict) or not isinstance(answer.get("schema"), str):
         raise _odd(path, "there is no schema in it")
     rows = answer.get("references") or []
@@ -206,7 +206,7 @@ def _schema_of(answer: Any, path: str) -> Schema:
 
 
 def _number_in(path: str) -> int:
-    """An answer about an id does not repeat it."""
+    """A response for an id does not repeat the id."""
     last = path.partition("?")[0].rpartition("/")[2]
     return int(last) if path.startswith("/schemas/ids/") and last.isdecimal() else -1
 

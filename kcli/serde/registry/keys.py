@@ -1,8 +1,8 @@
-"""Which keys are the registry's: so that nobody loads its options who does not use it. Pure."""
+"""The configuration keys of the registry: its options are loaded only when used. Pure."""
 
 PREFIXES = ("schema.registry.", "basic.auth.", "bearer.auth.")
 
 
 def is_registry_key(key: str) -> bool:
-    """Whether ``key`` is about the registry, spelled well or not."""
+    """Whether ``key`` is a key of the registry, even if misspelled."""
     return key.startswith(PREFIXES)

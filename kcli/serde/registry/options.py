@@ -1,7 +1,7 @@
 """Options of the registry client, under the names that Confluent's clients use. Pure.
 
-Their declaration is that of ``kcli.core.options``, so that help, checks and hiding of secrets are the same. They are no
-options of a Kafka client: whoever gathers keys asks ``is_registry_key`` (``keys.py``) first.
+They are declared as in ``kcli.core.options``, so that help, checks and hiding of secrets are the same. They are not
+options of a Kafka client: callers that collect keys first check ``is_registry_key`` (``keys.py``).
 """
 
 import dataclasses
@@ -85,7 +85,7 @@ class RegistryOptions:
 
     @classmethod
     def build(cls, values: Mapping[str, Any]) -> "RegistryOptions":
-        """From values by field name; those that belong to others are left out."""
+        """From values by field name; other names are ignored."""
         names = {field.name for field in dataclasses.fields(cls)}
         return cls(**{name: value for name, value in values.items() if name in names})
 

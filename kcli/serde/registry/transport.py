@@ -1,7 +1,7 @@
-"""HTTP to a schema registry: one connection per address, kept open; retry and failover; answers of bounded size.
+"""HTTP to a schema registry: one connection per address, kept open; retry and failover; responses of limited size.
 
-Runs in the thread that decodes, between two polls: it waits at most for the time limit of each try. What comes back
-is untrusted. Connections, clock and sleep are handed in, so tests need neither sockets nor time.
+Runs in the thread that decodes, between two polls: it waits at most for the time limit of each try. Responses are
+untrusted. Connections, clock and sleep are injected, so tests need neither sockets nor time.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _CONTENT_TYPE = "application/vnd.schemaregistry.v1+json"
 
 
 class HttpConnection(Protocol):
-    """What is used of ``http.client.HTTPConnection``."""
+    """The methods used of ``http.client.HTTPConnection``."""
 
     def request(self, method: str, url: str, body: Any = None, headers: Mapping[str, str] = ...) -> None: ...
 
@@ -40,11 +40,11 @@ class HttpConnection(Protocol):
 
 
 class _TemporaryError(Exception):
-    """This try failed, another may not."""
+    """This try failed, another may succeed."""
 
 
 class Transport:
-    """Asks the registries of ``addresses``, beginning with the one that answered last."""
+    """Sends requests to the registries of ``addresses``, starting with the one that responded last."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Transport:
         self._current = 0
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
-        """The answer's JSON; RegistryError for a refusal, RegistryUnreachableError when all tries failed."""
+        """The response's JSON; RegistryError for an error response, RegistryUnreachableError when all tries failed."""
         why: list[str] = []
         for attempt in range(self._options.schema_registry_max_retries + 1):
             if attempt:
@@ -81,12 +81,12 @@ class Transport:
         )
 
     def close(self) -> None:
-        """Ends the connections."""
+        """Closes the connections."""
         while self._open:
             self._open.popitem()[1].close()
 
     def _try(self, address: Address, method: str, path: str, body: Any) -> Any:
-        # A kept connection may have been closed by the other side in the meantime: that is no failure yet.
+        # The other side may have closed a kept connection in the meantime: that is not a failure yet.
         for connection, fresh in self._connections(address):
             try:
                 status, data = self._exchange(connection, address, method, path, body)
@@ -103,7 +103,7 @@ class Transport:
         raise AssertionError("a fresh connection was tried last")
 
     def _connections(self, address: Address) -> Any:
-        """The connection that is open, if one is, then a new one."""
+        """The open connection, if any, then a new one."""
         kept = self._open.get(address)
         if kept is not None:
             yield kept, False
@@ -133,7 +133,7 @@ class Transport:
                 )
             if self._now() > deadline:
                 raise TimeoutError("the answer takes too long")
-        response.close()  # read1 does not notice the end: the connection would not take the next request
+        response.close()  # read1 does not notice the end: the connection would not accept the next request
         return response.status, b"".join(parts)
 
     def _headers(self, address: Address, body: bytes | None) -> dict[str, str]:
@@ -171,14 +171,14 @@ class Transport:
 
 
 class Connector:
-    """Makes connections; the TLS context is made once, with the first one that needs it."""
+    """Makes connections; the TLS context is created with the first one that needs it."""
 
     def __init__(self, options: RegistryOptions) -> None:
         self._options = options
         self._context: ssl.SSLContext | None = None
 
     def connect(self, address: Address) -> HttpConnection:
-        """A connection that is made; OSError, or an error that another try does not cure."""
+        """An open connection; OSError, or an error that another try does not cure."""
         import http.client
 
         timeout = self._options.schema_registry_request_timeout_ms / 1000
@@ -211,7 +211,7 @@ def _tls_context(options: RegistryOptions) -> ssl.SSLContext:
         options.schema_registry_ssl_ca_location,
         options.schema_registry_ssl_certificate_location,
         options.schema_registry_ssl_key_location,
-        options.schema_registry_ssl_key_password,  # never None: nobody is asked on the terminal
+        options.schema_registry_ssl_key_password,  # never None: no prompt on the terminal
         check_hostname=options.schema_registry_ssl_endpoint_identification_algorithm != "none",
     )
 
@@ -233,7 +233,7 @@ def _refusal(address: Address, what: str, status: int, data: bytes) -> RegistryE
 
 
 def _told(status: int, data: bytes) -> tuple[int, str]:
-    """The registry's own code and words, made plain: one line without control characters, of bounded length."""
+    """The registry's own code and message, sanitized: one line without control characters, of limited length."""
     code, message = 0, ""
     try:
         body = json.loads(data[:_CHUNK])
@@ -251,7 +251,7 @@ def _told(status: int, data: bytes) -> tuple[int, str]:
 
 
 def _http_errors() -> type[Exception]:
-    """What ``http.client`` raises for an answer that is no HTTP; imported by now, if there is a connection."""
+    """What ``http.client`` raises for a response that is not HTTP; already imported if there is a connection."""
     import http.client
 
     return http.client.HTTPException

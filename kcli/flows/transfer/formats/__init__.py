@@ -1,1 +1,1 @@
-"""The forms in which committed offsets stand in files, one a module; ``recognise.py`` tells them apart. Pure."""
+"""The file formats for committed offsets, one per module; ``recognise.py`` distinguishes them. Pure."""

@@ -1,4 +1,4 @@
-"""The fields that all forms have: what a partition, an offset, a name may be. Pure."""
+"""The fields that all formats have: validation of partitions, offsets and names. Pure."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ _DIGITS = 19
 
 
 class BrokenFileError(ValueError):
-    """A file that does not hold what its form has; ``place`` is the line or entry, ``reason`` what is wrong there."""
+    """A file with invalid content; ``place`` is the line or entry, ``reason`` what is wrong there."""
 
     def __init__(self, place: str, reason: str) -> None:
         super().__init__(f"{place}: {reason}")
@@ -19,31 +19,31 @@ class BrokenFileError(ValueError):
 
 
 def topic(place: str, value: Any) -> str:
-    """A topic's name."""
+    """A topic name."""
     if isinstance(value, str) and is_topic_name(value):
         return value
     raise BrokenFileError(place, f"{value!r} is not a valid topic name")
 
 
 def group(place: str, value: Any) -> str:
-    """A group's name: any text but none."""
+    """A group name: any non-empty text."""
     if isinstance(value, str) and value:
         return value
     raise BrokenFileError(place, f"{value!r} is not the name of a group")
 
 
 def partition(place: str, value: Any) -> int:
-    """A partition's number: a whole one, or its digits."""
+    """A partition number: an integer, or its digits."""
     return _whole(place, "partition", value, LARGEST_PARTITION)
 
 
 def offset(place: str, value: Any) -> int:
-    """An offset: a whole number from 0 on, or its digits."""
+    """An offset: an integer from 0 on, or its digits."""
     return _whole(place, "offset", value, LARGEST_OFFSET)
 
 
 def timestamp(place: str, value: Any) -> int:
-    """A time in ms since the epoch, from 0 on: what is less would be a place in the log to a broker."""
+    """A time in ms since the epoch, from 0 on: ListOffsets gives negative times a special meaning."""
     return _whole(place, "timestamp", value, LARGEST_OFFSET)
 
 

@@ -1,9 +1,9 @@
 """The csv of Kafka's ``kafka-consumer-groups.sh --reset-offsets --export`` and ``--from-file``. Pure.
 
 ``topic,partition,offset`` for one group, ``group,topic,partition,offset`` for several, without a header; lines end with
-a line feed. It is Jackson's csv: fields are quoted where they have more than 24 characters, or one that sorts before
-``-`` (blank, comma, quotation mark, ``+``, ``*`` …); a quotation mark within is doubled. The order is arbitrary there,
-sorted here. A header line is read too, since other tools write one.
+a line feed. It is Jackson's csv: fields are quoted if they have more than 24 characters, or a character that sorts
+before ``-`` (blank, comma, quotation mark, ``+``, ``*`` …); quotation marks are doubled. Kafka's order is arbitrary,
+here it is sorted. A header line is accepted, since other tools write one.
 """
 
 import csv
@@ -33,7 +33,7 @@ def csv_lines(offsets: Iterable[SavedOffset], *, with_group: bool) -> str:
 
 
 def read_csv(text: str) -> list[SavedOffset]:
-    """The offsets; BrokenFileError names the line that is none."""
+    """The offsets; BrokenFileError names the invalid line."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     found: list[SavedOffset] = []
     width = 0

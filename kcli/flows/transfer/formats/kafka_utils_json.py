@@ -12,7 +12,7 @@ from kcli.flows.transfer.saved_offset import SavedOffset
 
 
 def read_kafka_utils(document: dict[str, Any]) -> list[SavedOffset]:
-    """The offsets; BrokenFileError names the topic whose entry is none."""
+    """The offsets; BrokenFileError names the topic with an invalid entry."""
     group = fields.group("groupid", document.get("groupid"))
     topics = document.get("offsets")
     if not isinstance(topics, dict):

@@ -1,6 +1,7 @@
 """kcl's ``group seek --to-file``: a JSON list of objects with ``topic``, ``partition``, ``offset``. Pure.
 
-It names no group, and kcl itself writes no such file: people make it. Source: twmb/kcl, commands/admin/group/seek.go.
+It names no group, and kcl itself writes no such file: it is written by hand. Source: twmb/kcl,
+commands/admin/group/seek.go.
 """
 
 from typing import Any
@@ -11,7 +12,7 @@ from kcli.flows.transfer.saved_offset import SavedOffset
 
 
 def read_kcl(document: list[Any]) -> list[SavedOffset]:
-    """The offsets; BrokenFileError names the entry that is none, counted from 1."""
+    """The offsets; BrokenFileError names the invalid entry, counted from 1."""
     return [_saved(f"entry {number}", entry) for number, entry in enumerate(document, 1)]
 
 

@@ -1,8 +1,8 @@
-"""kcli's own form: an object a line, of the kind OffsetExport, with all that is known of a commit. Pure.
+"""kcli's own format: one object of the kind OffsetExport per line, with all that is known of a commit. Pure.
 
 Keys: ``kind, api, cluster, at, group, topic, topic_id, partition, offset, leader_epoch, metadata, timestamp, drained``.
-``at`` is when the commit was read, ``timestamp`` the one of the first unread record in ms, ``drained`` says that there
-was none. Further keys are left alone, so that later versions may have more.
+``at`` is when the commit was read, ``timestamp`` that of the first unread record in ms, ``drained`` means that there
+was none. Other keys are ignored, so that later versions may add some.
 """
 
 import json
@@ -25,7 +25,7 @@ def ndjson_lines(offsets: Iterable[SavedOffset]) -> str:
 
 
 def read_ndjson(text: str) -> list[SavedOffset]:
-    """The offsets; BrokenFileError names the line that is none."""
+    """The offsets; BrokenFileError names the invalid line."""
     lines = enumerate(text.split("\n"), 1)
     return [_saved(f"line {number}", line) for number, line in lines if line.strip()]
 

@@ -1,7 +1,7 @@
-"""From the bytes of a file to the offsets in it, whichever tool wrote it: the content tells the form. Pure.
+"""From the bytes of a file to its offsets, whichever tool wrote it: the format is detected from the content. Pure.
 
-A list is kcl's, an object with ``groupid`` kafka-utils', objects with a kind are kcli's own; of lines those with a path
-in ZooKeeper are of Kafka's old tools, those with a comma Kafka's csv, the others rpk's.
+A list is kcl's, an object with ``groupid`` kafka-utils', objects with a kind are kcli's own; lines with a ZooKeeper
+path are of Kafka's old tools, lines with a comma Kafka's csv, other lines rpk's.
 """
 
 import json
@@ -23,14 +23,14 @@ _FORMS = (
 
 
 class NotJsonError(BrokenFileError):
-    """It begins like JSON."""
+    """The file begins like JSON but is not."""
 
 
 def parse_offsets(data: bytes, name: str) -> OffsetFile:
-    """What a file holds; ``name`` is its name for messages.
+    """The contents of a file; ``name`` is its name for messages.
 
-    ConfigError (exit code 2) with the line or entry, and what is wrong there: also where a partition stands twice, or
-    nothing at all is in it.
+    ConfigError (exit code 2) with the line or entry, and what is wrong there: also for a duplicate partition or an
+    empty file.
     """
     try:
         form, offsets = _read(_text(data))
@@ -48,7 +48,7 @@ def _read(text: str) -> tuple[str, list[SavedOffset]]:
     try:
         return _read_as_it_begins(text)
     except NotJsonError:
-        try:  # a group may be called "[", and Kafka's csv begin with it
+        try:  # a group may be named "[", so that Kafka's csv begins with it
             return "kafka", read_csv(text)
         except BrokenFileError:
             pass
@@ -81,7 +81,7 @@ def _text(data: bytes) -> str:
 
 
 def _is_ndjson(text: str) -> bool:
-    """Whether the first line is an object with a kind; a document of several lines is none."""
+    """Whether the first line is an object with a kind; a document of several lines is not."""
     first = text.lstrip().split("\n", 1)[0]
     try:
         return "kind" in json.loads(first)

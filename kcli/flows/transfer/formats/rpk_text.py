@@ -1,7 +1,7 @@
-"""rpk's ``group seek --to-file``: lines ``TOPIC PARTITION OFFSET``, parted by a blank or a tab. Pure.
+"""rpk's ``group seek --to-file``: lines ``TOPIC PARTITION OFFSET``, separated by a blank or a tab. Pure.
 
-It names no group. Empty lines are passed over, as rpk does; several blanks, which rpk refuses, are taken too, so that a
-column of a table can be pasted, and so is a header line. Source: redpanda, src/go/rpk/pkg/cli/group/seek.go.
+It names no group. Empty lines are skipped, as in rpk; multiple blanks, which rpk rejects, and a header line are
+accepted too, so that columns of a table can be pasted. Source: redpanda, src/go/rpk/pkg/cli/group/seek.go.
 """
 
 from kcli.flows.transfer.formats import fields
@@ -12,7 +12,7 @@ _HEADER = ["topic", "partition", "offset"]
 
 
 def read_rpk(text: str) -> list[SavedOffset]:
-    """The offsets; BrokenFileError names the line that is none."""
+    """The offsets; BrokenFileError names the invalid line."""
     found: list[SavedOffset] = []
     headed = False
     for number, line in enumerate(text.split("\n"), 1):

@@ -1,7 +1,7 @@
 """The text of Kafka's old ``ExportZkOffsets`` and ``ImportZkOffsets``: lines ``PATH:OFFSET``. Pure.
 
-``/consumers/billing/offsets/orders/0:286894308``, or 0.7's ``/consumers/billing/offsets/orders/1-0:286894308``, in which
-partition 0 is one of broker 1. A path has no chroot. Source: kafka/tools/ExportZkOffsets.scala and ImportZkOffsets.scala.
+``/consumers/billing/offsets/orders/0:286894308``, or 0.7's ``/consumers/billing/offsets/orders/1-0:286894308``, where
+partition 0 is on broker 1. A path has no chroot. Source: kafka/tools/ExportZkOffsets.scala and ImportZkOffsets.scala.
 """
 
 from collections.abc import Iterable
@@ -25,19 +25,19 @@ def can_be_written(group: str | None) -> bool:
 
 
 def place_of(saved: SavedOffset, group: str, topic: str | None = None) -> Place:
-    """The node for an offset of the file, of that group, and of another topic where one is given."""
+    """The node for an offset of the file, for that group, and for another topic if given."""
     broker = ANY_BROKER if saved.broker is None else saved.broker
     return Place(group, topic or saved.topic, broker, saved.partition)
 
 
 def is_zookeeper_line(line: str) -> bool:
-    """Whether it is one of these: a csv line of a group with such a name has commas behind the last ``/``."""
+    """Whether it is such a line: a csv line of a group with such a name has commas after the last ``/``."""
     last = line.rpartition("/")[2]
     return line.startswith(BEGIN) and ":" in last and "," not in last
 
 
 def read_zookeeper(text: str) -> list[SavedOffset]:
-    """The offsets; BrokenFileError names the line that is none."""
+    """The offsets; BrokenFileError names the invalid line."""
     lines = ((f"line {number}", line.strip()) for number, line in enumerate(text.split("\n"), 1))
     return [_saved(place, line) for place, line in lines if line]
 

@@ -1,4 +1,4 @@
-"""``HOST[:PORT][,…][/chroot]``, as ``zookeeper.connect`` has it. Pure."""
+"""``HOST[:PORT][,…][/chroot]``, the format of ``zookeeper.connect``. Pure."""
 
 import re
 
@@ -12,7 +12,7 @@ _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:/\[\],]+)(?::([0-9]{1,5}))?")
 
 @dataclass(frozen=True, slots=True)
 class Hosts:
-    """The servers of one ensemble, and the node that stands for its root: empty, or ``/kafka``."""
+    """The servers of one ensemble, and its chroot: empty, or for example ``/kafka``."""
 
     addresses: tuple[tuple[str, int], ...]
     chroot: str = ""
@@ -29,7 +29,7 @@ class Hosts:
 
 
 def parse_hosts(text: str) -> Hosts:
-    """ConfigError says what is wrong."""
+    """Raises ConfigError for an invalid list."""
     servers, slash, chroot = text.strip().partition("/")
     addresses = []
     for word in servers.split(","):

@@ -1,7 +1,7 @@
-"""An import into ZooKeeper: looked at, carried out, read back. What is told was seen, not assumed.
+"""An import into ZooKeeper: planned, executed, read back. Reports only what was seen, not what is assumed.
 
-ZooKeeper sets a node only if it has the version that the plan saw, so that nobody's change in between is lost. The old
-offsets are on the disk before the first node is set, in the text that ``groups import --zookeeper`` reads.
+A node is set only if it has the version that the plan saw, so that no concurrent change is lost. The old offsets are on
+disk before the first node is set, in the text format that ``groups import --zookeeper`` reads.
 """
 
 import os
@@ -39,7 +39,7 @@ from kcli.flows.xdg import state_home
 
 @dataclass(frozen=True, slots=True)
 class NodeOutcome:
-    """One node, with the statuses of a rewind. ``found``: the offset that was seen there last."""
+    """One node, with the statuses of a rewind. ``found``: the offset last seen there."""
 
     item: NodeItem
     status: str
@@ -49,21 +49,21 @@ class NodeOutcome:
 
 @dataclass(frozen=True, slots=True)
 class NodeReport:
-    """One group. ``error``: why nothing of it was tried, or why what was set may not hold."""
+    """One group. ``error``: why nothing was attempted, or why the new offsets may not last."""
 
     plan: NodeGroup
     outcomes: tuple[NodeOutcome, ...]
     error: KcliError | None = None
 
     def count(self, status: str) -> int:
-        """How many nodes ended so."""
+        """How many nodes have this status."""
         return sum(outcome.status == status for outcome in self.outcomes)
 
 
 def survey_nodes(
     zookeeper: ZooKeeper, chosen: Sequence[Aim], to: str, now_ms: int, *, force: bool
 ) -> NodePlan:
-    """The plan; ``to`` says in words what is imported. Nothing is changed."""
+    """The plan; ``to`` describes the import in words. Nothing is changed."""
     aims = [aim for aim in chosen if is_node_name(aim.group)]
     groups = list(dict.fromkeys(aim.group for aim in aims))
     stored, unread = offsets_at(zookeeper, [place(aim) for aim in aims])
@@ -83,9 +83,9 @@ def survey_nodes(
 def execute_nodes(
     zookeeper: ZooKeeper, plan: NodePlan, *, begun: Callable[[bool], object]
 ) -> tuple[list[NodeReport], bool]:
-    """Sets what can be set; the reports, and whether the old offsets are kept in ``plan.kept``.
+    """Sets what can be set; returns the reports, and whether the old offsets are kept in ``plan.kept``.
 
-    ``begun`` is told before the first node is set, when these are on the disk; False where there are none.
+    ``begun`` is called before the first node is set, when the old offsets are on disk; with False where there are none.
     """
     todo = [group for group in plan.groups if group.todo]
     changed, seen = _changed(zookeeper, todo)
@@ -117,14 +117,14 @@ def execute_nodes(
 
 
 def _untouched(outcome: NodeOutcome) -> bool:
-    """Whether the node has the offset that it had."""
+    """Whether the node still has its old offset."""
     return outcome.status == FAILED or (outcome.status == VERIFIED and not outcome.item.changes)
 
 
 def _changed(
     zookeeper: ZooKeeper, groups: Sequence[NodeGroup]
 ) -> tuple[dict[str, KcliError], dict[Place, int | None]]:
-    """Groups that are no longer what the plan says, and why; and the offsets that are there now, None where unknown."""
+    """Groups that no longer match the plan, and why; and the current offsets, None where unknown."""
     ids = running(zookeeper, [group.group for group in groups])
     stored, unread = offsets_at(zookeeper, [item.place for group in groups for item in group.todo])
     found: dict[str, KcliError] = {}
@@ -150,7 +150,7 @@ def _moved(item: NodeItem, now: Stored | None) -> KcliError | None:
 
 
 def _late(zookeeper: ZooKeeper, groups: Sequence[NodeGroup]) -> dict[str, KcliError]:
-    """Consumers that came while offsets were set: they may have begun at the old ones."""
+    """Consumers that started while offsets were set: they may have begun at the old offsets."""
     names = [group.group for group in groups]
     try:
         came = running(zookeeper, names)
@@ -168,7 +168,7 @@ def _late(zookeeper: ZooKeeper, groups: Sequence[NodeGroup]) -> dict[str, KcliEr
 
 
 def _keep(path: str, items: Sequence[NodeItem]) -> bool:
-    """The old offsets on the disk; nothing is written where there are none."""
+    """Writes the old offsets to disk; writes nothing where there are none."""
     lines = [f"{item.place.path}:{item.before.offset}\n" for item in items if item.before is not None]
     if not lines:
         return False

@@ -1,7 +1,7 @@
-"""Where a consumer of old keeps an offset in ZooKeeper, by the names of the nodes. Pure.
+"""The node of an offset in ZooKeeper, as written by old consumers. Pure.
 
 ``/consumers/GROUP/offsets/TOPIC/PARTITION`` since Kafka 0.8. In 0.7 the last name is ``BROKER-PARTITION``: each broker
-counted partitions of its own, so that such a name is no partition of a cluster of today. Source: Kafka 0.7's and 0.8's
+numbered its own partitions, so such a name is not a partition of a current cluster. Source: Kafka 0.7's and 0.8's
 ``kafka.utils.ZKGroupTopicDirs``.
 """
 
@@ -16,7 +16,7 @@ _ILLEGAL = re.compile("[/\0-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff]")
 
 
 class Place(NamedTuple):
-    """A node. ``broker`` is 0.7's, ANY_BROKER where the cluster numbers partitions."""
+    """A node. ``broker`` is that of 0.7, ANY_BROKER where the cluster numbers the partitions."""
 
     group: str
     topic: str
@@ -30,7 +30,7 @@ class Place(NamedTuple):
 
     @property
     def path(self) -> str:
-        """Of the node."""
+        """The path of the node."""
         return f"{offsets_path(self.group)}/{self.topic}/{self.name}"
 
     def __str__(self) -> str:
@@ -38,7 +38,7 @@ class Place(NamedTuple):
 
 
 def parse_name(name: str) -> tuple[int, int] | None:
-    """Broker and partition of ``3`` or ``1-3``; None for what is neither."""
+    """Broker and partition of ``3`` or ``1-3``; None for other names."""
     match = _NAME.fullmatch(name)
     if match is None:
         return None
@@ -46,27 +46,27 @@ def parse_name(name: str) -> tuple[int, int] | None:
 
 
 def parse_path(path: str) -> tuple[str, str, int, int] | None:
-    """Group, topic, broker and partition; None where it is no node of an offset."""
+    """Group, topic, broker and partition; None if it is not the path of an offset node."""
     match = _PATH.fullmatch(path)
     found = parse_name(match[3]) if match is not None else None
     return None if match is None or found is None else (match[1], match[2], *found)
 
 
 def is_node_name(name: str) -> bool:
-    """Whether ZooKeeper takes it for one: not every group that Kafka can have may be one there."""
+    """Whether ZooKeeper accepts it as a node name: not every Kafka group name is valid there."""
     return bool(name) and name not in (".", "..") and _ILLEGAL.search(name) is None
 
 
 def group_path(group: str) -> str:
-    """Of all that belongs to a group."""
+    """The path of all nodes of a group."""
     return f"{CONSUMERS}/{group}"
 
 
 def offsets_path(group: str) -> str:
-    """Of its topics."""
+    """The path of the group's topics."""
     return f"{group_path(group)}/offsets"
 
 
 def members_path(group: str) -> str:
-    """Of its consumers that run: each has an ephemeral node there."""
+    """The path of its running consumers, each of which has an ephemeral node there."""
     return f"{group_path(group)}/ids"

@@ -1,4 +1,6 @@
-"""What an import into ZooKeeper would set: from a file and what is there to a new offset or a refusal. Pure."""
+"""The plan of an import into ZooKeeper: a new offset or a refusal for each node, from a file and the current state.
+Pure.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
@@ -16,10 +18,10 @@ _LISTED = 5
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What ZooKeeper has for the aims.
+    """The current state of the aims in ZooKeeper.
 
-    ``unread``: nodes that cannot be told. ``topics`` None: no brokers are registered there, so nothing is known of
-    partitions. ``running`` are the ids of consumers, by group; ``groups`` those that exist.
+    ``unread``: nodes that cannot be read. ``topics`` None: no brokers are registered there, so partitions are not
+    known. ``running`` are the ids of consumers, by group; ``groups`` those that exist.
     """
 
     cluster: str = ""
@@ -32,7 +34,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class NodeItem:
-    """One node. ``before`` None: it is not there yet. ``new`` None: ``refusal`` says why it is left as it is."""
+    """One node. ``before`` None: it does not exist yet. ``new`` None: ``refusal`` says why it is not changed."""
 
     place: Place
     before: Stored | None
@@ -42,12 +44,12 @@ class NodeItem:
 
     @property
     def change(self) -> int | None:
-        """In offsets; negative is back. None without an old or a new one."""
+        """The difference in offsets, negative for moving back. None without an old or a new offset."""
         return None if self.before is None or self.new is None else self.new - self.before.offset
 
     @property
     def changes(self) -> bool:
-        """Whether it is to be anything else than it is."""
+        """Whether the offset will change."""
         return self.change != 0
 
     @property
@@ -58,7 +60,7 @@ class NodeItem:
 
 @dataclass(frozen=True, slots=True)
 class NodeGroup:
-    """One group. ``refusal``: why nothing of it can be done now."""
+    """One group. ``refusal``: why it cannot be imported now."""
 
     group: str
     exists: bool
@@ -72,13 +74,13 @@ class NodeGroup:
 
     @property
     def refused(self) -> list[NodeItem]:
-        """Those that cannot, of a group that can."""
+        """The refused items of a group that can be imported."""
         return [item for item in self.items if item.refusal is not None]
 
 
 @dataclass(frozen=True, slots=True)
 class NodePlan:
-    """The whole import. ``to`` says in words what is imported, ``kept`` is the file that gets the old offsets."""
+    """The whole import. ``to`` describes it in words, ``kept`` is the file for the old offsets."""
 
     cluster: str
     to: str
@@ -87,23 +89,23 @@ class NodePlan:
 
     @property
     def possible(self) -> bool:
-        """Whether anything of it can be done."""
+        """Whether any part of it can be done."""
         return any(group.todo for group in self.groups)
 
     @property
     def refused(self) -> list[tuple[Place, KcliError]]:
-        """What cannot be done and why, of groups that can."""
+        """The refused nodes and their errors, of groups that can be imported."""
         items = (item for group in self.groups if group.refusal is None for item in group.items)
         return [(item.place, item.refusal) for item in items if item.refusal is not None]
 
 
 def place(aim: Aim) -> Place:
-    """The node that the aim is about."""
+    """The node of the aim."""
     return place_of(aim.saved, aim.group, aim.tp.topic)
 
 
 def plan_nodes(chosen: Sequence[Aim], found: Found, *, force: bool) -> tuple[NodeGroup, ...]:
-    """The groups with their items; what is refused leaves the others as they are. ``force`` as in ``Wish``."""
+    """The groups with their items; a refusal does not affect the others. ``force`` as in ``Wish``."""
     items: dict[str, list[NodeItem]] = {}
     for aim in chosen:
         items.setdefault(aim.group, []).append(_item(aim, found, force=force))
@@ -119,7 +121,7 @@ def plan_nodes(chosen: Sequence[Aim], found: Found, *, force: bool) -> tuple[Nod
 
 
 def refusal(group: str, running: Sequence[str]) -> KcliError | None:
-    """Why the offsets of a group cannot be set: its name, or consumers that run and would overwrite them."""
+    """Why the offsets of a group cannot be set: its name, or running consumers that would overwrite them."""
     if not is_node_name(group):
         return NotPossibleError(
             f"the offsets of group {group} cannot be set in ZooKeeper",
@@ -148,7 +150,7 @@ def _item(aim: Aim, found: Found, *, force: bool) -> NodeItem:
 
 
 def _checked(aim: Aim, where: Place, found: Found, *, force: bool) -> str:
-    """A note; raises why the offset must not go there."""
+    """Returns a note; raises the reason why the offset must not be set there."""
     if where in found.unread:
         raise found.unread[where]
     _check_partition(where, found)
@@ -163,7 +165,7 @@ def _checked(aim: Aim, where: Place, found: Found, *, force: bool) -> str:
 
 
 def _check_partition(where: Place, found: Found) -> None:
-    """A node that no consumer looks at would be made, if the topic were not as the file has it."""
+    """Rejects a partition unknown to the brokers: setting it would create a node that no consumer reads."""
     if found.topics is None:
         return
     topic = found.topics[where.topic]

@@ -1,4 +1,4 @@
-"""What ZooKeeper has of groups: their offsets, the consumers that run, and the partitions that topics have."""
+"""The state of groups in ZooKeeper: their offsets, their running consumers, and the partitions of topics."""
 
 import json
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -38,7 +38,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Partitions:
-    """Of a topic that exists: their numbers; None for one of 0.7, where they are BROKER-PARTITION."""
+    """The partition numbers of an existing topic; None for a topic of 0.7, where they are BROKER-PARTITION."""
 
     numbers: frozenset[int] | None
 
@@ -52,7 +52,7 @@ def export_zookeeper(
 ) -> Export:
     """The offsets of these groups (None: of all), for the partitions that are ``wanted``.
 
-    Errors are as in ``export_offsets``, with one for each node that is no offset. ``at_ms`` is now.
+    Errors are as in ``export_offsets``, plus one for each node that does not contain an offset. ``at_ms`` is now.
     """
     there, errors = _existing(zookeeper, names)
     stored, unread = offsets_at(zookeeper, _places(zookeeper, there, wanted, errors))
@@ -81,7 +81,7 @@ def export_zookeeper(
 def offsets_at(
     zookeeper: ZooKeeper, places: Iterable[Place]
 ) -> tuple[dict[Place, Stored], dict[Place, KcliError]]:
-    """What these nodes hold, and why it cannot be told; those that are in neither do not exist."""
+    """The contents of these nodes, and the errors of those that cannot be read; nodes in neither do not exist."""
     stored: dict[Place, Stored] = {}
     errors: dict[Place, KcliError] = {}
     by_path = {place.path: place for place in places}
@@ -97,7 +97,7 @@ def offsets_at(
 
 
 def running(zookeeper: ZooKeeper, groups: Iterable[str]) -> dict[str, list[str]]:
-    """The ids of each group's consumers that run now; raises where that may not be known."""
+    """The ids of each group's running consumers; raises an error if they cannot be read."""
     paths = {members_path(group): group for group in groups}
     found: dict[str, list[str]] = {}
     for path, names in zookeeper.children(paths).items():
@@ -108,13 +108,13 @@ def running(zookeeper: ZooKeeper, groups: Iterable[str]) -> dict[str, list[str]]
 
 
 def existing(zookeeper: ZooKeeper, groups: Collection[str]) -> set[str]:
-    """Those that have a node."""
+    """The groups that have a node."""
     found = zookeeper.children(group_path(group) for group in groups)
     return {group for group in groups if found[group_path(group)] is not None}
 
 
 def cluster_id(zookeeper: ZooKeeper) -> str:
-    """Of the brokers that use this ZooKeeper; empty where none has written it (before 0.10.1), or it cannot be read."""
+    """The id of the cluster that uses this ZooKeeper; empty if it has none (before 0.10.1) or cannot be read."""
     told = zookeeper.nodes([_CLUSTER])[_CLUSTER]
     try:
         document = json.loads(told.data) if isinstance(told, Node) else None
@@ -125,9 +125,9 @@ def cluster_id(zookeeper: ZooKeeper) -> str:
 
 
 def partitions_of(zookeeper: ZooKeeper, topics: Collection[str]) -> dict[str, Partitions | None] | None:
-    """By topic, None for one that does not exist; None for all where no brokers are registered here.
+    """By topic, None for a topic that does not exist; None for all if no brokers are registered here.
 
-    That is so where consumers have a ZooKeeper of their own.
+    That is the case where consumers use a separate ZooKeeper.
     """
     if zookeeper.nodes([_TOPICS])[_TOPICS] is None:
         return None
@@ -141,11 +141,11 @@ def partitions_of(zookeeper: ZooKeeper, topics: Collection[str]) -> dict[str, Pa
     return known
 
 
-# --- what stands there -----------------------------------------------------------------------------------
+# --- contents ---------------------------------------------------------------------------------------------
 
 
 def _existing(zookeeper: ZooKeeper, names: Sequence[str] | None) -> tuple[list[str], list[KcliError]]:
-    """The groups that are meant, and why others cannot be."""
+    """The requested groups that exist, and the errors of the others."""
     told = zookeeper.children([CONSUMERS])[CONSUMERS]
     if isinstance(told, KcliError):
         raise told
@@ -172,9 +172,9 @@ def _places(
     wanted: Callable[[TopicPartition], bool],
     errors: list[KcliError],
 ) -> list[Place]:
-    """The offsets that groups have; ``errors`` gets what may not be read, and nodes whose names are no partitions.
+    """The offset nodes of groups; ``errors`` gets nodes that cannot be read, and nodes whose names are not partitions.
 
-    These are told where the whole topic is wanted.
+    The latter are reported where the whole topic is wanted.
     """
     roots = {offsets_path(group): group for group in groups}
     topics = {
@@ -204,7 +204,9 @@ def _offset(path: str, node: Node) -> Stored:
 
 
 def _numbers(data: bytes) -> frozenset[int] | None:
-    """Those in the JSON that brokers since 0.8 keep for a topic; those of 0.7 keep a node for each broker."""
+    """The partition numbers in the JSON that brokers since 0.8 keep for a topic; brokers of 0.7 have a node for each
+    broker.
+    """
     try:
         partitions = json.loads(data)["partitions"]
         return frozenset(map(int, partitions))

@@ -1,7 +1,7 @@
-"""A session with ZooKeeper, through kazoo: nodes read and written, many at a time. The only file that knows kazoo.
+"""A session with ZooKeeper, through kazoo: reads and writes many nodes at a time. The only module that uses kazoo.
 
-kazoo runs threads of its own; all methods here are called from one thread. Of many requests up to ``WINDOW`` are in
-flight, so that thousands of nodes take a few round trips, and no more than these are held here.
+kazoo runs its own threads; all methods here are called from one thread. Up to ``WINDOW`` requests are in flight, so
+that thousands of nodes take a few round trips and memory stays limited.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """What a node holds. ``version`` counts how often that was set."""
+    """The contents of a node. ``version`` counts its changes."""
 
     data: bytes
     version: int
@@ -42,7 +42,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """``version``: the one that the node must have; None: it must not be there, and is made."""
+    """``version``: the expected version of the node; None: it must not exist, and is created."""
 
     path: str
     data: bytes
@@ -50,9 +50,9 @@ class Write:
 
 
 class ZooKeeper:
-    """``open`` it, ``close`` it. ``timeout`` (seconds) bounds the first contact and each answer.
+    """``open`` and ``close`` it. ``timeout`` (seconds) limits the connection and each response.
 
-    ConfigError where kazoo is not installed. ``log`` gets what kazoo says of itself; without it that goes nowhere.
+    ConfigError where kazoo is not installed. ``log`` receives kazoo's log messages; without it they are dropped.
     """
 
     def __init__(self, hosts: Hosts, *, timeout: float, log: Callable[[str], None] | None = None) -> None:
@@ -64,7 +64,7 @@ class ZooKeeper:
         self._client: Any = None
 
     def open(self) -> None:
-        """First contact: ConnectError where nobody answers, NotFoundError where the chroot is missing."""
+        """Connects: ConnectError where no server responds, NotFoundError where the chroot is missing."""
         deadline = monotonic() + self.timeout
         _reach(self.hosts, deadline)
         self._client = self._kazoo.KazooClient(hosts=str(self.hosts), timeout=max(self.timeout, 1.0))
@@ -86,7 +86,7 @@ class ZooKeeper:
             raise
 
     def close(self) -> None:
-        """Ends the session; one that is lost ends by itself."""
+        """Ends the session; a lost session ends by itself."""
         client, self._client = self._client, None
         if client is None:
             return
@@ -97,16 +97,16 @@ class ZooKeeper:
             logging.getLogger("kazoo").debug("while closing: %s", error)
 
     def node(self, path: str) -> Node | None:
-        """One; None where it does not exist. Raises what ``nodes`` gives."""
+        """One node; None if it does not exist. Raises the errors that ``nodes`` returns."""
         found = self.nodes([path])[path]
         if isinstance(found, KcliError):
             raise found
         return found
 
     def nodes(self, paths: Iterable[str]) -> dict[str, Node | KcliError | None]:
-        """What they hold; None for what does not exist, an error for what may not be read.
+        """The contents of nodes; None for a node that does not exist, an error for a node that cannot be read.
 
-        ConnectError where the server does not answer any more.
+        ConnectError if the server no longer responds.
         """
         found: dict[str, Node | KcliError | None] = {}
         for path, answer in self._pipelined(self._client.get_async, paths):
@@ -114,16 +114,16 @@ class ZooKeeper:
         return found
 
     def children(self, paths: Iterable[str]) -> dict[str, list[str] | KcliError | None]:
-        """The names below each, sorted; None and errors as in ``nodes``."""
+        """The sorted names of each node's children; None and errors as in ``nodes``."""
         found: dict[str, list[str] | KcliError | None] = {}
         for path, answer in self._pipelined(self._client.get_children_async, paths):
             found[path] = sorted(answer) if isinstance(answer, list) else answer
         return found
 
     def write(self, writes: Iterable[Write]) -> dict[str, KcliError | None]:
-        """Sets or makes nodes, with the nodes above them; None for what was done.
+        """Sets or creates nodes, including their parents; None for each success.
 
-        NotPossibleError where the node is not the one that was expected, OutcomeUnknownError where nobody answered.
+        NotPossibleError if a node is not as expected, OutcomeUnknownError if there was no response.
         """
         asked = {one.path: one for one in writes}
         outcomes: dict[str, KcliError | None] = {}
@@ -146,10 +146,10 @@ class ZooKeeper:
         *,
         lost: Callable[[ConnectError, str], KcliError] | None = None,
     ) -> Iterator[tuple[str, Any]]:
-        """Each path with its answer, in order. ``lost`` makes an answer of a connection that is: else it is raised.
+        """Each path with its response, in order. ``lost`` makes the response after a lost connection: else an error is
+        raised.
 
-        Behind the first one that is lost nothing more is asked, and no answer waited for: these would be as many
-        timeouts.
+        After the first lost response nothing more is requested or awaited: each request would take a timeout.
         """
         left, waiting = iter(paths), deque[tuple[str, Any]]()
         gone: ConnectError | None = None
@@ -170,7 +170,7 @@ class ZooKeeper:
             yield path, answer
 
     def _answer(self, path: str, asked: Any, timeout: float) -> Any:
-        """What came, None where there is no such node, or why the server refuses; ConnectError where nothing came."""
+        """The response, None if there is no such node, or the server's error; ConnectError if there was no response."""
         if asked is None:
             raise ConnectError(f"{path} was not asked for")
         try:
@@ -232,7 +232,7 @@ class _Forward(logging.Handler):
 
 
 def good(found: Mapping[str, T | KcliError | None], errors: list[KcliError]) -> dict[str, T]:
-    """What is there and may be read; what may not goes to ``errors``."""
+    """The nodes that exist and can be read; errors are added to ``errors``."""
     there: dict[str, T] = {}
     for path, told in found.items():
         if isinstance(told, KcliError):
@@ -243,7 +243,9 @@ def good(found: Mapping[str, T | KcliError | None], errors: list[KcliError]) -> 
 
 
 def _reach(hosts: Hosts, deadline: float) -> None:
-    """Whether any of the servers takes a connection: kazoo would try for ever, and not say why it fails."""
+    """Checks that any of the servers accepts connections: kazoo would retry indefinitely, and not report why it
+    fails.
+    """
     reasons = []
     for at, address in enumerate(hosts.addresses):
         share = (deadline - monotonic()) / (len(hosts.addresses) - at)

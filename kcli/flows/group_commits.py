@@ -2,6 +2,9 @@
 
 Offsets are committed every few seconds, before partitions are given up, and at the end. The consumer's own positions
 run ahead of what was flushed, so they are taken over only when all that was handed out is.
+
+They are taken over only between two polls; a limit within a batch commits the offset after the last record
+written, and never the rest of that poll (``tests/fault/test_killed_readers.py``, O2).
 """
 
 import time

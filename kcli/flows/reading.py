@@ -1,6 +1,9 @@
 """What is read, and when all of it was: partitions chosen by the user, or a group's share of topics.
 
 The loop in ``consume`` asks a Reading before each poll and tells it after each flush.
+
+With KIP-848 an empty assignment may be preliminary: 4.3 computes targets once a second and sends them with a later
+heartbeat. With ``--exit`` a member therefore waits 10 s for partitions.
 """
 
 import re

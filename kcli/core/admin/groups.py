@@ -1,4 +1,9 @@
-"""Groups as a whole: listed from every broker, deleted at their coordinators."""
+"""Groups as a whole: listed from every broker, deleted at their coordinators.
+
+"Unknown" in response to a repeated request means done: the group does not exist when the response to its deletion
+was lost, or when its last offset was deleted (coordinators before 4.0 then drop it). Tested in
+``tests/fault/test_admin.py``.
+"""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 

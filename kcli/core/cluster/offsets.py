@@ -2,6 +2,10 @@
 
 Places are negative timestamps, and old brokers take one that they do not know for a time: 2.8.2 answers "the first
 record with at least this timestamp" without an error. So a place goes only to brokers whose version has it.
+
+The special timestamps are -3 to -6. The newest timestamp (-3) may be that of a deleted record (after
+DeleteRecords, seen on 4.3.1 and 3.9.2), so it is compared with the start of the log. Tested in
+``tests/fault/test_admin.py``.
 """
 
 from collections.abc import Iterator, Mapping

@@ -3,6 +3,9 @@
 A broker with a session remembers what it was asked for, so a request names changes only: what is new, what goes on
 from elsewhere, what is to be forgotten. Without one (before v7, or where the broker's cache is full) every fetch names
 everything.
+
+A request uses topic ids (v13) only where all of them are known. Within a session a broker does not mention a
+partition whose bounds are unchanged.
 """
 
 from __future__ import annotations

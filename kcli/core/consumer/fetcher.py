@@ -3,6 +3,9 @@
 An answer is cut into batches by their headers only; the next request goes out at once, from where those end. What
 waits to be handed out is bounded by ``fetch.buffer.bytes``. Only partitions with news are looked at: what is asked of
 a broker stands in its session (``fetch_session.py``). Runs in the consumer's thread.
+
+The next fetch is written to the socket before records are returned (``Loop.flush``): if it were only queued, it
+would remain in this process while the application works (``tests/fault/test_fetching.py``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,9 @@
 """What becomes of a partition that no broker gives: looked for, asked for again, or given up with an error.
 
 No requests of its own but for metadata. Runs in the consumer's thread.
+
+A topic counts as created anew when two metadata responses agree on its id: brokers that lag report old ids
+(``tests/fault/test_fetching.py``, B8).
 """
 
 from __future__ import annotations

@@ -6,6 +6,9 @@ it was handed out and the application polls again.
 Ctrl-C may come between any two steps. So what is taken stands in ``_open`` before it leaves the queue, until it is the
 application's; ``end_open`` and ``take_back`` see to it that the next poll reads the rest again. Each step is in an order
 in which being interrupted, and done once more, does no harm.
+
+In a loop over records an exception takes the record back only if it was raised before the ``yield``. Tested in
+``tests/unit/core/consumer/test_poll_buffer.py``.
 """
 
 from __future__ import annotations

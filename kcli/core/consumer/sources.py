@@ -1,6 +1,9 @@
 """Whom a partition is read from: its leader, or a replica that the leader has named (KIP-392). No I/O.
 
 A source is one broker as the fetcher sees it: the session with it, what it owes, and when it may be asked again.
+
+After a replica has failed, the leader is asked without the rack for a while: it would otherwise name the same
+replica again, and return no records (``tests/fault/test_fetching.py``, F12).
 """
 
 from __future__ import annotations

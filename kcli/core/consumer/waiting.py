@@ -1,6 +1,10 @@
 """Which partitions stand before an open transaction, since when, and which of them is to be told now.
 
 Pure: no I/O, given ``now``. ``open_transactions.py`` asks the leaders and tells. Runs in the consumer's thread.
+
+A wait is timed from the one response that reported the open transaction, not counted in responses: within a fetch
+session a broker does not mention a partition whose bounds are unchanged. Tested in ``tests/fault/test_waiting.py``
+(P17).
 """
 
 from __future__ import annotations

@@ -6,6 +6,14 @@ committed then is the same as one by one, and so is what each is told.
 A commit belongs to the generation it was made in. When the member has joined again meanwhile, what it has owned all the
 time is committed under the new one. The rest is refused, as the coordinator would: others may have read on from there
 and committed, even if the partition has come back since. Runs in the caller's thread.
+
+A commit before partitions are revoked never waits for the rebalance, which waits for that commit.
+
+A callback of a commit may raise, commit again, or close the consumer: all commits of a response are completed
+before the first error is raised; a commit that is made while others are abandoned is not abandoned with them, or a
+callback that tries again would keep a close from ending; and the consumer leaves its group whatever its callbacks
+raise. Tested in ``tests/unit/core/group/test_commits.py``; tenure: ``Member.tenure`` and case O3 in
+``tests/fault/test_groups.py``.
 """
 
 from __future__ import annotations

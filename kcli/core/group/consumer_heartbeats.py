@@ -2,6 +2,9 @@
 
 A heartbeat joins (epoch 0), keeps and leaves (−1; −2 for a static member that comes back), tells the partitions the
 member owns, and brings the ones it shall own: ``target``. Taking and giving them up is the caller's business.
+
+TOPIC_AUTHORIZATION_FAILED leaves the member in its group, as in the Java client
+(``tests/unit/core/group/test_consumer_heartbeats.py``, G5).
 """
 
 import uuid

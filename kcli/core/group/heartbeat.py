@@ -4,6 +4,10 @@ It has a loop and connections of its own, so that neither a long poll nor a Join
 in its way, and it looks for a moved coordinator by itself. What is said, and what the answers mean, is the business
 of a ``Heartbeats``. The membership's lock is held for decisions only, never while anything waits. Nothing of the thread's
 refers to the consumer: one that is dropped without a close is collected, and ends it.
+
+C code that keeps the interpreter's lock keeps heartbeats back (measured: one call of 2 s with a session of 0.5 s
+always lost the membership). The member notices with its next commit or poll, calls ``on_lost``, and joins again
+within that poll (``tests/fault/test_groups.py``, G3).
 """
 
 from __future__ import annotations

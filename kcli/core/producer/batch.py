@@ -1,6 +1,9 @@
 """A batch on its way: its records, where it goes, how often it was tried, and the latch of its delivery.
 
 Filled by the caller's thread under the accumulator's lock; from the moment it is queued the sender owns it.
+
+The transactional bit survives a split: a broker accepts a plain batch in a transactional request without an error
+and shows its records at once.
 """
 
 from collections.abc import Callable

@@ -4,6 +4,10 @@ Rows go straight into batches, so that there is no object per record on the bulk
 future; ``on_delivery`` is called for each settled batch, in the sender's thread. A call for many records raises only
 before it has queued any of them; what cannot be queued after that is reported and counted as failed, at once and in
 the calling thread. So each record of a call that returned is reported exactly once.
+
+An exception in the middle of such a call would leave the caller unable to say which rows are in a batch:
+``--failed`` once lost a chunk of lines that way. Tested in ``tests/fault/test_producer.py`` and
+``tests/fault/test_send_text.py``.
 """
 
 from __future__ import annotations

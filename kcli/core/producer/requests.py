@@ -1,6 +1,8 @@
 """Produce requests made of batches, and their answers taken apart. Pure.
 
 By topic id (v13) where the id is known; a topic without one caps the request at v12.
+
+Fetch follows the same rule (``consumer/fetch_session.py``).
 """
 
 from collections.abc import Iterator, Mapping

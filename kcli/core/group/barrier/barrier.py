@@ -9,6 +9,9 @@ timeout opens the door, at the new offsets. Blocks in the loop's poll; heartbeat
 Two barriers: whoever is not listed in the group sends nobody out. So the first to evict goes on, and the other one finds
 itself sent out. Only if both orders cross on their way are both out, and then neither has committed. ``Group.rewind``
 lets a barrier that was sent out come back as a member, which takes until the door is open, and try again.
+
+A barrier that was evicted requests no new member id in passing: the coordinator would reserve a slot for that id,
+and every rebalance would wait for a member that never joins (``tests/fault/test_rewind_offsets.py``).
 """
 
 from __future__ import annotations

@@ -2,6 +2,11 @@
 
 ``seize`` first; from then on nobody reads, and nobody else can commit, until ``release``. If the process dies, the
 session timeout releases it. See ``barrier/barrier.py`` for why this is exact where evicting and committing is not.
+
+In a classic group the barrier joins first, so that the group is never empty: an empty group accepts commits from
+anybody. With KIP-848 it is the reverse: the members are evicted first, because a coordinator computes an
+assignment at most once a second, and a member that is back by then gets partitions; a commit in the moment between
+precedes the barrier's own, and does no harm. Tested in ``tests/fault/test_barrier.py``.
 """
 
 from __future__ import annotations

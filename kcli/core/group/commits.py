@@ -7,7 +7,8 @@ A commit belongs to the generation it was made in. When the member has joined ag
 time is committed under the new one. The rest is refused, as the coordinator would: others may have read on from there
 and committed, even if the partition has come back since. Runs in the caller's thread.
 
-A commit before partitions are revoked never waits for the rebalance, which waits for that commit.
+A commit before partitions are revoked never waits for the rebalance, which waits for that commit. Without a
+membership nothing is sent: a group without members accepts a commit from anyone.
 
 A callback of a commit may raise, commit again, or close the consumer: all commits of a response are completed
 before the first error is raised; a commit that is made while others are abandoned is not abandoned with them, or a

@@ -1,4 +1,9 @@
-"""What ``-s`` of ``consume`` and ``produce`` means: serdes, with the registry's options. Imported where it is used."""
+"""What ``-s`` of ``consume`` and ``produce`` means: serdes, with the registry's options. Imported where it is used.
+
+Serdes are opened before the first contact, so that mistakes which need no broker are reported first. Only records
+that are written are decoded, once each, and counted when that fails; filters decode what they read themselves
+(``flows/filters/decoded.py``). No command loads any of this without ``-s``.
+"""
 
 from collections.abc import Sequence
 from typing import Any

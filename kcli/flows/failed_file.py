@@ -1,4 +1,9 @@
-"""``--failed FILE``: one JSON line for each input that was not stored, so that it can be inspected and retried."""
+"""``--failed FILE``: one JSON line for each input that was not stored, so that it can be inspected and retried.
+
+The entries run ahead of the checkpoint, and those beyond it are of lines that the next run reads again. That run
+drops them before it begins (``FailedFile.drop_from``): an entry therefore has the number of its record where that
+is not the number of its line, and a checkpoint names its ``--failed`` file.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,9 @@
 
 Offsets are committed every few seconds, before partitions are revoked, and at the end. The consumer's own positions are
 ahead of what was flushed, so they are used only when all returned records are flushed.
+
+They are taken over only between two polls; a limit within a batch commits the offset after the last record
+written, and never the rest of that poll (``tests/fault/test_killed_readers.py``, O2).
 """
 
 import time

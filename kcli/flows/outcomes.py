@@ -4,6 +4,10 @@ Each row is counted once: as ``confirmed``; as ``failed``, when it is certainly 
 be stored; or as ``unsent``, when a stop came before it was sent. Rows that failed and rows of unknown outcome are
 written to the ``--failed`` file. Deliveries are reported in any thread and only queued; ``settle``, in the reading
 thread, processes them.
+
+A row is reported before it counts as completed, and written to ``--failed`` before the checkpoint moves past it:
+the sender's thread queues reports, and the reading thread processes them and saves the checkpoint. In the other
+order a SIGKILL would lose a line from both (``tests/fault/test_line_account.py``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,9 @@
 """What is read, and when it is complete: partitions chosen by the user, or a member's share of a group's topics.
 
 The loop in ``consume`` calls a Reading before each poll and after each flush.
+
+With KIP-848 an empty assignment may be preliminary: 4.3 computes targets once a second and sends them with a later
+heartbeat. With ``--exit`` a member therefore waits 10 s for partitions.
 """
 
 import re

@@ -3,6 +3,9 @@
 A handler runs in the main thread, between two steps of Python code; it only sets the signal's number and wakes waiting
 code. Python resumes an interrupted system call (PEP 475), so a loop that blocks must watch ``fileno()`` or be woken by
 a callable (``wake``).
+
+``Stop`` is installed only when there is something to complete: before the first contact Ctrl-C is the plain
+KeyboardInterrupt, so that a broker that does not answer delays nobody (``tests/cli/test_early_interrupts.py``).
 """
 
 import os

@@ -2,6 +2,9 @@
 
 Data is always UTF-8, whatever the locale. A reader that went away raises BrokenPipeError, a full disk OSError;
 both end the run at the rim (``commands/_exit.py``).
+
+stdout may be the bare descriptor (PYTHONUNBUFFERED), whose write is partial when a signal arrives:
+``Output.write`` repeats until everything is written.
 """
 
 import errno

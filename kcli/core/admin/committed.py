@@ -2,6 +2,11 @@
 
 Every partition has its own result. "No commit" is a valid result; a partition missing from the response, or unstable
 because of a transaction, is requested again and finally an error. Blocks only in the loop's poll.
+
+Whether a response is about several groups follows from the request: an empty response looks like one of an old
+version. For a moment after a change of coordinator, brokers with the coordinator of KIP-848 may not return the
+last commits: they answer from below the high watermark, which was older while they were followers (KAFKA-15910).
+Seen once in some hundred kills.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,9 @@
-"""Lists groups from every broker, and deletes them at their coordinators."""
+"""Lists groups from every broker, and deletes them at their coordinators.
+
+"Unknown" in response to a repeated request means done: the group does not exist when the response to its deletion
+was lost, or when its last offset was deleted (coordinators before 4.0 then drop it). Tested in
+``tests/fault/test_admin.py``.
+"""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 

@@ -2,6 +2,8 @@
 
 The client proposal's KafkaConnection: addresses brokers by id, multiplexes over many connections, blocks only in
 ``poll``. Owned by the thread that owns its loop; other threads may read only ``view``.
+
+A topic that brokers have not known for 5 s is given up (``gone``); shorter absences are waited for.
 """
 
 from __future__ import annotations

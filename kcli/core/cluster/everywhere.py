@@ -1,6 +1,10 @@
 """Requests that every broker answers for itself: sent to all in parallel, with a result or an error for each.
 
 Runs in the loop's thread and blocks only in its poll.
+
+When a broker leaves while all of them are asked, all are asked again: its groups may be at a broker that has
+already answered. A broker that stays and does not answer makes the listing partial, and is named in it
+(``tests/fault/test_admin.py``, B15).
 """
 
 from collections.abc import Callable, Collection, Iterator

@@ -2,6 +2,9 @@
 
 A key whose broker has moved is sent again after a new lookup, alone; the other keys keep their results, and no broker
 waits for another. Runs in the loop's thread and blocks only in its poll.
+
+A key that a response leaves out is never taken for "there is none": it is requested again, and reported as an
+error at the deadline (``tests/unit/core/cluster/test_fanout.py``, ``tests/fault/test_admin.py``, G8).
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping

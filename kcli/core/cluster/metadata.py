@@ -1,4 +1,9 @@
-"""A cluster's metadata: an immutable view, replaced as a whole, readable from any thread without a lock."""
+"""A cluster's metadata: an immutable view, replaced as a whole, readable from any thread without a lock.
+
+A topic that is missing in one response keeps its partitions, and leader epochs never go back while the topic id
+stays the same: a broker that lags reports an old state (``tests/unit/core/cluster/test_metadata.py``,
+``tests/fault/test_brokers.py``, B5).
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import field, replace

@@ -2,6 +2,10 @@
 
 Special positions are negative timestamps, and old brokers read one that they do not know as a time: 2.8.2 returns "the
 first record with at least this timestamp" without an error. So a position is sent only to brokers whose version has it.
+
+The special timestamps are -3 to -6. The newest timestamp (-3) may be that of a deleted record (after
+DeleteRecords, seen on 4.3.1 and 3.9.2), so it is compared with the start of the log. Tested in
+``tests/fault/test_admin.py``.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,9 @@
-"""Whether and when to retry: the only module that classifies errors. Pure: given ``now``, reads no clock."""
+"""Whether and when to retry: the only module that classifies errors. Pure: given ``now``, reads no clock.
+
+NOT_ENOUGH_REPLICAS_AFTER_APPEND and REQUEST_TIMED_OUT leave the outcome unknown (``outcome_is_ambiguous``): the
+leader has the batch, which would be stored twice if it were numbered anew after an epoch bump
+(``tests/fault/test_brokers.py``, B6).
+"""
 
 import random
 

@@ -2,6 +2,10 @@
 
 Requests are pipelined and answered in order. Until the handshake is done they are queued unencoded, because their
 version depends on what the broker offers. Used only by the loop's thread.
+
+A timed-out request closes its connection: a broker answers in order, so no later response can be expected soon.
+What was in flight has failed with ``OutcomeUnknownError``: it may have been carried out
+(``tests/fault/test_network.py``, N5 to N7).
 """
 
 import struct

@@ -1,4 +1,8 @@
-"""Requests that wait for their response, in the order they were sent: a broker responds in that order."""
+"""Requests that wait for their response, in the order they were sent: a broker responds in that order.
+
+A pause that a broker demands (KIP-219) moves the deadlines of what waits and of what is in flight
+(``tests/fault/test_brokers.py``, B13).
+"""
 
 from collections import deque
 from typing import Any

@@ -2,6 +2,14 @@
 
 Single-threaded: ``poll`` runs the event loop, returns fetched batches and drives rebalances and commits. With a
 subscription, a second thread sends heartbeats only (KIP-62).
+
+A poll turns the loop once even when records are buffered: with a full buffer and small polls a JoinGroup remained
+unsent until everything was read, and the group waited.
+
+No part of a consumer refers to the consumer, and the heartbeat thread has weak references only. So a consumer is
+collected when it is dropped, and ``__del__`` ends the thread and closes the sockets. A finalizer runs in any
+thread, even in one that holds a lock: it acquires no lock, completes no future, and leaves the LeaveGroup to the
+thread (``tests/fault/test_dropped_consumers.py``).
 """
 
 from __future__ import annotations

@@ -2,6 +2,9 @@
 
 With a session the broker remembers the partitions, so a request lists only changes: added partitions, new offsets and
 partitions to forget. Without one (before v7, or when the broker's cache is full) every fetch lists all partitions.
+
+A request uses topic ids (v13) only where all of them are known. Within a session a broker does not mention a
+partition whose bounds are unchanged.
 """
 
 from __future__ import annotations

@@ -1,4 +1,10 @@
-"""What a fetch returned: the records of each partition, split into batches by their headers only. No I/O."""
+"""What a fetch returned: the records of each partition, split into batches by their headers only. No I/O.
+
+A batch that is passed over (``on.corrupt=skip``) ends its response: it may have held the marker of an abort, so
+the list of aborted transactions after it must be fetched again. ``Consumer.poll`` returns whole batches, which may
+begin before the requested offset; ``FetchedBatch.first`` and ``stop`` say which part is wanted. Tested in
+``tests/unit/core/consumer/test_fetched.py``.
+"""
 
 from __future__ import annotations
 

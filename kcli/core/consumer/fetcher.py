@@ -3,6 +3,9 @@
 A response is split into batches by their headers only; the next request is sent at once, starting where those end.
 Buffered data is bounded by ``fetch.buffer.bytes``. Only partitions that changed are examined: the partitions requested
 from a broker are kept in its fetch session (``fetch_session.py``). Runs in the consumer's thread.
+
+The next fetch is written to the socket before records are returned (``Loop.flush``): if it were only queued, it
+would remain in this process while the application works (``tests/fault/test_fetching.py``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,9 @@
 """Handles partitions that cannot be fetched: finds the leader, retries, or fails with an error.
 
 Sends no requests of its own except for metadata. Runs in the consumer's thread.
+
+A topic counts as created anew when two metadata responses agree on its id: brokers that lag report old ids
+(``tests/fault/test_fetching.py``, B8).
 """
 
 from __future__ import annotations

@@ -6,6 +6,9 @@ released when all of it was returned and the application polls again.
 Ctrl-C may interrupt between any two steps. So a batch that is taken is recorded in ``_open`` before it leaves the
 queue, until the application has it; ``end_open`` and ``take_back`` make the next poll read the rest again. The steps
 are ordered so that being interrupted and repeated is harmless.
+
+In a loop over records an exception takes the record back only if it was raised before the ``yield``. Tested in
+``tests/unit/core/consumer/test_poll_buffer.py``.
 """
 
 from __future__ import annotations

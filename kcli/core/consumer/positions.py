@@ -3,6 +3,11 @@ has what was read so far (KIP-320).
 
 Requests are asynchronous; ``pump`` in every loop iteration. Retriable errors are retried, and never mistaken for "no
 committed offset". Runs in the consumer's thread.
+
+A position after hidden batches carries the epoch of the batch before it, markers included; otherwise the check of
+the log would detect a truncation that never happened. Nothing is fetched from a new leader before that check
+(``tests/fault/test_fetching.py``, B11). Partitions whose requests fail together are asked again together: random
+pauses for each would make one request for each (``tests/unit/core/consumer/test_positions.py``).
 """
 
 from __future__ import annotations

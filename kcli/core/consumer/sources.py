@@ -1,6 +1,9 @@
 """The broker a partition is read from: its leader, or the preferred read replica (KIP-392). No I/O.
 
 A source is one broker from the fetcher's view: its fetch session, unreleased bytes and retry time.
+
+After a replica has failed, the leader is asked without the rack for a while: it would otherwise name the same
+replica again, and return no records (``tests/fault/test_fetching.py``, F12).
 """
 
 from __future__ import annotations

@@ -1,6 +1,10 @@
 """Tracks which partitions are blocked by an open transaction, since when, and which is to be reported now.
 
 Pure: no I/O, ``now`` is passed in. ``open_transactions.py`` asks the leaders and logs. Runs in the consumer's thread.
+
+A wait is timed from the one response that reported the open transaction, not counted in responses: within a fetch
+session a broker does not mention a partition whose bounds are unchanged. Tested in ``tests/fault/test_waiting.py``
+(P17).
 """
 
 from __future__ import annotations

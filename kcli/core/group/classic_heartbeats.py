@@ -1,4 +1,10 @@
-"""The heartbeats of a classic group: what is sent when, and how the coordinator's responses change the member. Pure."""
+"""The heartbeats of a classic group: what is sent when, and how the coordinator's responses change the member. Pure.
+
+Responses to heartbeats and commits are ignored while the member joins: they are about the previous generation.
+Taken into account, they cost a second rebalance, or removed a member that was just being accepted. A heartbeat
+that is refused for missing permission does not end the membership permanently: the poll raises the error, and the
+next poll joins again (``tests/unit/core/group/test_classic_heartbeats.py``, G5).
+"""
 
 from typing import Any
 

@@ -6,6 +6,15 @@ result of each, is then the same as if they were sent one by one.
 A commit belongs to the generation it was made in. If the member has rejoined meanwhile, partitions that it owned
 throughout are committed under the new generation. The rest is refused, as the coordinator would: other members may have
 read on from there and committed, even if the partition has come back since. Runs in the caller's thread.
+
+A commit before partitions are revoked never waits for the rebalance, which waits for that commit. Without a
+membership nothing is sent: a group without members accepts a commit from anyone.
+
+A callback of a commit may raise, commit again, or close the consumer: all commits of a response are completed
+before the first error is raised; a commit that is made while others are abandoned is not abandoned with them, or a
+callback that tries again would keep a close from ending; and the consumer leaves its group whatever its callbacks
+raise. Tested in ``tests/unit/core/group/test_commits.py``; tenure: ``Member.tenure`` and case O3 in
+``tests/fault/test_groups.py``.
 """
 
 from __future__ import annotations

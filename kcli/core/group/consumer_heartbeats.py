@@ -3,6 +3,9 @@
 A heartbeat joins (epoch 0), stays and leaves (−1; −2 for a static member that will be back). It reports the partitions
 that the member owns, and its response carries those that it is assigned: ``target``. Adopting and revoking them is up
 to the caller.
+
+TOPIC_AUTHORIZATION_FAILED leaves the member in its group, as in the Java client
+(``tests/unit/core/group/test_consumer_heartbeats.py``, G5).
 """
 
 import uuid

@@ -1,6 +1,10 @@
 """Finds a group's coordinator: looked up, kept until refuted, looked up again with growing pauses.
 
 Each thread that sends to the coordinator has its own link, over its own cluster. Only ``wait`` blocks.
+
+A coordinator may die while no request is in flight to it: then only metadata, which no longer lists it, shows
+this. A link that waited for its node to be listed again would wait for its restart
+(``tests/unit/core/group/test_coordinator_link.py``).
 """
 
 from __future__ import annotations

@@ -4,6 +4,10 @@ It has its own loop and connections, so that neither a long poll nor a pending J
 moved coordinator by itself. The content of requests, and the handling of responses, is up to a ``Heartbeats``. The
 membership's lock is held for decisions only, never while anything waits. The thread holds no reference to the consumer:
 a consumer that is dropped without a close is collected, and ends the thread.
+
+C code that keeps the interpreter's lock keeps heartbeats back (measured: one call of 2 s with a session of 0.5 s
+always lost the membership). The member notices with its next commit or poll, calls ``on_lost``, and joins again
+within that poll (``tests/fault/test_groups.py``, G3).
 """
 
 from __future__ import annotations

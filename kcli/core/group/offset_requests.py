@@ -1,4 +1,10 @@
-"""Builds OffsetCommit and OffsetFetch requests of one group, and reads their responses. Pure."""
+"""Builds OffsetCommit and OffsetFetch requests of one group, and reads their responses. Pure.
+
+Committed offsets are requested without a member id: a member epoch that is about to change would be refused, and
+the response is the same. A string of more than 32767 bytes costs the connection, so strings and numbers of a
+commit are checked (``unwritable``) before it joins others in a request, and those of a rewind before any member is
+evicted for it (``tests/fault/test_rewind_offsets.py``, ``tests/unit/core/group/test_commits.py``).
+"""
 
 import struct
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,6 +1,13 @@
 """One socket and its Connection: connects, reads, writes, closes.
 
 Non-blocking; runs in the loop's thread. The Connection decides what is sent, the loop when.
+
+A socket is removed from the selector before it is closed: the kernel gives its descriptor to the next socket, and
+a selector that still has the old entry would never register the new one (``tests/unit/core/net/test_loop.py``).
+
+A large response wakes the loop once per megabyte (SO_RCVLOWAT, ``_wait_for_many``): brokers send a fetch in pieces
+of 256 KB, each of which would cost a turn. The mark never exceeds what is missing, or the rest would not be
+reported (``tests/unit/core/net/test_channel.py``).
 """
 
 from __future__ import annotations

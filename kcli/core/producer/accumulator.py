@@ -3,6 +3,15 @@
 Records sent before the topic's partitions are known wait in the parked queue (partition "−1"), so that a send never
 waits for metadata, only for memory. Filled by caller threads, drained by the sender; one lock guards the queues, and
 its Condition signals free memory. Time-dependent methods receive ``now``.
+
+The sender is woken only for news (``take_news``): a batch was begun, or the memory is full. A batch that is held
+back because its leader has the maximum of requests in flight is reconsidered with the leader's next response
+anyway.
+
+A flush covers parked records: their batches are begun after the flush and would otherwise linger. It waits for the
+batches that existed when it began, batch by batch; counters would drift if Ctrl-C arrived in the middle of a send.
+
+Tested in ``tests/unit/core/producer/test_accumulator.py``.
 """
 
 import threading

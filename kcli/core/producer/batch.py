@@ -1,6 +1,9 @@
 """A batch being sent: its records, destination, attempts and delivery result.
 
 Filled by the caller's thread under the accumulator's lock; once queued, it belongs to the sender.
+
+The transactional bit survives a split: a broker accepts a plain batch in a transactional request without an error
+and shows its records at once.
 """
 
 from collections.abc import Callable

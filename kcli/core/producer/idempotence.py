@@ -3,6 +3,13 @@
 Sequence numbers survive a topic that is temporarily missing from metadata. The epoch is bumped only while nothing is
 in flight on any partition: a batch sent and stored under the old epoch would be stored again under the new one. Pure
 bookkeeping, used by the sender's thread only.
+
+Nor is it bumped while a numbered batch may still be at the broker (``may_bump``). After a gap such a batch is sent
+once more under its old number, and the response (duplicate, or out of order) shows whether it was stored.
+
+One batch per partition is in flight until its leader has confirmed one. A leader that does not know the producer
+id accepts any sequence number as the first, so it would store the second batch when the first has failed. The Java
+client has this gap. Tested in ``tests/fault/test_producer.py`` (P1, P2).
 """
 
 from kcli.core.producer.batch import NO_SEQUENCE, ProducerBatch

@@ -4,6 +4,10 @@ Rows are encoded directly into batches, so that the bulk paths create no object 
 ``on_delivery`` is called for each completed batch, in the sender's thread. A call for many records raises only before
 any of them is queued; records that cannot be queued after that are reported and counted as failed, immediately and in
 the calling thread. So each record of a call that returned is reported exactly once.
+
+An exception in the middle of such a call would leave the caller unable to say which rows are in a batch:
+``--failed`` once lost a chunk of lines that way. Tested in ``tests/fault/test_producer.py`` and
+``tests/fault/test_send_text.py``.
 """
 
 from __future__ import annotations

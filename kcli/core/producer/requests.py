@@ -1,6 +1,8 @@
 """Builds Produce requests from batches and reads their responses. Pure.
 
 By topic id (v13) where the id is known; a topic without one caps the request at v12.
+
+Fetch follows the same rule (``consumer/fetch_session.py``).
 """
 
 from collections.abc import Iterator, Mapping

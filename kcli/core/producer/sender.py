@@ -3,6 +3,20 @@
 One thread owns the event loop, all connections and every batch that left the accumulator. Each iteration places parked
 records, expires batches, sends what is ready and polls. Up to ``max.in.flight`` requests are pending per broker; a
 request carries at most one batch per partition.
+
+Brokers refuse a request with two batches of one partition. With idempotence several requests of a partition may be
+in flight; a batch that is retried is sent alone, and the batches that followed it are refused by the broker and
+return in the order of their sequence numbers. Without idempotence one batch per partition is in flight: the Java
+client allows five and may reorder, but order is worth more here.
+
+All batches of a partition in flight are at one broker. A broker remembers the last five batches of a producer: if
+the old leader is silent and the new one accepts more, it no longer remembers what the old one stored, and a retry
+of that would get a new number. For the same reason more than five requests in flight require idempotence to be
+off.
+
+A batch whose deadline passes in flight is failed at once, but remains in flight until its response: its bytes and
+numbers are in use, and only the response shows whether the numbers have a gap. Tested in
+``tests/fault/test_producer.py`` (P1, P7) and ``tests/unit/core/producer/test_sender.py``.
 """
 
 from __future__ import annotations

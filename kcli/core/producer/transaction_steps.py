@@ -2,6 +2,14 @@
 
 Runs in the sender's thread, which calls ``turn`` in every iteration. The state of a transaction and its next step are
 decided in ``transactions.py``; this module sends the requests and evaluates the responses.
+
+An InitProducerId of our own may fence us. With (id, epoch) on an open transaction it is answered with
+CONCURRENT_TRANSACTIONS and aborts that transaction; up to transaction version 1 this bumps the epoch, and the
+repeated request is answered with PRODUCER_FENCED. Then (id, epoch + 1) is ours and nobody else's; (-1, -1) would
+fence a successor. Seen on 2.8.2 and 3.9.2.
+
+When a call to a coordinator times out, its connection is closed: an InitProducerId queued after a stuck EndTxn
+would arrive during the next transaction and abort it. Tested in ``tests/fault/test_transactions.py`` (P11 to P14).
 """
 
 from __future__ import annotations

@@ -2,6 +2,11 @@
 
 Two protocols: up to transaction version 1, separate requests add partitions and groups, and sequence numbers continue
 across transactions; from version 2 on the first write adds them, and each end starts a new epoch.
+
+In the old protocol an abort with anything in doubt is InitProducerId, not EndTxn: its markers carry a new epoch,
+so that the partition refuses a record that arrives late. Version 2 does this at every end. A transaction whose
+abort was not confirmed is IN_DOUBT, not UNKNOWN: it can be aborted again or followed by another transaction, never
+committed. Tested in ``tests/fault/test_transactions.py`` (P12, P13, P16).
 """
 
 from collections import deque

@@ -3,6 +3,10 @@
 Fields: ``k:``, ``v:``, ``h:NAME=``, ``t:``. Null never matches, so a negated expression selects it. The syntax is
 Python's, on bytes: ``.`` is one byte, and letters beyond ASCII are their UTF-8 bytes. Where ``-s`` names a serde for
 key or value, the expression applies to their text as it would be printed.
+
+``^`` matches at the beginning of the field, not where a search begins, so filters extract the bytes of the field
+first. One search over all bytes of a batch shows for most batches that no record can match; it is not made for
+expressions with lookaround (``tests/unit/flows/filters``).
 """
 
 import re

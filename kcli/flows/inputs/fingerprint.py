@@ -1,4 +1,9 @@
-"""A running checksum of one input, by which a resumed run verifies that it reads the same input. Pure."""
+"""A running checksum of one input, by which a resumed run verifies that it reads the same input. Pure.
+
+A checkpoint's checksum covers the bytes that end no unit from its line on: those before the chunk, or everything
+that was read when the chunk is complete. The input may be a pipe: it is read again from its start and compared as
+it arrives.
+"""
 
 from __future__ import annotations
 

@@ -10,6 +10,9 @@ the membership's thread.
 If two barriers compete: a barrier that is not listed in the group evicts nobody. So the first one to evict continues,
 and the other one finds itself evicted. Only if both requests cross are both evicted, and then neither has committed.
 ``Group.rewind`` lets an evicted barrier rejoin as a member, which blocks until the group is released, and try again.
+
+A barrier that was evicted requests no new member id in passing: the coordinator would reserve a slot for that id,
+and every rebalance would wait for a member that never joins (``tests/fault/test_rewind_offsets.py``).
 """
 
 from __future__ import annotations

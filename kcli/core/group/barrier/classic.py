@@ -1,5 +1,11 @@
 """The barrier of a classic group: no JoinGroup is answered until it has left, or until it leads a generation in which
 the members own nothing. See ``barrier.py``.
+
+The first member of the new generation must be alone: a JoinGroup of a follower that changes nothing is answered
+without a rebalance. So the barrier evicts first, then joins, and checks who leads and how many members there are.
+Other members of the barrier's generation get an empty assignment before they are evicted: a coordinator does not
+answer the SyncGroup of a member that is removed meanwhile, which would wait for ``request.timeout.ms``. Tested in
+``tests/fault/test_barrier.py``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""The barrier of a KIP-848 group: it owns all partitions and acknowledges no revocation. See ``barrier.py``."""
+"""The barrier of a KIP-848 group: it owns all partitions and acknowledges no revocation. See ``barrier.py``.
+
+A barrier that waits for its turn owes no acknowledgement: two barriers that waited for the group to be stable,
+each with an assignment to acknowledge, waited for each other (``tests/fault/test_rewind_offsets.py``).
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,11 @@
 Call ``seize`` first; from then until ``release`` no member reads, and no other client can commit. If the process dies,
 its session timeout releases the group. See ``barrier/barrier.py`` for why this is exact, unlike evicting the members
 and then committing.
+
+In a classic group the barrier joins first, so that the group is never empty: an empty group accepts commits from
+anybody. With KIP-848 it is the reverse: the members are evicted first, because a coordinator computes an
+assignment at most once a second, and a member that is back by then gets partitions; a commit in the moment between
+precedes the barrier's own, and does no harm. Tested in ``tests/fault/test_barrier.py``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Produce (API 0): record batches to partition leaders. v13 names topics by id (KIP-516)."""
+"""Produce (API 0): record batches to partition leaders. v13 names topics by id (KIP-516).
+
+Kafka 4.3.1 advertises v0 to v2 but closes the connection on them; this table begins at v3.
+"""
 
 from collections.abc import Iterable
 

@@ -1,0 +1,70 @@
+"""What the documents name is there: links, the ``file:function`` of DESIGN.md, every decision in the index."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")))
+PAGES.remove("docs/traceability.md")  # test_traceability.py reads it
+DECISIONS = ROOT / "docs" / "decisions"
+
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)")
+PLACE = re.compile(r"`((?:\w+/)*)(\w+\.py)(?::([\w.]+))?`")
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page):
+    dead = []
+    for target, anchor in LINK.findall((ROOT / page).read_text()):
+        path = (ROOT / page).parent / target if target else ROOT / page
+        if not path.exists() or (anchor and anchor not in anchors(path)):
+            dead.append(f"{target}#{anchor}")
+    assert not dead
+
+
+def places(text: str) -> list[tuple[Path, str]]:
+    """Files and names in them. In a paragraph a file without a folder is in the folder of the one before."""
+    found = []
+    for paragraph in text.split("\n\n"):
+        last = ""
+        for folder, file, name in PLACE.findall(paragraph):
+            tried = [folder + file] if folder else [file, last + file]
+            paths = [ROOT / top / one for one in tried for top in ("", "kcli")]
+            there = [path for path in paths if path.is_file()] or paths
+            found.append((there[0], name))
+            last = folder or last
+    return found
+
+
+def defines(path: Path, name: str) -> bool:
+    text = path.read_text()
+    return all(
+        re.search(rf"^\s*(?:async )?(?:def|class) {part}\b|^{part}\b.*=", text, re.M)
+        for part in name.split(".")
+    )
+
+
+def test_what_the_design_names_exists():
+    named = places((ROOT / "DESIGN.md").read_text())
+    assert len(named) > 100
+    assert not [f"{path}:{name}" for path, name in named if not path.is_file()]
+    assert not [f"{path}:{name}" for path, name in named if name and not defines(path, name)]
+
+
+def test_the_index_lists_every_decision_once_with_its_title_and_date():
+    index = (DECISIONS / "README.md").read_text()
+    listed = re.findall(r"^- \[(\d{4})\]\((\S+)\) (.*) \((\d{4}-\d\d-\d\d)\)$", index, re.M)
+    files = sorted(path.name for path in DECISIONS.glob("[0-9]*.md"))
+    assert sorted(name for _, name, _, _ in listed) == files
+    assert [int(name[:4]) for name in files] == list(range(1, len(files) + 1))
+    for number, name, title, date in listed:
+        assert name.startswith(number)
+        assert (DECISIONS / name).read_text().startswith(f"# {title}\n\nDate: {date}\n")

@@ -135,6 +135,14 @@ def test_forward_held_when_it_is_read_from_there_or_through_it_before_the_report
     assert fact(through, new=1_010).held is True
 
 
+def test_forward_a_rebalance_of_the_members_own_before_they_are_evicted_is_no_jump() -> None:
+    """The new offset was counted when the plan was made; they read through it and go back to their last commit."""
+    through = [Run(1_000, 1_020, 10.5, A), Run(900, 1_020, 11.0, B)]
+    assert fact(through, read("c", 1_010, 1_600, 22.0, 40.0), new=1_010).held is True
+    jump = [Run(1_010, 1_100, 22.0, "c"), Run(1_200, 1_600, 24.0, "d"), Run(1_600, 1_700, 30.0, "d")]
+    assert fact(through, jump, new=1_010).held is False
+
+
 def test_forward_records_that_are_not_left_out_after_all_are_not_held() -> None:
     assert fact(read(A, 1_000, 3_000, 12.0, 40.0), new=1_990).held is False
 

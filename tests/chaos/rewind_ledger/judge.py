@@ -68,8 +68,15 @@ class _Coverage:
         self._astray: Run | None = None  # the last run of a reader that continued its own position
         self._jump: Run | None = None
         self._past: Run | None = None  # the first run after the report, while the coverage has not begun
+        self._through = False  # whether the coverage began with a reader that came from before the new offset
+
+    def _forget(self) -> None:
+        self._end, self._through, self._astray, self._jump = None, False, None, None
+        self._waiting.clear()
 
     def add(self, run: Run, *, continues: bool) -> None:
+        if self._through and run.first == self._new and not continues:
+            self._forget()  # it was read through the new offset before the members were evicted
         if self._end is None:
             self._begin(run, continues=continues)
         elif self._fits(run):
@@ -84,6 +91,7 @@ class _Coverage:
         # A forward rewind: who reads on through the new offset before the report has done what was asked for.
         through = continues and run.first < self._new < run.end and run.at < self._reported
         if run.first == self._new or through:
+            self._through = run.first != self._new
             self._extend(run)
         elif run.at > self._reported:
             self._past = self._past or run

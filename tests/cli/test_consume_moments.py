@@ -83,7 +83,9 @@ class Try:
         process.stdout.close()
         err = process.stderr.read() if process.stderr else b""
         process.wait(60)
-        said = [line for line in err.splitlines() if not line.startswith(b"waiting for ")]  # on a busy machine
+        said = [
+            line for line in err.splitlines() if not line.startswith(b"waiting for ")
+        ]  # on a busy machine
         assert (process.returncode, said) == (-signal.SIGPIPE, []), self.name
         assert sum(self.committed().values()) * len(b"0 0\n") <= read + PIPE, self.name
 

@@ -61,3 +61,18 @@ def slice_columns(
         pairs = zip(some[first::PER_SLICE], some[first + 1 :: PER_SLICE], strict=True)
         columns.append([None if length < 0 else bytes(text[at : at + length]) for at, length in pairs])
     return columns[0], columns[1]
+
+
+def find_in_columns(
+    data: bytes, columns: Columns, in_key: bool, needle: bytes, at: int
+) -> tuple[bytes, bytes]:
+    """As ``find_in_records``, for records with these ``columns`` in ``data``."""
+    starts, ends = (
+        (columns.key_starts, columns.key_ends) if in_key else (columns.value_starts, columns.value_ends)
+    )
+    found, ranges = bytearray(len(starts)), array("q")
+    for index, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        if start >= 0 and data.find(needle, start, end) >= 0:
+            found[index] = 1
+            ranges.extend((at + start, at + end))
+    return bytes(found), ranges.tobytes()

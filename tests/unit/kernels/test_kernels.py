@@ -30,3 +30,13 @@ def test_a_wish_that_cannot_be_met_fails_loudly(wanted: str) -> None:
 
     assert done.returncode
     assert f"KCLI_IMPL={wanted}" in done.stderr
+
+
+@pytest.mark.parametrize("wanted", ["pure", *(["native"] if HAS_NATIVE else [])])
+def test_a_start_loads_one_implementation_only(wanted: str) -> None:
+    code = "import sys, kcli.core.consumer.consumer; print(*sys.modules)"
+    env = os.environ | {"KCLI_IMPL": wanted}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
+    loaded = set(done.stdout.split())
+    assert ("kcli.core.kernels.pure" in loaded) == (wanted == "pure"), done.stderr
+    assert ("kcli.core.kernels._native" in loaded) == (wanted == "native")

@@ -1,25 +1,8 @@
 """The search kernel in Python: which records contain some bytes in key or value. Specifies the C twin."""
 
-from array import array
-
 from kcli.core.kernels.pure.decode import decode_columns
-from kcli.core.kernels.shapes import Columns
+from kcli.core.kernels.shapes import find_in_columns
 from kcli.core.kernels.varint import Buffer
-
-
-def find_in_columns(
-    data: bytes, columns: Columns, in_key: bool, needle: bytes, at: int
-) -> tuple[bytes, bytes]:
-    """As ``find_in_records``, for records with these ``columns`` in ``data``."""
-    starts, ends = (
-        (columns.key_starts, columns.key_ends) if in_key else (columns.value_starts, columns.value_ends)
-    )
-    found, ranges = bytearray(len(starts)), array("q")
-    for index, (start, end) in enumerate(zip(starts, ends, strict=True)):
-        if start >= 0 and data.find(needle, start, end) >= 0:
-            found[index] = 1
-            ranges.extend((at + start, at + end))
-    return bytes(found), ranges.tobytes()
 
 
 def find_in_records(payload: Buffer, count: int, in_key: bool, needle: bytes, at: int) -> tuple[bytes, bytes]:

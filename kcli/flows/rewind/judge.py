@@ -144,7 +144,7 @@ class Judge:
                 trail.has_reader(look.at)
             self._changes += 1
             return
-        self._take(look, blind=False, logged=True)
+        self._take(look, blind=False)
 
     def sentence(self, tp: TopicPartition, now: float) -> Sentence:
         """HELD, OVERWRITTEN, UNKNOWN (no later observation can decide it), or OPEN with what is awaited."""
@@ -154,10 +154,10 @@ class Judge:
             return Sentence(OVERWRITTEN, commits, owner=owner)
         if trail.spoilt:
             return Sentence(UNKNOWN, commits, owner=owner, why=trail.why)
-        if trail.unconfirmed and trail.first_kind == _EITHER and now > due:
-            return Sentence(OPEN, commits, Awaited(None, (), owner, logged=True), owner)
         if now <= due:
             return Sentence(OPEN, commits, Awaited(due, self._away(tp), owner), owner, trail.why)
+        if trail.unconfirmed and trail.first_kind == _EITHER:
+            return Sentence(OPEN, commits, Awaited(None, (), owner, logged=True), owner)
         if trail.last == _LOW and now > trail.commits[-1][0] + self._patience(tp):
             return Sentence(OVERWRITTEN, commits, owner=owner)
         if trail.proven or self._quiet(tp, trail, now, due):
@@ -175,11 +175,11 @@ class Judge:
             if trail.unconfirmed:
                 trail.confirm(None if commits is None else commits.get(tp, ()))
 
-    def _take(self, look: Look, *, blind: bool, logged: bool = False) -> None:
+    def _take(self, look: Look, *, blind: bool) -> None:
         for tp, offset in look.commits.items():
             if (trail := self._trails.get(tp)) is not None:
                 carried = max((party.carries_for for party in self.attendance.of(tp)), default=0.0)
-                trail.take(look.at, offset, self._in_hand_until(tp), carried, blind=blind, logged=logged)
+                trail.take(look.at, offset, self._in_hand_until(tp), carried, blind=blind)
 
     # --- the group ----------------------------------------------------------------------------------------
 
@@ -309,17 +309,10 @@ class _Trail:
         self.why = ""
 
     def take(
-        self,
-        at: float,
-        offset: int | None,
-        in_hand_until: float,
-        carried: float,
-        *,
-        blind: bool,
-        logged: bool,
+        self, at: float, offset: int | None, in_hand_until: float, carried: float, *, blind: bool
     ) -> None:
         """``offset`` is committed now. ``carried``: for this many seconds after the assignment members may send commits
-        that they kept while the group was held. ``blind``: earlier commits may have been missed; ``logged``: none was.
+        that they kept while the group was held. ``blind``: earlier commits may have been missed.
         """
         if offset == (self.commits[-1][1] if self.commits else self.rewound.new):
             return
@@ -340,19 +333,20 @@ class _Trail:
             self.covered = max(self.covered, offset)
         if self._between(offset):
             self.unconfirmed = False
-        if self._between(offset) or self.last == _AT_NEW:
+            return
+        if self.last == _AT_NEW:
             return
         if first:
             self.first_kind = self.last
         self._only_early = first and early and not old_possible and self.last == _EITHER
-        if may_carry and self.last == _NEW and not logged:
+        if may_carry and self.last == _NEW:
             self.unconfirmed = since_read <= carried + BLIND_SECONDS
         if blind:
             self._spoil("kcli could not look for some seconds, and somebody committed meanwhile")
-        elif first and self.last == _EITHER and not self.kept and not logged:
-            self.unconfirmed = True
-        elif first and (self.last == _LOW or (self.last == _EITHER and not self.kept)):
+        elif first and self.last == _LOW:
             self._spoil(_FROM_FIRST)
+        elif first and self.last == _EITHER and not self.kept:
+            self.unconfirmed = True
         elif first and self._silent(at) and not self.rewound.idle:
             self.last = _EITHER  # an owner busy for that long may have committed exactly this
 

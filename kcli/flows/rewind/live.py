@@ -257,8 +257,7 @@ def _wait(
 
 def _attendance(before: Before, door: ArrivalLog) -> Attendance:
     """As of now, on the clock of the arrival log."""
-    arrivals = (*door.inside.values(), *door.gone.values())
-    return Attendance(_sent_out(before, door), door.sent_out_at, arrivals, keeps_id=door.keeps_id)
+    return Attendance(_sent_out(before, door), door.sent_out_at, door.arrivals, keeps_id=door.keeps_id)
 
 
 def patience_at_the_door(paces: Iterable[float], *, bound: float = LONGEST_BATCH) -> Patience:
@@ -296,7 +295,7 @@ def _facts(
         and _at(result.found.get(item.tp)) == item.new.offset
     ]
     sent_out = _sent_out(before, door)
-    arrivals = tuple(one.since(let_in_at) for one in (*door.inside.values(), *door.gone.values()))
+    arrivals = tuple(one.since(let_in_at) for one in door.arrivals)
     facts = LiveFacts(
         let_in_ms, sent_out, door.sent_out_at - let_in_at, arrivals, {}, plan.type, plan.assignor
     )

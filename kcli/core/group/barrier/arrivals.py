@@ -95,6 +95,11 @@ class ArrivalLog:
         return Arrival(member, now, now if self.keeps_id else None)
 
     @property
+    def arrivals(self) -> tuple[Arrival, ...]:
+        """All members that have come since the eviction, also those that are missing again."""
+        return (*self.inside.values(), *self.gone.values())
+
+    @property
     def back(self) -> int:
         """How many of the evicted members have come back, as far as names can tell."""
         there = Counter(one.member.name(keeps_id=self.keeps_id) for one in self.inside.values())

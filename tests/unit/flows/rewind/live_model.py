@@ -437,7 +437,7 @@ class World:
             for one in self.group:
                 one.generation = self.generation
         shift = self.time
-        arrivals = [one.since(shift) for one in (*door.inside.values(), *door.gone.values())]
+        arrivals = [one.since(shift) for one in door.arrivals]
         outs = [SentOut(one, had[one.member_id], paces[one.member_id], self.session) for one in door.sent_out]
         attendance = Attendance(outs, door.sent_out_at - shift, arrivals, keeps_id=not self.classic)
         rewound = {}

@@ -83,3 +83,11 @@ def test_a_rewind_of_a_group_without_members_cannot_be_checked() -> None:
     plain = Journal(KIND, "id", LET_IN, "c", "g", "there", (Row("a", 0, 9, "", -1, 4),))
     with pytest.raises(NotPossibleError, match="cannot be checked"):
         checked(plain, None, 0.0, LET_IN, None)
+
+
+def test_without_a_history_what_came_before_the_first_commit_that_was_seen_stays_to_be_confirmed() -> None:
+    """A journal keeps what was seen every tenth of a second, not every commit."""
+    judge = checked(journal(seen=[(0.3, 3_000)]), None, 5_000.0, LET_IN + 500_000, None).watched.judge
+    assert judge.unconfirmed
+    judge.confirm(None)
+    assert judge.sentence(A, 500.0).verdict == "unknown"

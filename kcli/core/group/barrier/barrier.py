@@ -77,6 +77,8 @@ class Barrier(ABC):
     """
 
     by_epoch = False
+    least_quiet = 0.0
+    """Seconds without a commit by another member that ``hold`` awaits at least."""
 
     def __init__(self, cluster: Cluster, link: CoordinatorLink, membership: Membership) -> None:
         self._cluster = cluster
@@ -89,7 +91,6 @@ class Barrier(ABC):
     def seize(self, deadline: float) -> None:
         """Returns once no other member owns anything; MembershipError if the others keep coming back."""
 
-    @abstractmethod
     def hold(
         self,
         offsets: Offsets,
@@ -102,8 +103,35 @@ class Barrier(ABC):
         """Holds the group until the evicted members are back, or for ``patience`` seconds; returns how many are back.
 
         Also waits until the last of them has been back for ``quiet`` seconds, and until ``least`` seconds have passed
-        since the eviction: they may still be processing what they had read before.
+        since the eviction: they may still be processing what they had read before. What they commit meanwhile is
+        corrected.
         """
+        loop, quiet = self._cluster.loop, max(quiet, self.least_quiet)
+        corrects = quiet > 0 or least > 0
+        began = quiet_since = loop.now()
+        patient_until, give_up = began + patience, min(deadline, began + patience + least + 2 * quiet)
+        while True:
+            group = self._look_as_member(deadline)
+            waited = self.door.all_back or loop.now() >= patient_until
+            if corrects and waited and loop.now() < give_up:
+                until = self._admit(group, deadline)
+                if until is not None:
+                    patient_until, quiet_since = max(patient_until, until), loop.now()
+                    continue
+            if corrects and differing(self.verify(offsets, deadline), offsets):
+                self.commit(offsets, deadline)
+                quiet_since = loop.now()
+            now = loop.now()
+            ready = max(max(quiet_since, self.door.last_arrival) + quiet, self.door.sent_out_at + least)
+            if now >= give_up or (waited and now >= ready):
+                return self.door.back
+            self._cluster.sleep(LOOK)
+
+    def _admit(self, group: Any, deadline: float) -> float | None:  # noqa: ARG002 - see ``ClassicBarrier``
+        """Lets waiting members join a generation in which they own nothing. Returns the time until which evicted members
+        are awaited; None if no member was waiting.
+        """
+        return None
 
     def commit(self, offsets: Offsets, deadline: float) -> None:
         """Commits as the group's only member; raises the first error."""

@@ -24,7 +24,7 @@ from kcli.core.error_codes import (
 )
 from kcli.core.errors import BrokerError
 from kcli.core.future import Future
-from kcli.core.group.barrier.barrier import HOLD, LOOK, SENT_OUT, Barrier, Offsets, differing
+from kcli.core.group.barrier.barrier import HOLD, LOOK, SENT_OUT, Barrier
 from kcli.core.group.consumer_protocol import Assignment, encode_assignment
 from kcli.core.group.coordinator_link import CoordinatorLink
 from kcli.core.group.member_requests import join_request, sync_request
@@ -87,40 +87,17 @@ class ClassicBarrier(Barrier):
         self.door.unassigned([one.member_id for one in joined.members], self._cluster.loop.now())
         return True
 
-    def hold(
-        self,
-        offsets: Offsets,
-        deadline: float,
-        *,
-        patience: float = HOLD,
-        quiet: float = 0.0,
-        least: float = 0.0,
-    ) -> int:
+    def _admit(self, group: Any, deadline: float) -> float | None:
         """Members waiting to rejoin are listed already but cannot commit: commits of an earlier generation fail.
 
         A client may keep such a commit and send it after it has joined, or keep its position in a partition that is
-        assigned to it again (kafka-python). So while ``quiet`` and ``least`` pass, the members join generations in
-        which they own nothing, and what they commit is corrected.
+        assigned to it again (kafka-python). So the members join generations in which they own nothing, and what they
+        commit is corrected.
         """
-        loop, in_hand = self._cluster.loop, quiet > 0 or least > 0
-        began = quiet_since = loop.now()
-        patient_until, give_up = began + patience, min(deadline, began + patience + least + 2 * quiet)
-        while True:
-            group = self._look_as_member(deadline)
-            waited = self.door.all_back or loop.now() >= patient_until
-            if in_hand and waited and group.group_state == _PREPARING and loop.now() < give_up:
-                if not self._let_in(deadline):
-                    patient_until = loop.now() + HOLD
-                quiet_since = loop.now()
-                continue
-            if in_hand and differing(self.verify(offsets, deadline), offsets):
-                self.commit(offsets, deadline)
-                quiet_since = loop.now()
-            now = loop.now()
-            ready = max(max(quiet_since, self.door.last_arrival) + quiet, self.door.sent_out_at + least)
-            if now >= give_up or (waited and now >= ready):
-                return self.door.back
-            self._cluster.sleep(LOOK)
+        if group.group_state != _PREPARING:
+            return None
+        complete = self._let_in(deadline)
+        return self._cluster.loop.now() + (0.0 if complete else HOLD)
 
     def _let_in(self, deadline: float) -> bool:
         """Joins together with the waiting members, so that a generation begins. A coordinator waits for each up to its

@@ -11,7 +11,7 @@ from typing import Any
 
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.errors import TimedOutError
-from kcli.core.group.barrier.barrier import HOLD, LOOK, Barrier, Offsets, differing
+from kcli.core.group.barrier.barrier import HOLD, LOOK, Barrier
 from kcli.core.group.consumer_heartbeats import ConsumerGroupHeartbeats, Partitions
 from kcli.core.group.coordinator_link import CoordinatorLink
 from kcli.core.group.membership import MemberEvent, Membership, MemberState
@@ -26,6 +26,7 @@ class ConsumerBarrier(Barrier):
     """For groups of the new protocol: it owns all partitions, and does not acknowledge their revocation."""
 
     by_epoch = True
+    least_quiet = _QUIET
 
     def __init__(
         self,
@@ -103,31 +104,6 @@ class ConsumerBarrier(Barrier):
             self._heartbeats.changed()
         self._wake_heartbeat()
         return owned
-
-    def hold(
-        self,
-        offsets: Offsets,
-        deadline: float,
-        *,
-        patience: float = HOLD,
-        quiet: float = 0.0,
-        least: float = 0.0,
-    ) -> int:
-        """Late commits of members that are back arrive now, and are corrected until there are no more of them."""
-        loop, quiet = self._cluster.loop, max(quiet, _QUIET)
-        began = corrected_at = loop.now()
-        give_up = min(deadline, began + patience + least + 2 * quiet)
-        while True:
-            self._others(deadline)
-            if differing(self.verify(offsets, deadline), offsets):
-                self.commit(offsets, deadline)
-                corrected_at = loop.now()
-            now = loop.now()
-            waited = self.door.all_back or now >= began + patience
-            ready = max(max(corrected_at, self.door.last_arrival) + quiet, self.door.sent_out_at + least)
-            if now >= give_up or (waited and now >= ready):
-                return self.door.back
-            self._cluster.sleep(LOOK)
 
     def _question(self) -> Request:
         group_id = self._membership.group_id

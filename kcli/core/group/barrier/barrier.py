@@ -214,7 +214,7 @@ class Barrier(ABC):
         *,
         purpose: str = CONTROL,
         timeout: float | None = None,
-        sent: Callable[[Future[Any]], None] | None = None,
+        sent: Callable[[Future[Any]], object] | None = None,
     ) -> T:
         """Sends to the coordinator, looked up again if it moved. ``sent`` is called before the response is awaited."""
 

@@ -109,13 +109,7 @@ class ClassicBarrier(Barrier):
 
         def waits(joining: Future[Any]) -> None:
             nonlocal ended
-            while not joining.done and loop.now() < deadline:
-                group = self._look(deadline)
-                if loop.now() >= give_up:
-                    self._evict(self._listed(group), deadline)
-                    ended = True
-                    break
-                self._cluster.sleep(LOOK)
+            ended = self._evict_when(lambda _group: loop.now() >= give_up, joining, deadline) or ended
 
         joined = self._join(deadline, waits)
         if joined is not None and not self._lead(joined, deadline) and joined.leader != joined.member_id:
@@ -136,15 +130,22 @@ class ClassicBarrier(Barrier):
         """
         self._become_known(deadline)
 
-        def waits(joining: Future[Any]) -> None:
-            while not joining.done and self._cluster.loop.now() < deadline:
-                group, own_id = self._look(deadline), self._membership.member_id
-                if any(one.member_id == own_id for one in group.members):
-                    self._evict(self._listed(group), deadline)
-                    break
-                self._cluster.sleep(LOOK)
+        def listed(group: Any) -> bool:
+            return any(one.member_id == self._membership.member_id for one in group.members)
 
-        return self._join(deadline, waits)
+        return self._join(deadline, lambda joining: self._evict_when(listed, joining, deadline))
+
+    def _evict_when(self, due: Callable[[Any], bool], joining: Future[Any], deadline: float) -> bool:
+        """Evicts the other members once the described group is ``due``, unless JoinGroup is answered before; whether it
+        did.
+        """
+        while not joining.done and self._cluster.loop.now() < deadline:
+            group = self._look(deadline)
+            if due(group):
+                self._evict(self._listed(group), deadline)
+                return True
+            self._cluster.sleep(LOOK)
+        return False
 
     def _become_known(self, deadline: float) -> None:
         """Obtains a member id (KIP-394)."""
@@ -174,7 +175,7 @@ class ClassicBarrier(Barrier):
         return self._join(deadline)
 
     def _join(
-        self, deadline: float, sent: Callable[[Future[Any]], None] | None = None
+        self, deadline: float, sent: Callable[[Future[Any]], object] | None = None
     ) -> JoinGroupResponse | None:
         """None if the group was about to form another generation."""
         member = self._membership
@@ -220,7 +221,7 @@ class ClassicBarrier(Barrier):
         make: Callable[[], Request],
         timeout: float | None,
         deadline: float,
-        sent: Callable[[Future[Any]], None] | None = None,
+        sent: Callable[[Future[Any]], object] | None = None,
     ) -> Any:
         """Uses the connection for joins: while a join is pending on it, other requests use another connection."""
 

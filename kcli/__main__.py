@@ -55,7 +55,7 @@ def run(arguments: list[str], *, raise_interrupts: bool = False) -> int:
     """
     values = None
     try:
-        from kcli.commands._global_values import GlobalValues
+        from kcli.commands.shared.global_values import GlobalValues
 
         values = GlobalValues()
         _survive_odd_locales()
@@ -63,13 +63,13 @@ def run(arguments: list[str], *, raise_interrupts: bool = False) -> int:
     except KeyboardInterrupt:
         code = 128 + signal.SIGINT
     except BaseException as error:  # noqa: BLE001 - this is the place where everything ends
-        from kcli.commands._exit import report_error
+        from kcli.commands.shared.exit import report_error
 
         code = report_error(error, values)
     try:
         _close_stdout()
     except OSError as error:
-        from kcli.commands._exit import report_error
+        from kcli.commands.shared.exit import report_error
 
         return report_error(error, values)
     return code

@@ -5,7 +5,7 @@ A new command is a module and a row here. Imported at every start: only click an
 
 import click
 
-from kcli.commands._command import LazyGroup
+from kcli.commands.shared.command import LazyGroup
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "produce": ("kcli.commands.produce:produce", "send lines or records to a topic"),

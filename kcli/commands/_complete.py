@@ -21,8 +21,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
-from kcli.commands._cluster_words import ClusterWords, cluster_words
-from kcli.commands._sources import sources_of
+from kcli.commands.shared.cluster_words import ClusterWords, cluster_words
+from kcli.commands.shared.sources import sources_of
 from kcli.flows.completion.bash_word import bash_word, insertion
 from kcli.flows.completion.offered import offered
 from kcli.flows.completion.shell_words import literal, split_words

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kcli.commands._usage import usage
+from kcli.commands.shared.usage import usage
 from kcli.profiles.sifting import COMMAND_LINE
 
 if TYPE_CHECKING:
-    from kcli.commands._context import Invocation
+    from kcli.commands.shared.context import Invocation
     from kcli.core.positions import ResetPolicy
     from kcli.profiles.applicability import Unused
 

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from kcli.commands._params import raw_bytes
-from kcli.commands._usage import usage
+from kcli.commands.shared.params import raw_bytes
+from kcli.commands.shared.usage import usage
 
 if TYPE_CHECKING:
     from kcli.core.options import ProducerOptions

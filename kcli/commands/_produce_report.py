@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from kcli.core.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from kcli.commands._context import Invocation
+    from kcli.commands.shared.context import Invocation
     from kcli.flows.produce import ProduceResult
     from kcli.flows.stop import Stop
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from kcli.commands._context import Invocation, stdin_is_terminal
 from kcli.commands._produce_input import encoded_key, opened, signature, total_size
 from kcli.commands._produce_report import Files, feed_again, report
+from kcli.commands.shared.context import Invocation, stdin_is_terminal
 from kcli.core.cluster.cluster import TOPIC_PATIENCE
 from kcli.core.cluster.metadata import no_partition, unknown_topic
 from kcli.core.errors import NotFoundError

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from kcli.commands._context import Invocation
-from kcli.commands._params import raw_bytes
-from kcli.commands._usage import usage
+from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.params import raw_bytes
+from kcli.commands.shared.usage import usage
 
 if TYPE_CHECKING:
     from kcli.core.types import TopicPartition

@@ -13,7 +13,7 @@ from kcli.output.listing import list_rows
 from kcli.output.tables import Column
 
 if TYPE_CHECKING:
-    from kcli.commands._context import Invocation
+    from kcli.commands.shared.context import Invocation
     from kcli.core.admin.configs import ConfigEntry
     from kcli.core.admin.topics import TopicInfo
     from kcli.core.cluster.metadata import PartitionView

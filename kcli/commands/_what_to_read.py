@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kcli.commands._context import Invocation
-from kcli.commands._params import check_topic_name, raw_bytes
-from kcli.commands._usage import usage
+from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.params import check_topic_name, raw_bytes
+from kcli.commands.shared.usage import usage
 from kcli.core.clock import wall_ms
 
 if TYPE_CHECKING:

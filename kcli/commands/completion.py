@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcli.commands._command import command
-from kcli.commands._context import Invocation, pass_invocation
+from kcli.commands.shared.command import command
+from kcli.commands.shared.context import Invocation, pass_invocation
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kcli.commands._cluster import check_no_registry
-from kcli.commands._command import command
-from kcli.commands._context import Invocation, pass_invocation
-from kcli.commands._exit import abandon_stdout
-from kcli.commands._options import RECORD_KINDS
-from kcli.commands._params import DELIMITER, DURATION, INSTANT, OFFSET_RANGE, PARTITIONS
-from kcli.commands._serde_options import plaintext_secrets_option, serde_option
-from kcli.commands._types import GROUP, TOPIC, CountType
-from kcli.commands._usage import usage
+from kcli.commands.shared.cluster import check_no_registry
+from kcli.commands.shared.command import command
+from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.exit import abandon_stdout
+from kcli.commands.shared.options import RECORD_KINDS
+from kcli.commands.shared.params import DELIMITER, DURATION, INSTANT, OFFSET_RANGE, PARTITIONS
+from kcli.commands.shared.serde_options import plaintext_secrets_option, serde_option
+from kcli.commands.shared.types import GROUP, TOPIC, CountType
+from kcli.commands.shared.usage import usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -258,7 +258,7 @@ def _serdes(inv: Invocation, flags: dict[str, Any], wanted: "Topics") -> "Serdes
     internal = not wanted.several and wanted.names[0].startswith("__")
     if not (flags["serdes"] or internal):
         return None
-    from kcli.commands._serdes import serdes_to_read
+    from kcli.commands.shared.serdes import serdes_to_read
 
     return serdes_to_read(inv, flags, wanted.names if not wanted.several else ())
 

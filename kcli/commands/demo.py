@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from kcli.commands._command import command
-from kcli.commands._context import Invocation, pass_invocation
-from kcli.commands._types import CountType
+from kcli.commands.shared.command import command
+from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.types import CountType
 
 TOPIC = "kcli-demo"
 
@@ -67,8 +67,8 @@ def _throw_away_kafka(inv: Invocation, version: str | None) -> Iterator[tuple[st
     """A sandbox that dies with this process, however that ends, and a folder that goes with it."""
     import os
 
-    from kcli.commands._orderly_end import orderly_end
     from kcli.commands.sandbox import Download
+    from kcli.commands.shared.orderly_end import orderly_end
     from kcli.sandbox.sandbox import Sandbox
     from kcli.sandbox.settings import Settings
 

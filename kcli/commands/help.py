@@ -2,11 +2,11 @@
 
 import click
 
-from kcli.commands._command import Group, command
-from kcli.commands._global_values import GlobalValues
-from kcli.commands._help import show_help
-from kcli.commands._types import OfferedType
-from kcli.commands._usage import unknown_command
+from kcli.commands.shared.command import Group, command
+from kcli.commands.shared.global_values import GlobalValues
+from kcli.commands.shared.help import show_help
+from kcli.commands.shared.types import OfferedType
+from kcli.commands.shared.usage import unknown_command
 from kcli.docgen.exit_codes import EXIT_CODES
 
 TOPICS = ("options", "exit-codes")

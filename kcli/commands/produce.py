@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kcli.commands._cluster import check_no_registry
-from kcli.commands._command import command
-from kcli.commands._context import Invocation, pass_invocation
-from kcli.commands._params import CODEC, DELIMITER, HEADER, RATE, Codec, check_topic_name
 from kcli.commands._produce_input import FORMATS
-from kcli.commands._serde_options import plaintext_secrets_option, serde_option
-from kcli.commands._types import TOPIC, CountType
-from kcli.commands._usage import usage
+from kcli.commands.shared.cluster import check_no_registry
+from kcli.commands.shared.command import command
+from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.params import CODEC, DELIMITER, HEADER, RATE, Codec, check_topic_name
+from kcli.commands.shared.serde_options import plaintext_secrets_option, serde_option
+from kcli.commands.shared.types import TOPIC, CountType
+from kcli.commands.shared.usage import usage
 
 if TYPE_CHECKING:
     from kcli.core.options import ProducerOptions
@@ -204,12 +204,12 @@ def produce(inv: Invocation, /, topic: str | None, files: tuple[str, ...], **fla
     with ExitStack() as stack:
         prepare: Callable[[], object] = lambda: None  # noqa: E731 - what finds schemas, if any are needed
         if flags["serdes"]:
-            from kcli.commands import _serdes
+            from kcli.commands.shared.serdes import prepare_schemas, serdes_to_write
 
-            specs, serdes = _serdes.serdes_to_write(inv, flags)
+            specs, serdes = serdes_to_write(inv, flags)
             stack.enter_context(serdes)
             form = encoded(form, serdes, topic, specs)
-            prepare = partial(_serdes.prepare, inv, serdes, specs, topic)
+            prepare = partial(prepare_schemas, inv, serdes, specs, topic)
         check_inputs(files)
         from kcli.commands._produce_run import Run  # only now: what is wrong is told sooner
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kcli.commands._command import group
-from kcli.commands._context import Invocation, pass_invocation
-from kcli.commands._orderly_end import orderly_end
-from kcli.commands._types import SANDBOX, CountType
+from kcli.commands.shared.command import group
+from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.orderly_end import orderly_end
+from kcli.commands.shared.types import SANDBOX, CountType
 from kcli.output.listing import list_rows
 from kcli.output.tables import Column
 

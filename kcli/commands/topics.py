@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcli.commands._cluster import connect, open_admin, unique, without_errors
-from kcli.commands._command import group
-from kcli.commands._context import PARTLY, Invocation, pass_invocation
-from kcli.commands._params import OFFSET, check_topic_name
-from kcli.commands._types import TOPIC, CountType
+from kcli.commands.shared.cluster import connect, open_admin, unique, without_errors
+from kcli.commands.shared.command import group
+from kcli.commands.shared.context import PARTLY, Invocation, pass_invocation
+from kcli.commands.shared.params import OFFSET, check_topic_name
+from kcli.commands.shared.types import TOPIC, CountType
 from kcli.output.listing import list_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from kcli.commands._usage import Refused
+    from kcli.commands.shared.usage import Refused
     from kcli.core.admin.admin import Admin
     from kcli.core.admin.topics import TopicInfo
     from kcli.core.positions import OffsetSpec
@@ -283,7 +283,7 @@ def _agreed(
 ) -> list[str]:
     """The topics that are to go, after all questions; internal ones are asked about first."""
     from kcli.commands import _topic_rows as view
-    from kcli.commands._confirm import confirm
+    from kcli.commands.shared.confirm import confirm
 
     agreed = []
     own = [topic.name for topic in found.values() if view.purpose(topic) is not None]
@@ -297,7 +297,7 @@ def _agreed(
 
 
 def _nothing_named() -> Refused:
-    from kcli.commands._usage import usage
+    from kcli.commands.shared.usage import usage
 
     return usage(
         "topics describe: missing argument TOPIC",
@@ -371,7 +371,7 @@ def _query(when: OffsetSpec | None) -> int | None:
         return when.value
     if when.kind in ("earliest", "latest"):
         return EARLIEST if when.kind == "earliest" else LATEST
-    from kcli.commands._usage import usage
+    from kcli.commands.shared.usage import usage
 
     raise usage(
         "topics offsets: --time takes earliest, latest or a time",
@@ -381,7 +381,7 @@ def _query(when: OffsetSpec | None) -> int | None:
 
 
 def _config_pairs(configs: Iterable[str]) -> dict[str, str]:
-    from kcli.commands._usage import usage
+    from kcli.commands.shared.usage import usage
 
     pairs = {}
     for text in configs:

@@ -1,7 +1,7 @@
 """The stdout of one run: bytes out, and what kind of output was asked for.
 
 Data is always UTF-8, whatever the locale. A reader that went away raises BrokenPipeError, a full disk OSError;
-both end the run at the rim (``commands/_exit.py``).
+both end the run at the rim (``commands/shared/exit.py``).
 
 stdout may be the bare descriptor (PYTHONUNBUFFERED), whose write is partial when a signal arrives:
 ``Output.write`` repeats until everything is written.

@@ -365,9 +365,9 @@ def test_a_signal_that_the_parent_ignores_stays_ignored() -> None:
 
 def test_confirmation_without_a_terminal_is_2(tmp_path: Path) -> None:
     code = (
-        "import sys\nimport click\nfrom kcli.commands import _command, _confirm, _context\nfrom kcli import cli\n"
-        "@_command.command('ask')\n@_context.pass_invocation\n"
-        "def ask(inv):\n    return 0 if _confirm.confirm(inv, 'PLAN', 'Do it?', name='x') else 0\n"
+        "import sys\nimport click\nfrom kcli.commands.shared import command, confirm, context\nfrom kcli import cli\n"
+        "@command.command('ask')\n@context.pass_invocation\n"
+        "def ask(inv):\n    return 0 if confirm.confirm(inv, 'PLAN', 'Do it?', name='x') else 0\n"
         "cli.cli.get_command = lambda ctx, name: ask\n"
         "from kcli.__main__ import run\nsys.exit(run(['ask'] + sys.argv[1:]))"
     )

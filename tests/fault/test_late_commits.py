@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from kcli.cli import cli
-from kcli.commands._global_values import GlobalValues
+from kcli.commands.shared.global_values import GlobalValues
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from tests.committing import commit, put
 from tests.fake.cluster import FakeCluster

@@ -72,7 +72,7 @@ def test_what_is_committed_here_is_what_the_judge_reads_and_the_other_way_round(
     found = admin.fetch_offsets(dict.fromkeys(names))
     assert found == {**wanted, names[3]: {TopicPartition(topic, 0): at(5)}}
     for name in names:
-        assert judged_offsets(judge, name) == {w: (o.offset, o.metadata) for w, o in found[name].items()}  # type: ignore[union-attr]
+        assert judged_offsets(kafka, name) == {w: (o.offset, o.metadata) for w, o in found[name].items()}  # type: ignore[union-attr]
     new = ConsumerGroupTopicPartitions(names[0], [JudgePartition(topic, 2, 77)])
     judge.alter_consumer_group_offsets([new])[names[0]].result(30)
     asked = [TopicPartition(topic, p) for p in range(3)]
@@ -528,11 +528,20 @@ def filled(kafka: Kafka) -> str:
     return topic
 
 
-def judged_offsets(judge: AdminClient, group: str) -> dict[TopicPartition, tuple[int, str]]:
-    found = judge.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])[group].result(30)
-    return {
-        TopicPartition(p.topic, p.partition): (p.offset, p.metadata or "") for p in found.topic_partitions
-    }
+def judged_offsets(kafka: Kafka, group: str) -> dict[TopicPartition, tuple[int, str]]:
+    """Offset and metadata of each partition, as kafka-python reads them.
+
+    librdkafka's admin client copies the metadata without its terminating NUL, and confluent-kafka returns
+    whatever memory follows it.
+    """
+    from kafka import KafkaAdminClient
+
+    client = KafkaAdminClient(bootstrap_servers=kafka.bootstrap)
+    try:
+        found = client.list_group_offsets({group: None})[group]
+    finally:
+        client.close()
+    return {TopicPartition(tp.topic, tp.partition): (at.offset, at.metadata) for tp, at in found.items()}
 
 
 def judged_watermarks(kafka: Kafka, tp: TopicPartition) -> tuple[int, int]:

@@ -2,7 +2,7 @@
 
 import click
 
-from kcli.commands._command import LazyGroup
+from kcli.commands.shared.command import LazyGroup
 
 VERBS: dict[str, tuple[str, str]] = {
     "list": ("kcli.commands.groups.listing:list_groups", "list groups of all kinds"),

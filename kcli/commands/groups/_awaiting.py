@@ -10,7 +10,7 @@ from kcli.output.progress import Progress, progress_style
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kcli.commands._context import Invocation
+    from kcli.commands.shared.context import Invocation
     from kcli.core.admin.admin import Admin
     from kcli.flows.groups.group_history import GroupHistory
     from kcli.flows.rewind.watching import Open, Watcher
@@ -61,8 +61,8 @@ def new_watcher(inv: Invocation, admin: Admin, bound: float) -> Watcher:
     """Which shows what it waits for, for ``bound`` seconds at most."""
     import time
 
-    from kcli.commands._global_values import environment
     from kcli.commands.groups._live import read_history
+    from kcli.commands.shared.global_values import environment
     from kcli.core import clock
     from kcli.flows.rewind.watching import Watcher
 

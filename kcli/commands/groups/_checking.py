@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcli.commands._cluster import connect, open_admin
-from kcli.commands._usage import usage
+from kcli.commands.shared.cluster import connect, open_admin
+from kcli.commands.shared.usage import usage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kcli.commands._context import Invocation
+    from kcli.commands.shared.context import Invocation
 
 
 def check(inv: Invocation, names: Sequence[str], journal_id: str, bound: float) -> int:
     """The exit status, as that of the rewind: 0, 6 where partitions are still unknown, 7 for overwritten ones."""
-    from kcli.commands._orderly_end import orderly_end
     from kcli.commands.groups._awaiting import new_watcher
     from kcli.commands.groups._live import read_history
     from kcli.commands.groups._settling import tell
+    from kcli.commands.shared.orderly_end import orderly_end
     from kcli.core.clock import monotonic, wall_ms
     from kcli.core.errors import KcliError
     from kcli.flows.rewind.check import checked, outcomes

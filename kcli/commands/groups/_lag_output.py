@@ -14,7 +14,7 @@ from kcli.output.listing import list_rows
 from kcli.output.tables import Column, Screen, time_text
 
 if TYPE_CHECKING:
-    from kcli.commands._context import Invocation
+    from kcli.commands.shared.context import Invocation
     from kcli.output.tables import Rows
 
 _HOME_AND_CLEAR = "\x1b[H\x1b[J"

@@ -12,7 +12,7 @@ from kcli.commands.groups._reader import reader
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from kcli.commands._context import Invocation
+    from kcli.commands.shared.context import Invocation
     from kcli.core.admin.admin import Admin
     from kcli.core.admin.group_description import GroupDescription, MemberDescription
     from kcli.flows.groups.group_history import GroupHistory
@@ -103,8 +103,8 @@ class Guards:
             )
 
     def confirm(self, plan: str, question: str, *, remarks: Callable[[], object] | None = None) -> None:
-        """As ``_confirm.confirm``, as long as held groups may be."""
-        from kcli.commands._confirm import TimeLimit, confirm
+        """As ``confirm``, as long as held groups may be."""
+        from kcli.commands.shared.confirm import TimeLimit, confirm
 
         limit = TimeLimit(self.until, _LET_GO) if self.until is not None else None
         confirm(self._inv, plan, question, limit=limit, remarks=remarks)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kcli.commands._confirm import show_plan
+from kcli.commands.shared.confirm import show_plan
 from kcli.output.listing import list_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kcli.commands._context import Invocation
+    from kcli.commands.shared.context import Invocation
     from kcli.output.tables import Column
 
 ROW_KINDS = ("json", "ndjson", "yaml", "csv", "tsv", "name")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kcli.commands._context import Invocation
+    from kcli.commands.shared.context import Invocation
     from kcli.core.consumer.consumer import Consumer
 
 _FETCH_BYTES = 262_144

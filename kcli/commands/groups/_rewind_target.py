@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kcli.commands._usage import usage
+from kcli.commands.shared.usage import usage
 from kcli.core.clock import wall_ms
 from kcli.output.progress import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from kcli.commands._context import Invocation
+    from kcli.commands.shared.context import Invocation
     from kcli.core.admin.admin import Admin
     from kcli.core.positions import OffsetSpec
     from kcli.flows.rewind.targets import Target
@@ -110,7 +110,7 @@ def file_targets(path: str, groups: Sequence[str]) -> dict[str, Target]:
 
 def has_terminal(inv: Invocation) -> bool:
     """Whether a person sees what a time without a zone was taken for."""
-    from kcli.commands._context import stdin_is_terminal
+    from kcli.commands.shared.context import stdin_is_terminal
 
     return inv.talk.isatty and stdin_is_terminal()
 

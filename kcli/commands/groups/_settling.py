@@ -10,8 +10,8 @@ from kcli.output.listing import list_rows
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kcli.commands._context import Invocation
     from kcli.commands.groups._live import Guards
+    from kcli.commands.shared.context import Invocation
     from kcli.core.admin.admin import Admin
     from kcli.core.errors import KcliError
     from kcli.flows.rewind.execute import GroupReport
@@ -41,8 +41,8 @@ def confirm_and_execute(
     """The exit status. ``failures``: why some of what was asked for is not in the plan."""
     from functools import partial
 
-    from kcli.commands._confirm import confirm
     from kcli.commands.groups import _rewind_text as text
+    from kcli.commands.shared.confirm import confirm
 
     looks = inv.dry_run or manner.only_look or not plan.possible
     if looks and not manner.stdout_taken:

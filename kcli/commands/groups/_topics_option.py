@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from kcli.commands._params import TOPIC_PARTITIONS, TopicPartitions
+from kcli.commands.shared.params import TOPIC_PARTITIONS, TopicPartitions
 from kcli.core.types import TopicPartition
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kcli.commands._context import Invocation
+    from kcli.commands.shared.context import Invocation
     from kcli.core.errors import KcliError
     from kcli.flows.rewind.execute import GroupReport
 

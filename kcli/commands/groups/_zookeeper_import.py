@@ -10,7 +10,7 @@ from kcli.output.listing import list_rows
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kcli.commands._context import Invocation
+    from kcli.commands.shared.context import Invocation
     from kcli.flows.transfer.importing import Aim
     from kcli.flows.transfer.zookeeper.importing import NodeReport
     from kcli.flows.transfer.zookeeper.planning import NodePlan
@@ -23,10 +23,10 @@ def import_into_zookeeper(
     """The exit status. ``words`` say what is imported."""
     from functools import partial
 
-    from kcli.commands._confirm import confirm
     from kcli.commands.groups import _zookeeper_rows as rows
     from kcli.commands.groups._lone_plan import show_alone
     from kcli.commands.groups._verdicts import refusal_codes
+    from kcli.commands.shared.confirm import confirm
     from kcli.core.clock import wall_ms
     from kcli.flows.transfer.zookeeper.importing import survey_nodes
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from kcli.commands._cluster import connect, open_admin
-from kcli.commands._command import command
-from kcli.commands._context import Invocation, pass_invocation
-from kcli.commands._types import GROUP
-from kcli.commands._usage import usage
+from kcli.commands.shared.cluster import connect, open_admin
+from kcli.commands.shared.command import command
+from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.types import GROUP
+from kcli.commands.shared.usage import usage
 
 
 @command(

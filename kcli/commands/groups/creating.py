@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcli.commands._cluster import connect, open_admin
-from kcli.commands._command import command
-from kcli.commands._context import Invocation, pass_invocation
-from kcli.commands._types import GROUP, START
-from kcli.commands._usage import usage
 from kcli.commands.groups._topics_option import topics_option
+from kcli.commands.shared.cluster import connect, open_admin
+from kcli.commands.shared.command import command
+from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.types import GROUP, START
+from kcli.commands.shared.usage import usage
 
 if TYPE_CHECKING:
-    from kcli.commands._params import TopicPartitions
+    from kcli.commands.shared.params import TopicPartitions
     from kcli.flows.rewind.survey import Asked
 
 EXAMPLES = "--from earliest, --from latest, --from @-1h, --from 2026-11-21T10:00Z, --from 1200"

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcli.commands._cluster import connect, described_groups, listed_groups, open_admin, unique
-from kcli.commands._command import command
-from kcli.commands._context import Invocation, pass_invocation
-from kcli.commands._types import GROUP
-from kcli.commands._usage import usage
+from kcli.commands.shared.cluster import connect, described_groups, listed_groups, open_admin, unique
+from kcli.commands.shared.command import command
+from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.types import GROUP
+from kcli.commands.shared.usage import usage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,8 +77,8 @@ def _check_confirm(inv: Invocation, names: Sequence[str]) -> None:
 
 
 def _agreed(inv: Invocation, group: GroupDescription, committed: Committed | KcliError) -> bool:
-    from kcli.commands._confirm import confirm, show_plan
     from kcli.commands.groups._losses import deletion_plan, live_error
+    from kcli.commands.shared.confirm import confirm, show_plan
 
     plan = deletion_plan(group, committed)
     if group.members:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcli.commands._cluster import connect, described_groups, open_admin, without_errors
-from kcli.commands._command import command
-from kcli.commands._context import Invocation, pass_invocation
-from kcli.commands._params import TopicPartitions
-from kcli.commands._types import GROUP
 from kcli.commands.groups._topics_option import topics_option
+from kcli.commands.shared.cluster import connect, described_groups, open_admin, without_errors
+from kcli.commands.shared.command import command
+from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.params import TopicPartitions
+from kcli.commands.shared.types import GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -44,8 +44,8 @@ def delete_offsets(inv: Invocation, name: str, scopes: tuple[TopicPartitions, ..
     """
     from functools import partial
 
-    from kcli.commands._confirm import confirm, show_plan
     from kcli.commands.groups._losses import offsets_plan
+    from kcli.commands.shared.confirm import confirm, show_plan
     from kcli.output.progress import counted
 
     done = False

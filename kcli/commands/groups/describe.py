@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcli.commands._cluster import connect, listed_groups, open_admin, unique
-from kcli.commands._command import command
-from kcli.commands._context import Invocation, pass_invocation
-from kcli.commands._options import OUTPUT_KINDS
-from kcli.commands._types import GROUP, CountType
+from kcli.commands.shared.cluster import connect, listed_groups, open_admin, unique
+from kcli.commands.shared.command import command
+from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import OUTPUT_KINDS
+from kcli.commands.shared.types import GROUP, CountType
 from kcli.output.listing import list_rows
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def describe_groups(
 
 def _section(**given: bool) -> str | None:
     """The only part that is wanted; None for all."""
-    from kcli.commands._usage import usage
+    from kcli.commands.shared.usage import usage
 
     chosen = [name for name, wanted in given.items() if wanted]
     if len(chosen) > 1:
@@ -110,7 +110,7 @@ def _check(
     every: bool,
     peek: int | None,
 ) -> None:
-    from kcli.commands._usage import usage
+    from kcli.commands.shared.usage import usage
 
     if not (names or every or match is not None):
         raise usage(

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcli.commands._cluster import connect, open_admin, unique
-from kcli.commands._command import command
-from kcli.commands._context import Invocation, pass_invocation
-from kcli.commands._types import GROUP
 from kcli.commands.groups._topics_option import topics_option, within
 from kcli.commands.groups._zookeeper_option import open_zookeeper, zookeeper_option
+from kcli.commands.shared.cluster import connect, open_admin, unique
+from kcli.commands.shared.command import command
+from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.types import GROUP
 from kcli.core.clock import wall_ms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kcli.commands._params import TopicPartitions
+    from kcli.commands.shared.params import TopicPartitions
     from kcli.core.admin.admin import Admin
     from kcli.flows.transfer.exporting import Export
     from kcli.flows.transfer.saved_offset import SavedOffset
@@ -97,7 +97,7 @@ def export_groups(
 
 def _form(inv: Invocation, form: str | None, *, timed: bool, zookeeper: bool) -> str:
     """``--format``, ``-o``, or what the other flags ask for."""
-    from kcli.commands._usage import usage
+    from kcli.commands.shared.usage import usage
 
     said = inv.out.kind
     if form is not None and said is not None and form != said:
@@ -121,7 +121,7 @@ def _form(inv: Invocation, form: str | None, *, timed: bool, zookeeper: bool) ->
 
 
 def _check_names(names: Sequence[str], *, every: bool) -> None:
-    from kcli.commands._usage import usage
+    from kcli.commands.shared.usage import usage
 
     if every == bool(names):
         raise usage(

@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcli.commands._cluster import connect, open_admin
-from kcli.commands._command import command
-from kcli.commands._context import Invocation, pass_invocation, stdin_is_terminal
-from kcli.commands._params import TOPIC_MAP
-from kcli.commands._types import GROUP
-from kcli.commands._usage import usage
 from kcli.commands.groups._topics_option import topics_option, within
 from kcli.commands.groups._zookeeper_option import zookeeper_option
+from kcli.commands.shared.cluster import connect, open_admin
+from kcli.commands.shared.command import command
+from kcli.commands.shared.context import Invocation, pass_invocation, stdin_is_terminal
+from kcli.commands.shared.params import TOPIC_MAP
+from kcli.commands.shared.types import GROUP
+from kcli.commands.shared.usage import usage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kcli.commands._params import TopicPartitions
+    from kcli.commands.shared.params import TopicPartitions
     from kcli.flows.transfer.importing import Wish
     from kcli.flows.transfer.saved_offset import OffsetFile
 
@@ -172,7 +172,7 @@ def _check_zookeeper(wish: Wish) -> None:
 
 def _check_scopes(file: OffsetFile, scopes: Sequence[TopicPartitions], name: str) -> None:
     """What was named and is not there is not left out in silence."""
-    from kcli.commands._params import TopicPartitions
+    from kcli.commands.shared.params import TopicPartitions
     from kcli.core.errors import ConfigError
 
     for scope in scopes:

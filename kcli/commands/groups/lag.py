@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kcli.commands._cluster import connect, open_admin, unique
-from kcli.commands._command import command
-from kcli.commands._context import Invocation, pass_invocation
-from kcli.commands._garbage import uncollected
-from kcli.commands._options import LIKE_A_DURATION, OUTPUT_KINDS, AttachedOption
-from kcli.commands._types import DURATION, GROUP, TOPIC, CountType
+from kcli.commands.shared.cluster import connect, open_admin, unique
+from kcli.commands.shared.command import command
+from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.garbage import uncollected
+from kcli.commands.shared.options import LIKE_A_DURATION, OUTPUT_KINDS, AttachedOption
+from kcli.commands.shared.types import DURATION, GROUP, TOPIC, CountType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -104,7 +104,7 @@ def lag(inv: Invocation, /, **flags: Any) -> int:
 
 
 def _check(flags: dict[str, Any]) -> None:
-    from kcli.commands._usage import usage
+    from kcli.commands.shared.usage import usage
 
     if flags["names"] and flags["match"] is not None:
         raise usage(

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kcli.commands._cluster import connect, listed_groups, open_admin
-from kcli.commands._command import command
-from kcli.commands._context import Invocation, pass_invocation
-from kcli.commands._types import TOPIC, OfferedType
+from kcli.commands.shared.cluster import connect, listed_groups, open_admin
+from kcli.commands.shared.command import command
+from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.types import TOPIC, OfferedType
 from kcli.output.listing import list_rows
 from kcli.output.tables import Column
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kcli.commands._cluster import connect, described_groups, open_admin, unique, without_errors
-from kcli.commands._command import command
-from kcli.commands._context import Invocation, pass_invocation
-from kcli.commands._types import GROUP
+from kcli.commands.shared.cluster import connect, described_groups, open_admin, unique, without_errors
+from kcli.commands.shared.command import command
+from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.types import GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,8 +39,8 @@ def remove_members(inv: Invocation, name: str, words: tuple[str, ...]) -> int:
     """
     from functools import partial
 
-    from kcli.commands._confirm import confirm
     from kcli.commands.groups._losses import removal_plan
+    from kcli.commands.shared.confirm import confirm
     from kcli.core.admin.members import GroupMember
     from kcli.output.progress import counted
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kcli.commands._cluster import connect, open_admin, unique
-from kcli.commands._command import command
-from kcli.commands._context import Invocation, pass_invocation
-from kcli.commands._options import LIKE_A_DURATION, AttachedOption
-from kcli.commands._params import DURATION, Word
-from kcli.commands._types import GROUP, TARGET, TOPIC, CountType
-from kcli.commands._usage import usage
+from kcli.commands.shared.cluster import connect, open_admin, unique
+from kcli.commands.shared.command import command
+from kcli.commands.shared.context import Invocation, pass_invocation
+from kcli.commands.shared.options import LIKE_A_DURATION, AttachedOption
+from kcli.commands.shared.params import DURATION, Word
+from kcli.commands.shared.types import GROUP, TARGET, TOPIC, CountType
+from kcli.commands.shared.usage import usage
 from kcli.output.listing import list_rows
 
 if TYPE_CHECKING:
@@ -228,10 +228,10 @@ class _Run:
         from dataclasses import replace
         from functools import partial
 
-        from kcli.commands._confirm import check_answerable
-        from kcli.commands._orderly_end import orderly_end
         from kcli.commands.groups._awaiting import new_watcher
         from kcli.commands.groups._live import Guards
+        from kcli.commands.shared.confirm import check_answerable
+        from kcli.commands.shared.orderly_end import orderly_end
         from kcli.core.clock import monotonic, wall_ms
         from kcli.flows.rewind.journal import Journals
         from kcli.flows.rewind.open_transactions import SHORT_SECONDS, refused_for_transactions
@@ -381,7 +381,7 @@ def _check_all_groups(names: Sequence[str], flags: dict[str, Any]) -> None:
 
 def _all_groups(inv: Invocation, admin: Admin, scope: Any) -> list[str]:
     """As Kafka's script, groups of consumers; but only those that have committed something of the topics named."""
-    from kcli.commands._cluster import listed_groups
+    from kcli.commands.shared.cluster import listed_groups
     from kcli.core.errors import KcliError
 
     listed = listed_groups(inv, admin, None)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kcli.commands._cluster_words import ClusterWords, cluster_words
 from kcli.commands._complete import request_of
+from kcli.commands.shared.cluster_words import ClusterWords, cluster_words
 
 BREAKS = " \t\n\"'@><=;|&(:"
 NOTHING = ClusterWords(None, (), (), None)

@@ -8,9 +8,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kcli.cli import cli
-from kcli.commands._global_values import GlobalValues
 from kcli.commands.groups import _reader
 from kcli.commands.groups import describe as module
+from kcli.commands.shared.global_values import GlobalValues
 from kcli.core.admin.committed import Committed
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
 from kcli.core.admin.groups import GroupListing, ListedGroup

@@ -9,8 +9,8 @@ from click.testing import CliRunner, Result
 
 from kcli.cli import cli
 from kcli.commands import topics as module
-from kcli.commands._global_values import GlobalValues
-from kcli.commands._usage import Refused
+from kcli.commands.shared.global_values import GlobalValues
+from kcli.commands.shared.usage import Refused
 from kcli.core.admin.brokers import LogDir, ReplicaSize
 from kcli.core.admin.configs import ConfigEntry
 from kcli.core.admin.topics import CreatedTopic, TopicInfo

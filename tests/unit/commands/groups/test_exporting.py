@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kcli.cli import cli
-from kcli.commands._global_values import GlobalValues
 from kcli.commands.groups import exporting as module
+from kcli.commands.shared.global_values import GlobalValues
 from kcli.core.admin.committed import Committed
 from kcli.core.admin.groups import GroupListing, ListedGroup
 from kcli.core.admin.topics import TopicInfo

@@ -4,8 +4,8 @@ import io
 from types import SimpleNamespace
 from typing import Any, cast
 
-from kcli.commands._context import Invocation
 from kcli.commands.groups._lag_output import LagOutput
+from kcli.commands.shared.context import Invocation
 from kcli.output.stdout import Output
 
 ROWS = [{"group": f"g{number}", "state": "Stable", "lag_records": 1_000_000 - number} for number in range(60)]

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kcli.cli import cli
-from kcli.commands._global_values import GlobalValues
+from kcli.commands.shared.global_values import GlobalValues
 from kcli.core.errors import AuthError, ConfigError
 from kcli.flows.transfer.zookeeper import session
 from kcli.flows.transfer.zookeeper.hosts import parse_hosts

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from kcli.commands._usage import Refused
 from kcli.commands._what_to_read import selection
+from kcli.commands.shared.usage import Refused
 from kcli.core.types import Record
 from kcli.serde import open_serdes, parse_serdes
 from tests.batches import fetched_of, wanted_by

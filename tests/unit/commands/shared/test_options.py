@@ -7,10 +7,10 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from kcli.commands._command import Group, command, group
-from kcli.commands._global_values import GlobalValues
-from kcli.commands._options import DEBUG_AREAS, LIKE_A_DURATION, AttachedOption, global_options
-from kcli.commands._types import DURATION, CountType
+from kcli.commands.shared.command import Group, command, group
+from kcli.commands.shared.global_values import GlobalValues
+from kcli.commands.shared.options import DEBUG_AREAS, LIKE_A_DURATION, AttachedOption, global_options
+from kcli.commands.shared.types import DURATION, CountType
 
 ALL = frozenset(DEBUG_AREAS)
 

@@ -1,6 +1,6 @@
 """The options that every command takes, each declared once; they work before and after the subcommand.
 
-Not here: what the values mean (``_context.py``). Imported at every start, so only click and small things.
+Not here: what the values mean (``context.py``). Imported at every start, so only click and small things.
 """
 
 import functools
@@ -10,10 +10,10 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from kcli.commands._cluster_words import NAMES, QUIET_NAMES
-from kcli.commands._global_values import GlobalValues
-from kcli.commands._types import DEBUG, DEBUG_AREAS, DURATION, OUTPUT, OUTPUT_WORDS
-from kcli.commands._usage import usage, where
+from kcli.commands.shared.cluster_words import NAMES, QUIET_NAMES
+from kcli.commands.shared.global_values import GlobalValues
+from kcli.commands.shared.types import DEBUG, DEBUG_AREAS, DURATION, OUTPUT, OUTPUT_WORDS
+from kcli.commands.shared.usage import usage, where
 
 OUTPUT_KINDS = OUTPUT_WORDS
 RECORD_KINDS = ("value", "table", "ndjson", "json", "csv", "raw", "hex", "kcat")
@@ -76,7 +76,7 @@ class VersionOption(GlobalOption):
     def handle_parse_result(self, ctx: click.Context, opts: Any, args: list[str]) -> tuple[Any, list[str]]:
         """Looks at the parser's whole result, because ``-v`` may stand after ``-V``."""
         if opts.get(self.name) and not ctx.resilient_parsing:
-            from kcli.commands._version import version_text
+            from kcli.commands.shared.version import version_text
 
             verbose = _count(opts.get("verbose")) + ctx.ensure_object(GlobalValues).verbose
             click.echo(version_text(verbose=verbose > 0))
@@ -90,7 +90,7 @@ class HelpOption(GlobalOption):
     def handle_parse_result(self, ctx: click.Context, opts: Any, args: list[str]) -> tuple[Any, list[str]]:
         """Shows the help; looks at the parser's result so that ``--no-pager`` and ``--color`` count anywhere."""
         if opts.get(self.name) and not ctx.resilient_parsing:
-            from kcli.commands._help import show_help
+            from kcli.commands.shared.help import show_help
 
             values = ctx.ensure_object(GlobalValues)
             values.no_pager = values.no_pager or bool(opts.get("no_pager"))

@@ -8,8 +8,8 @@ that are written are decoded, once each, and counted when that fails; filters de
 from collections.abc import Sequence
 from typing import Any
 
-from kcli.commands._context import Invocation
-from kcli.commands._usage import usage
+from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.usage import usage
 from kcli.serde.names import INTERNAL, SerdeSpec, SerdeSpecs, parse_serdes
 from kcli.serde.opening import Serdes, open_serdes
 
@@ -40,7 +40,7 @@ def serdes_to_write(inv: Invocation, flags: dict[str, Any]) -> tuple[SerdeSpecs,
     return specs, _opened(inv, meant, flags, writing=True)
 
 
-def prepare(inv: Invocation, serdes: Serdes, specs: SerdeSpecs, topic: str) -> None:
+def prepare_schemas(inv: Invocation, serdes: Serdes, specs: SerdeSpecs, topic: str) -> None:
     """For ``produce``: finds the schemas, before any input is read. With ``--dry-run`` nothing is registered."""
     from kcli.serde.errors import SchemaNotFoundError
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kcli.commands import _confirm
-from kcli.commands._confirm import confirm, show_plan
+from kcli.commands.shared import confirm as module
+from kcli.commands.shared.confirm import confirm, show_plan
 from kcli.output.talk import Talk
 
 PLAN = "Rewind group g\n  t 0 5 → 3"
@@ -44,7 +44,7 @@ def test_a_plan_that_is_asked_about_is_always_shown(monkeypatch: pytest.MonkeyPa
     inv = invocation(quiet=True)
     inv.talk.isatty = True
     terminal = SimpleNamespace(isatty=lambda: True, readline=lambda: "y\n")
-    monkeypatch.setattr(_confirm.sys, "stdin", terminal)
+    monkeypatch.setattr(module.sys, "stdin", terminal)
     assert confirm(inv, PLAN, "Proceed?")
     assert on_stderr(inv).startswith(PLAN)
 

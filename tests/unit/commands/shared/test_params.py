@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcli.commands import _params as params
-from kcli.commands._types import DEBUG, DURATION, OUTPUT, looks_like_offset
+from kcli.commands.shared import params
+from kcli.commands.shared.types import DEBUG, DURATION, OUTPUT, looks_like_offset
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_what_kcat_users_mean_by_o() -> None:
 
 
 def test_completions_offer_every_serde() -> None:
-    from kcli.commands._params import SERDES
+    from kcli.commands.shared.params import SERDES
     from kcli.serde import NAMES
 
     assert SERDES == NAMES

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import click
 
-from kcli.commands._global_values import GlobalValues
+from kcli.commands.shared.global_values import GlobalValues
 from kcli.docgen.describe import CommandDoc, OptionDoc, describe
 from kcli.docgen.exit_codes import EXIT_CODES
 

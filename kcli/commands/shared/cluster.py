@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from kcli.commands._context import Invocation
+    from kcli.commands.shared.context import Invocation
     from kcli.core.admin.admin import Admin
     from kcli.core.admin.group_description import GroupDescription
     from kcli.core.admin.groups import ListedGroup

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from kcli.commands._types import DURATION, ParamType
+from kcli.commands.shared.types import DURATION, ParamType
 from kcli.core.clock import wall_ms
 from kcli.core.dataclass import dataclass
 from kcli.core.errors import ConfigError
@@ -161,7 +161,7 @@ def parse_header(text: str) -> tuple[str | bytes, bytes | None]:
         )
     if not sign:
         if re.search(r"(?<!\\):", name):
-            from kcli.commands._usage import usage
+            from kcli.commands.shared.usage import usage
 
             first, _, rest = name.partition(":")
             escaped = re.sub(r"(?<!\\):", r"\\:", name)
@@ -215,7 +215,7 @@ def parse_delimiter(text: str) -> bytes:
 
 def check_topic_name(name: str, command: str) -> None:
     """A usage error of ``command`` for a name that no topic can have."""
-    from kcli.commands._usage import usage
+    from kcli.commands.shared.usage import usage
     from kcli.core.topic_names import is_topic_name
 
     if name.startswith("^"):

@@ -6,9 +6,9 @@ import json
 import click
 import pytest
 
-from kcli.commands import _exit
-from kcli.commands._confirm import ASK, GO, MISMATCH, NOBODY, STOP, decide
-from kcli.commands._global_values import GlobalValues
+from kcli.commands.shared.confirm import ASK, GO, MISMATCH, NOBODY, STOP, decide
+from kcli.commands.shared.exit import report_error, worst
+from kcli.commands.shared.global_values import GlobalValues
 from kcli.core.errors import BrokerError, ConnectError, KcliError
 
 ORDER = [130, 5, 4, 7, 3, 6, 8, 1]
@@ -16,29 +16,29 @@ ORDER = [130, 5, 4, 7, 3, 6, 8, 1]
 
 
 def test_nothing_failed_is_0() -> None:
-    assert _exit.worst([], done=True) == 0
-    assert _exit.worst([0, 0], done=False) == 0
+    assert worst([], done=True) == 0
+    assert worst([0, 0], done=False) == 0
 
 
 @pytest.mark.parametrize(("first", "second"), list(itertools.combinations([c for c in ORDER if c != 6], 2)))
 def test_of_two_codes_the_earlier_in_the_contract_wins(first: int, second: int) -> None:
-    assert _exit.worst([second, first], done=False) == first
+    assert worst([second, first], done=False) == first
 
 
 @pytest.mark.parametrize(("code", "status"), [(1, 6), (6, 6), (8, 8), (3, 3), (5, 5), (7, 7), (130, 130)])
 def test_done_turns_a_run_time_error_into_partly(code: int, status: int) -> None:
-    assert _exit.worst([code], done=True) == status
+    assert worst([code], done=True) == status
 
 
 def test_partly_beats_a_failed_check() -> None:
-    assert _exit.worst([8, 1], done=True) == 6
-    assert _exit.worst([8, 1], done=False) == 8
+    assert worst([8, 1], done=True) == 6
+    assert worst([8, 1], done=False) == 8
 
 
 def settled(
     error: BaseException, values: GlobalValues, capsys: pytest.CaptureFixture[str]
 ) -> tuple[int, str]:
-    code = _exit.report_error(error, values)
+    code = report_error(error, values)
     out, err = capsys.readouterr()
     assert out == ""
     return code, err

@@ -4,8 +4,8 @@ import click
 import pytest
 
 from kcli.cli import cli
-from kcli.commands import _habits
-from kcli.commands._habits import as_client_option, instead_of
+from kcli.commands.shared import habits
+from kcli.commands.shared.habits import as_client_option, instead_of
 
 
 @pytest.mark.parametrize(
@@ -45,16 +45,16 @@ def test_what_is_proposed_exists() -> None:
 
     text = " ".join(
         [
-            *_habits._GROUP_VERBS.values(),
-            *_habits._TOPIC_VERBS.values(),
-            *_habits._EVERYWHERE.values(),
-            *_habits._CONSUME.values(),
+            *habits._GROUP_VERBS.values(),
+            *habits._TOPIC_VERBS.values(),
+            *habits._EVERYWHERE.values(),
+            *habits._CONSUME.values(),
             *(
                 text.replace("{path}", path)
-                for path, words in _habits._OTHER_TOOLS.items()
+                for path, words in habits._OTHER_TOOLS.items()
                 for text in words.values()
             ),
-            *(text for words in _habits._FUTURE.values() for text in words.values()),
+            *(text for words in habits._FUTURE.values() for text in words.values()),
         ]
     )
     named = re.findall(r"`kcli ([a-z]+)(?: ([a-z-]+))?", text)
@@ -67,14 +67,14 @@ def test_what_is_proposed_exists() -> None:
                 assert command.get_command(ctx, verb) is not None, (noun, verb)
 
 
-@pytest.mark.parametrize("group", [*_habits._OTHER_TOOLS, *_habits._FUTURE])
+@pytest.mark.parametrize("group", [*habits._OTHER_TOOLS, *habits._FUTURE])
 def test_words_of_other_tools_are_no_commands_of_ours(group: str) -> None:
     with click.Context(cli) as ctx:
         noun = group.removeprefix("kcli").strip()
         found = cli.get_command(ctx, noun) if noun else cli
         assert isinstance(found, click.Group)
-        for word in {*_habits._OTHER_TOOLS.get(group, {}), *_habits._FUTURE.get(group, {})}:
+        for word in {*habits._OTHER_TOOLS.get(group, {}), *habits._FUTURE.get(group, {})}:
             assert found.get_command(ctx, word) is None, word
-            said = _habits.instead_of_command(group, word)
+            said = habits.instead_of_command(group, word)
             assert said is not None
             assert all(said)

@@ -1,10 +1,10 @@
-"""The value types of the global options, and names. Separate from ``_params.py``, which not every command loads."""
+"""The value types of the global options, and names. Separate from ``params.py``, which not every command loads."""
 
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kcli.commands._usage import usage
+from kcli.commands.shared.usage import usage
 
 if TYPE_CHECKING:
     ParamType = click.ParamType[Any]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
-from kcli.commands._global_values import GlobalValues, environment
+from kcli.commands.shared.global_values import GlobalValues, environment
 
 if TYPE_CHECKING:
     from kcli.core.errors import KcliError
@@ -75,7 +75,7 @@ class Invocation:
     def resolved(self) -> Resolved:
         """The client options of all sources, resolved once; what is to be said about them is said then."""
         if self._resolved is None:
-            from kcli.commands._sources import sources_of
+            from kcli.commands.shared.sources import sources_of
             from kcli.profiles.resolve import resolve
 
             self._resolved = resolve(sources_of(self.values, self._find_sandbox))
@@ -121,7 +121,7 @@ class Invocation:
 
         ``partly``: whatever the error's own status is, the rest was done without it.
         """
-        from kcli.commands._exit import describe, print_error
+        from kcli.commands.shared.exit import describe, print_error
 
         code, what, why, do = describe(error)
         code = PARTLY if partly else code
@@ -130,7 +130,7 @@ class Invocation:
 
     def finish(self, *, done: bool, also: Iterable[int] = ()) -> int:
         """The exit status, after the failures so far; ``done`` says whether anything was confirmed."""
-        from kcli.commands._exit import worst
+        from kcli.commands.shared.exit import worst
 
         return worst((*self._codes, *also), done=done)
 

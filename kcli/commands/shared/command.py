@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 import click
 
-from kcli.commands._global_values import GlobalValues
-from kcli.commands._options import OUTPUT_KINDS, attach_values, global_options
+from kcli.commands.shared.global_values import GlobalValues
+from kcli.commands.shared.options import OUTPUT_KINDS, attach_values, global_options
 
 F = TypeVar("F", bound=Callable[..., Any])
 Examples = Sequence[tuple[str, str]]
@@ -46,7 +46,7 @@ class WithGlobals(click.Command):
 
     def get_help(self, ctx: click.Context) -> str:
         """Kcli's own layout."""
-        from kcli.commands._help import help_text
+        from kcli.commands.shared.help import help_text
 
         return help_text(ctx)
 
@@ -73,7 +73,7 @@ class Command(WithGlobals):
         """Checks ``-o`` against what this command can print, then runs it."""
         chosen = ctx.ensure_object(GlobalValues).output
         if chosen is not None and chosen not in self.outputs:
-            from kcli.commands._usage import usage, where
+            from kcli.commands.shared.usage import usage, where
 
             raise usage(
                 f"{where(ctx)}there is no output format {chosen!r}",
@@ -120,7 +120,7 @@ class Group(WithGlobals, click.Group):
         found = self.get_command(ctx, name)
         if found is not None or ctx.resilient_parsing:
             return name, found, args[1:]
-        from kcli.commands._usage import unknown_command
+        from kcli.commands.shared.usage import unknown_command
 
         raise unknown_command(ctx, args[0], self.list_commands(ctx))
 
@@ -128,7 +128,7 @@ class Group(WithGlobals, click.Group):
         """Runs the subcommand, or shows the help where none is named."""
         named = getattr(ctx, "_protected_args", None)  # before click 8.2 without the underscore
         if not (ctx.args or (ctx.protected_args if named is None else named)):
-            from kcli.commands._help import show_help
+            from kcli.commands.shared.help import show_help
 
             show_help(ctx)
             return 0

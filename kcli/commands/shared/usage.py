@@ -23,7 +23,7 @@ def usage(what: str, *, why: str, do: str, ctx: click.Context | None = None) -> 
 
 def unknown_command(ctx: click.Context, name: str, known: Iterable[str]) -> Refused:
     """There is no such command: names what does the same, or the nearest."""
-    from kcli.commands._habits import instead_of_command
+    from kcli.commands.shared.habits import instead_of_command
 
     path = ctx.command_path
     habit = instead_of_command(path, name)

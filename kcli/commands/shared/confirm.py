@@ -7,13 +7,13 @@ import sys
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
-from kcli.commands._exit import Declined
-from kcli.commands._usage import usage
+from kcli.commands.shared.exit import Declined
+from kcli.commands.shared.usage import usage
 from kcli.core.dataclass import dataclass
 from kcli.core.errors import KcliError
 
 if TYPE_CHECKING:
-    from kcli.commands._context import Invocation
+    from kcli.commands.shared.context import Invocation
 
 GO, STOP, ASK, MISMATCH, NOBODY = "go", "stop", "ask", "mismatch", "nobody"
 

@@ -13,8 +13,8 @@ from typing import NoReturn
 
 import click
 
-from kcli.commands._global_values import GlobalValues
-from kcli.commands._usage import Refused, where
+from kcli.commands.shared.global_values import GlobalValues
+from kcli.commands.shared.usage import Refused, where
 from kcli.core.errors import BrokerError, KcliError
 
 SIGNALS = frozenset((129, 130, 143))
@@ -161,7 +161,7 @@ def _describe_usage(error: click.ClickException) -> tuple[str, str, str]:
     if isinstance(error, Refused):
         return error.message, error.why, error.do
     if isinstance(error, click.NoSuchOption):
-        from kcli.commands._habits import PROFILE_NAMES, as_client_option, instead_of
+        from kcli.commands.shared.habits import PROFILE_NAMES, as_client_option, instead_of
 
         name, near = error.option_name, error.possibilities
         if name in PROFILE_NAMES:

@@ -1,11 +1,11 @@
-"""``-s`` and what belongs to it, as options of commands. What they mean is in ``_serdes.py``, which is loaded for use."""
+"""``-s`` and what belongs to it, as options of commands. What they mean is in ``serdes.py``, which is loaded for use."""
 
 from collections.abc import Callable
 from typing import Any
 
 import click
 
-from kcli.commands._params import SERDE, SERDES_BOTH_WAYS
+from kcli.commands.shared.params import SERDE, SERDES_BOTH_WAYS
 
 
 def serde_option(said: str) -> Callable[[Any], Any]:

@@ -66,6 +66,7 @@ def shown(formatter: Formatter, *batches: FetchedBatch) -> bytes:
     return formatter.begin() + b"".join(parts) + formatter.end()
 
 
+@pytest.mark.case("C11")
 @pytest.mark.parametrize("name", FORMATS)
 def test_golden(name: str) -> None:
     whole = shown(FORMATS[name](), fetched_of(RECORDS))
@@ -81,8 +82,9 @@ def test_every_golden_file_has_its_format() -> None:
 BYTES = st.none() | st.binary(max_size=20) | st.text(max_size=20).map(str.encode)
 
 
+@pytest.mark.case("C11")
 @given(st.lists(st.tuples(BYTES, BYTES), min_size=1, max_size=8))
-def test_c11_csv_and_raw_can_be_read_back(pairs: list[tuple[bytes | None, bytes | None]]) -> None:
+def test_csv_and_raw_can_be_read_back(pairs: list[tuple[bytes | None, bytes | None]]) -> None:
     """Any bytes; with a null marker that no field has, null is told apart from empty by any reader of CSV."""
     rows = [Record("t", 0, n, STAMP, 0, key, value, (("n", value),)) for n, (key, value) in enumerate(pairs)]
     text = shown(CsvFormatter(b"\x01null", headers=True), fetched_of(rows)).decode()

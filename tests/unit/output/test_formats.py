@@ -5,7 +5,6 @@ import csv
 import io
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
 
@@ -268,7 +267,7 @@ def test_only_what_is_written_is_decoded_and_counted() -> None:
     formatter.batch(fetched, 1, b"")
     assert len(serde.seen) == 1
     formatter.batch(fetched, None, bytes([0, 1, 0, 0, 0]))
-    formatter.batch(replace(fetched, first=1, stop=3), None, b"")
+    formatter.batch(fetched._replace(first=1, stop=3), None, b"")
     assert len(serde.seen) == 4
     assert decoders.undecoded[op.VALUE].count == 1
     assert decoders.undecoded[op.VALUE].first == "j-0@2: the value is no number: not four bytes; look at it"

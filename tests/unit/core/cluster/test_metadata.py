@@ -1,7 +1,5 @@
 """The view of a cluster: what an answer changes, and what a late or half answer must not change."""
 
-import dataclasses
-
 import pytest
 
 from kcli.core.cluster.metadata import ClusterView, PartitionView, TopicView, apply_answer, topic_missing
@@ -36,7 +34,7 @@ def test_a_view_is_replaced_and_never_changed() -> None:
     before = view_of(topic("t", partition(0)))
     later = after(before, topic("t", partition(0, leader=2, epoch=6)))
     assert (leaders(before), leaders(later)) == ([(1, 5)], [(2, 6)])
-    with pytest.raises(dataclasses.FrozenInstanceError):
+    with pytest.raises(AttributeError):
         before.version = 9  # type: ignore[misc]
 
 

@@ -94,8 +94,8 @@ class _Completion:
         """Finds out whom to ask, and asks where nothing fresh is kept."""
         from kcli.core.clock import wall_ms
         from kcli.core.options import ClientOptions
+        from kcli.files.xdg import cache_home
         from kcli.flows.completion.names_file import names_path, read_names
-        from kcli.flows.xdg import cache_home
         from kcli.profiles.resolve import resolve
 
         signal.signal(signal.SIGALRM, self._time_is_up)

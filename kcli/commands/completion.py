@@ -63,7 +63,7 @@ def script(shell: str, root: click.Command) -> str:
 
 def place_of(shell: str) -> tuple[Path, str]:
     """Where the shell looks for scripts of this user, and what is left to do."""
-    from kcli.flows.xdg import xdg_folder
+    from kcli.files.xdg import xdg_folder
 
     data = xdg_folder("XDG_DATA_HOME", ".local/share")
     if shell == "bash":
@@ -82,7 +82,7 @@ def place_of(shell: str) -> tuple[Path, str]:
 def _write(place: Path, text: str) -> None:
     """Replaces a script of ours; a file of somebody else stays."""
     from kcli.core.errors import KcliError
-    from kcli.flows.atomic_file import replace_file
+    from kcli.files.atomic import replace_file
     from kcli.flows.failed_file import FileExistsRefusedError
 
     try:

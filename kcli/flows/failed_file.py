@@ -18,7 +18,7 @@ import msgspec
 from kcli.core.errors import BrokerError, KcliError, NotFoundError
 from kcli.core.producer.origins import Rows
 from kcli.core.producer.serialization import RecordTooLargeError
-from kcli.flows.atomic_file import FileError, replace_file
+from kcli.files.atomic import FileError, replace_file
 from kcli.flows.inputs.chunk import Chunk, Place, RowChunk
 from kcli.flows.inputs.item import BAD_INPUT, BadInput
 

@@ -43,7 +43,7 @@ def sources_of(said: Said, find_sandbox: Callable[[], str | None]) -> Sources:
 
 def profiles_file() -> str | None:
     """The ``config.toml`` of this user or of the system, where there is one."""
-    from kcli.flows.xdg import config_home
+    from kcli.files.xdg import config_home
 
     for path in (str(config_home() / "config.toml"), SYSTEM_PROFILES):
         if os.path.lexists(path):

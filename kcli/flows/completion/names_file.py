@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kcli.core.options import ClientOptions
-from kcli.flows.atomic_file import replace_file
+from kcli.files.atomic import replace_file
 from kcli.flows.completion.offered import is_offerable
 
 FRESH = 60.0

@@ -17,10 +17,10 @@ import msgspec
 
 from kcli.core.errors import ConfigError, KcliError, NotFoundError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.flows.atomic_file import replace_file, sync_folder
-from kcli.flows.file_lock import file_lock
+from kcli.files.atomic import replace_file, sync_folder
+from kcli.files.lock import file_lock
+from kcli.files.xdg import state_home
 from kcli.flows.rewind.plan import GroupPlan
-from kcli.flows.xdg import state_home
 
 KIND = "RewindJournal"
 

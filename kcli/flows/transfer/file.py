@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from kcli.core.errors import ConfigError
-from kcli.flows.atomic_file import FileError, replace_file
+from kcli.files.atomic import FileError, replace_file
 from kcli.flows.transfer.formats.recognise import parse_offsets
 from kcli.flows.transfer.saved_offset import OffsetFile
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from kcli.core.errors import ConfigError, KcliError
+from kcli.files.atomic import FileError
+from kcli.files.lock import LockedError
 from kcli.flows import checkpoint as module
-from kcli.flows.atomic_file import FileError
 from kcli.flows.checkpoint import Checkpoint, Identity, locked
 from kcli.flows.failed_file import FailedFile, FileExistsRefusedError, check_writable
-from kcli.flows.file_lock import LockedError
 from kcli.flows.inputs.chunk import Place, RowChunk, TextChunk
 from kcli.flows.inputs.fingerprint import Fingerprint, OtherInputError
 from kcli.flows.inputs.item import BadInput, InputRow

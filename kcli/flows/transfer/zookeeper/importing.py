@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from kcli.core.errors import KcliError, OutcomeUnknownError
-from kcli.flows.atomic_file import replace_file, sync_folder
+from kcli.files.atomic import replace_file, sync_folder
+from kcli.files.xdg import state_home
 from kcli.flows.rewind.execute import FAILED, REFUSED, UNKNOWN, VERIFIED
 from kcli.flows.rewind.journal import JournalError, new_id
 from kcli.flows.rewind.judge import OVERWRITTEN
@@ -34,7 +35,6 @@ from kcli.flows.transfer.zookeeper.reading import (
     running,
 )
 from kcli.flows.transfer.zookeeper.session import Write, ZooKeeper
-from kcli.flows.xdg import state_home
 
 
 @dataclass(frozen=True, slots=True)

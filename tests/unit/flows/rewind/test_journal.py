@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kcli.core.errors import ConfigError, NotFoundError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.flows.file_lock import LockedError
+from kcli.files.lock import LockedError
 from kcli.flows.rewind.journal import JournalError, Journals, new_id
 from kcli.flows.rewind.plan import GroupPlan, RewindItem
 from kcli.flows.rewind.targets import TargetError

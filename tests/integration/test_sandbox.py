@@ -96,7 +96,7 @@ def test_data_stays_over_down_and_up_and_goes_with_delete(sandbox: Sandbox) -> N
     assert sandbox.status() is None
 
 
-def test_a_folder_of_the_user_keeps_what_is_not_kafkas(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_a_folder_of_the_user_keeps_files_that_are_not_kafkas(sandbox: Sandbox, tmp_path: Path) -> None:
     mine = tmp_path / "data" / "mine.txt"
     mine.parent.mkdir()
     mine.write_text("x")

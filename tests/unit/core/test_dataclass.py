@@ -158,7 +158,7 @@ def test_methods_of_the_class_win() -> None:
         assert (repr(cls(1)), cls(1) == 7, hash(cls(1))) == ("!", True, 9)
 
 
-def test_what_is_done_after_init() -> None:
+def test_the_first_action_after_init() -> None:
     def of(maker: Any) -> Any:
         class Doubled:
             """Twice what was asked for."""
@@ -204,7 +204,7 @@ def test_inheritance() -> None:
             more()
 
 
-def test_the_standard_decorator_goes_on_above_it() -> None:
+def test_the_standard_decorator_continues_above_it() -> None:
     @dataclasses.dataclass(frozen=True, slots=True)
     class Mine(Record):
         """A record and where it was found."""

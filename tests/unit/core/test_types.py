@@ -41,7 +41,7 @@ def test_values_are_frozen(value: object) -> None:
         setattr(value, first, "other")
 
 
-def test_hooks_do_nothing_unless_somebody_listens() -> None:
+def test_hooks_do_nothing_without_a_listener() -> None:
     NO_HOOKS.log("debug", "proto", "nobody hears this")
     assert NO_HOOKS.wire is None
     seen: list[object] = []

@@ -57,7 +57,7 @@ HUGE = b"\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01"  # 2**63 - 1
         (DECIMAL, b"\x80\x40" + bytes(4096), "a decimal of 4096 bytes"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_told(schema: Any, data: bytes, why: str) -> None:
+def test_faults_are_reported(schema: Any, data: bytes, why: str) -> None:
     with pytest.raises(DecodeError) as caught:
         with_schema(schema).decode(HEAD + data, PLACE)
     assert why in caught.value.why

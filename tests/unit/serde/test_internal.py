@@ -83,7 +83,7 @@ def group(version: int, protocol_type: str, subscription: bytes, assignment: byt
 
 
 @pytest.mark.parametrize("version", range(5))
-def test_the_members_of_a_consumer_group_are_told(version: int) -> None:
+def test_the_members_of_a_consumer_group_are_listed(version: int) -> None:
     parts = (TopicPartition("t", 0), TopicPartition("t", 1))
     found = group(
         version, "consumer", encode_subscription(Subscription(("t",))), encode_assignment(Assignment(parts))

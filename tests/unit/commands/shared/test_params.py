@@ -65,7 +65,7 @@ def test_one_topic_is_mapped_to_another() -> None:
             params.parse_topic_map(text)
 
 
-def test_headers_tell_empty_from_null() -> None:
+def test_headers_distinguish_empty_from_null() -> None:
     assert params.parse_header("n=v") == ("n", b"v")
     assert params.parse_header("n=") == ("n", b"")
     assert params.parse_header("n") == ("n", None)

@@ -90,7 +90,7 @@ def test_verbose_version_says_what_it_is_built_on(arguments: Sequence[str]) -> N
 
 def test_help_on_options_lists_each_client_option() -> None:
     from kcli.core.options import ALL_OPTIONS, key_of
-    from kcli.serde import RegistryOptions
+    from kcli.serde.registry.options import RegistryOptions
 
     page = kcli("help", "options").stdout
     names = {name for options in (*ALL_OPTIONS, RegistryOptions) for name in options.__dataclass_fields__}

@@ -19,10 +19,11 @@ import pytest
 
 from kcli.sandbox import process
 from kcli.sandbox.artifacts import classpath
+from kcli.sandbox.config import HOST
 from kcli.sandbox.discovery import find_bootstrap, running
 from kcli.sandbox.errors import DownloadError, RefusedError, StartError, UsageError
 from kcli.sandbox.identity import ProcessId
-from kcli.sandbox.ports import HOST, is_port_free
+from kcli.sandbox.ports import is_port_free
 from kcli.sandbox.ready import ask, cluster_is_ready
 from kcli.sandbox.sandbox import Sandbox
 from kcli.sandbox.settings import Settings

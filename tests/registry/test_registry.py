@@ -8,14 +8,9 @@ from typing import Any
 import pytest
 
 from kcli.core.errors import AuthError, ConfigError
-from kcli.serde import (
-    Registry,
-    RegistryAuthError,
-    RegistryOptions,
-    RegistryUnreachableError,
-    SchemaNotFoundError,
-)
-from kcli.serde.errors import RegistryError
+from kcli.serde.errors import RegistryAuthError, RegistryError, RegistryUnreachableError, SchemaNotFoundError
+from kcli.serde.registry.client import Registry
+from kcli.serde.registry.options import RegistryOptions
 from tests.registry.server import FakeRegistry, RunningRegistry
 
 

@@ -31,7 +31,8 @@ from kcli.output.records import (
     ValueFormatter,
 )
 from kcli.output.template import Template
-from kcli.serde import DecodeError, Place, Serde
+from kcli.serde.errors import DecodeError
+from kcli.serde.serde import Place, Serde
 from tests.batches import batch_of, fetched_of
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcli.core.errors import ConfigError
-from kcli.serde import DecodeError, EncodeError, Place, SchemaNotFoundError
+from kcli.serde.errors import DecodeError, EncodeError, SchemaNotFoundError
+from kcli.serde.serde import Place
 from tests.registry.server import FakeRegistry
 from tests.unit.serde.schemas import PLACE, serde, with_schema
 

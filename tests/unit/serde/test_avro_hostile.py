@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcli.serde import DecodeError
+from kcli.serde.errors import DecodeError
 from kcli.serde.json_text import dump_json
 from tests.registry.server import FakeRegistry
 from tests.unit.serde.schemas import PLACE, serde, with_schema

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcli.serde import DecodeError, Place, schema_id_of
-from kcli.serde.framing import Framed, frame, unframe
+from kcli.serde.errors import DecodeError
+from kcli.serde.framing import Framed, frame, schema_id_of, unframe
+from kcli.serde.serde import Place
 from tests.registry.server import FakeRegistry
 from tests.unit.serde.schemas import serde
 

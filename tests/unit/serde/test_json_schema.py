@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from kcli.core.errors import ConfigError
-from kcli.serde import DecodeError, EncodeError, open_serdes, parse_serdes
+from kcli.serde.errors import DecodeError, EncodeError
+from kcli.serde.names import parse_serdes
+from kcli.serde.opening import open_serdes
 from tests.registry.server import FakeRegistry
 from tests.unit.serde.schemas import PLACE, serde
 

@@ -3,8 +3,17 @@
 import pytest
 
 from kcli.core.errors import ConfigError
-from kcli.serde import SerdeSpec, SerdeSpecs, parse_serde, parse_serdes
-from kcli.serde.names import ARGUMENTS, INTERNAL, NAMES, PLAIN, WITH_SCHEMA
+from kcli.serde.names import (
+    ARGUMENTS,
+    INTERNAL,
+    NAMES,
+    PLAIN,
+    WITH_SCHEMA,
+    SerdeSpec,
+    SerdeSpecs,
+    parse_serde,
+    parse_serdes,
+)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcli.core.errors import ConfigError
-from kcli.serde import DecodeError, EncodeError, Place, Serde
+from kcli.serde.errors import DecodeError, EncodeError
 from kcli.serde.json_text import dump_json
 from kcli.serde.protobuf.protoc import compile_texts
+from kcli.serde.serde import Place, Serde
 from tests.registry.server import FakeRegistry
 from tests.unit.serde.schemas import PLACE, serde
 

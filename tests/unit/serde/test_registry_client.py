@@ -5,9 +5,8 @@ from uuid import UUID
 
 import pytest
 
-from kcli.serde import Registry, SchemaNotFoundError
-from kcli.serde.errors import RegistryError
-from kcli.serde.registry.client import MISSING_FOR, SUBJECT_FOR, Reference, Schema
+from kcli.serde.errors import RegistryError, SchemaNotFoundError
+from kcli.serde.registry.client import MISSING_FOR, SUBJECT_FOR, Reference, Registry, Schema
 from kcli.serde.registry.options import RegistryOptions
 from tests.registry.server import FakeRegistry
 from tests.unit.serde.schemas import registry

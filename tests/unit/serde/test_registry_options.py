@@ -7,8 +7,9 @@ import pytest
 
 from kcli.core.errors import ConfigError
 from kcli.core.options import key_of
-from kcli.serde import RegistryOptions, is_registry_key, parse_registry_pairs
 from kcli.serde.registry.addresses import addresses
+from kcli.serde.registry.keys import is_registry_key
+from kcli.serde.registry.options import RegistryOptions, parse_registry_pairs
 
 
 def options(**texts: str) -> RegistryOptions:

@@ -145,6 +145,6 @@ def test_what_kcat_users_mean_by_o() -> None:
 
 def test_completions_offer_every_serde() -> None:
     from kcli.commands.shared.params import SERDES
-    from kcli.serde import NAMES
+    from kcli.serde.names import NAMES
 
     assert SERDES == NAMES

@@ -8,7 +8,8 @@ import pytest
 from kcli.commands._what_to_read import selection
 from kcli.commands.shared.usage import Refused
 from kcli.core.types import Record
-from kcli.serde import open_serdes, parse_serdes
+from kcli.serde.names import parse_serdes
+from kcli.serde.opening import open_serdes
 from tests.batches import fetched_of, wanted_by
 
 ROWS = [

@@ -17,7 +17,8 @@ from kcli.flows.inputs.item import BadInput, BadLine
 from kcli.flows.inputs.lines import LineFormat
 from kcli.output.decoding import Decoders
 from kcli.output.records import CsvFormatter, NdjsonFormatter
-from kcli.serde import NAMES, open_serdes, parse_serdes
+from kcli.serde.names import NAMES, parse_serdes
+from kcli.serde.opening import open_serdes
 from tests.batches import fetched_of
 
 

@@ -204,7 +204,7 @@ def test_by_time_into_another_topic(cluster: FakeCluster, kcli: Kcli, file: Path
     assert offsets(cluster, "new") == [15, 10, 0]
 
 
-def test_several_times_of_one_partition_are_asked_for_one_after_the_other(
+def test_several_times_of_one_partition_are_requested_one_after_the_other(
     cluster: FakeCluster, kcli: Kcli, file: Path
 ) -> None:
     for group, offset in (("a", 3), ("b", 8), ("c", 12)):

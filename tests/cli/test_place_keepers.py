@@ -43,7 +43,7 @@ def items(cluster: FakeCluster, *arguments: str, code: int = 0) -> list[Any]:
     return found
 
 
-def test_the_place_is_no_position_of_a_consumer(cluster: FakeCluster, tmp_path: Path) -> None:
+def test_the_input_position_is_no_position_of_a_consumer(cluster: FakeCluster, tmp_path: Path) -> None:
     produced(cluster, tmp_path)
     place = committed(cluster, GROUP)[T0]
     assert place.offset == 0
@@ -98,7 +98,7 @@ def test_they_are_completed_when_their_first_word_was_typed(
     assert offered("kcli-") == [GROUP]
 
 
-def test_a_place_of_the_version_before_is_gone_on_from(cluster: FakeCluster, tmp_path: Path) -> None:
+def test_a_checkpoint_of_the_previous_version_is_resumed(cluster: FakeCluster, tmp_path: Path) -> None:
     """It had the line's number for an offset."""
     run = produced(cluster, tmp_path, 4)
     place = committed(cluster, GROUP)[T0]
@@ -112,7 +112,7 @@ def test_a_place_of_the_version_before_is_gone_on_from(cluster: FakeCluster, tmp
     assert committed(cluster, GROUP)[T0].offset == 0
 
 
-def test_a_run_that_was_killed_goes_on_at_its_place(cluster: FakeCluster, tmp_path: Path) -> None:
+def test_a_killed_run_continues_at_its_position(cluster: FakeCluster, tmp_path: Path) -> None:
     source = tmp_path / "lines"
     source.write_text("".join(f"{number}\n" for number in range(400)))
     run = ["produce", *RUN, "--checkpoint", str(tmp_path / "at"), str(source)]

@@ -62,7 +62,7 @@ def reading(cluster: FakeCluster, options: dict[str, Any]) -> Iterator[Others]:
 
 @pytest.mark.case("O11", "O12", "O13")
 @KINDS
-def test_members_begin_where_they_are_told_to(
+def test_members_begin_at_the_offsets_that_were_set(
     cluster: FakeCluster, options: dict[str, Any], assignor: str
 ) -> None:
     with reading(cluster, options) as group:
@@ -84,7 +84,7 @@ def test_members_begin_where_they_are_told_to(
 
 
 @KINDS
-def test_a_group_that_is_only_looked_at_goes_on_where_it_was(
+def test_a_dry_run_leaves_the_group_where_it_was(
     cluster: FakeCluster, options: dict[str, Any], assignor: str
 ) -> None:
     with reading(cluster, options) as group:
@@ -100,7 +100,7 @@ def test_a_group_that_is_only_looked_at_goes_on_where_it_was(
 
 
 @KINDS
-def test_a_guard_that_dies_lets_the_group_go_on_at_the_new_offsets(
+def test_a_barrier_that_dies_lets_the_group_continue_at_the_new_offsets(
     cluster: FakeCluster, options: dict[str, Any], assignor: str
 ) -> None:
     """As SIGKILL would have it: no heartbeat any more, and no word of leaving."""
@@ -132,7 +132,7 @@ def test_the_group_is_never_empty(cluster: FakeCluster) -> None:
         assert counts[0] == before + 1
 
 
-def test_no_permission_is_told_and_changes_nothing(cluster: FakeCluster) -> None:
+def test_no_permission_is_reported_and_changes_nothing(cluster: FakeCluster) -> None:
     with reading(cluster, {}) as group:
         cluster.fail(JoinGroupRequest, 30, when=lambda r: not r.member_id)  # GROUP_AUTHORIZATION_FAILED
         with hold(cluster, {}, "range") as door, pytest.raises(KcliError, match="GROUP_AUTHORIZATION_FAILED"):

@@ -48,7 +48,7 @@ def test_lines_go_to_the_partition_of_their_key_in_order(cluster: FakeCluster) -
 
 
 @pytest.mark.parametrize("partitioner", ["consistent", "hashcode", "random", "roundrobin"])
-def test_other_partitioners_place_lines_too(cluster: FakeCluster, partitioner: str) -> None:
+def test_other_partitioners_assign_lines_too(cluster: FakeCluster, partitioner: str) -> None:
     text = b"".join(b"k%d:%d\n" % (i, i) for i in range(60))
     with Producer(bootstrap_servers=cluster.bootstrap, partitioner=partitioner) as producer:
         producer.send_text("t", text, key_delimiter=b":")
@@ -124,7 +124,7 @@ def test_rows_may_name_their_partitions_and_have_origins(cluster: FakeCluster) -
         assert [row for r in own for _, row in each_row(r.origins)] == list(range(number, 10, 3))
 
 
-def test_large_texts_are_placed_piece_by_piece_and_rows_go_on_counting(cluster: FakeCluster) -> None:
+def test_large_texts_are_placed_piece_by_piece_and_rows_continue_counting(cluster: FakeCluster) -> None:
     reports: list[Report] = []
     lines = [b"%d" % i for i in range(20_000)]
     with Producer(

@@ -163,7 +163,7 @@ def test_a_write_needs_the_version_that_was_read(root: Root) -> None:
         session.close()
 
 
-def test_a_node_that_is_shut_is_named(root: Root) -> None:
+def test_a_closed_node_is_named(root: Root) -> None:
     root.topic("orders")
     nobody = [make_digest_acl("ops", "secret", all=True)]
     root.put("/consumers/shut/offsets/orders/0", 1)
@@ -196,7 +196,7 @@ def test_many_groups_are_read_side_by_side(root: Root) -> None:
     assert done.stdout.count("verified") == 2000
 
 
-def test_who_cannot_be_reached_is_told_in_time(root: Root, server: ZooKeeperServer) -> None:
+def test_an_unreachable_member_is_reported_in_time(root: Root, server: ZooKeeperServer) -> None:
     assert (
         "there is no /nope" in root.kcli("export", "g", "--zookeeper", f"{server.hosts}/nope", code=1).stderr
     )

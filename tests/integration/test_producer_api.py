@@ -151,7 +151,7 @@ def test_a_partitioner_of_ones_own_sees_topic_key_and_partitions(kafka: Kafka) -
     assert (topic, None, 4) in asked
 
 
-def test_a_partitioner_that_names_no_partition_of_the_topic_is_told(kafka: Kafka) -> None:
+def test_a_partitioner_that_names_no_partition_of_the_topic_is_reported(kafka: Kafka) -> None:
     topic = kafka.topic("own", partitions=2)
     with Producer(bootstrap_servers=kafka.bootstrap, partitioner=lambda *_: 5) as producer:
         future = producer.send(ProducerRecord(topic, b"v"))
@@ -247,7 +247,7 @@ def test_markers_of_transactions_are_not_sent_on(kafka: Kafka) -> None:
 
 
 @pytest.mark.case("S0-68")
-def test_metrics_tell_what_was_sent(kafka: Kafka) -> None:
+def test_metrics_report_what_was_sent(kafka: Kafka) -> None:
     topic = kafka.topic("metrics")
     with Producer(bootstrap_servers=kafka.bootstrap, compression_type="lz4") as producer:
         assert producer.metrics().records_confirmed == 0

@@ -16,7 +16,7 @@ from tests.proxy.proxy import Proxy
 pytestmark = pytest.mark.integration
 
 
-def test_a_black_hole_takes_everything_and_says_nothing(kafka: Kafka, proxy: Proxy) -> None:
+def test_a_black_hole_accepts_everything_and_never_responds(kafka: Kafka, proxy: Proxy) -> None:
     topic = kafka.topic("hole")
     with producer(proxy, socket_connection_setup_timeout_ms=400) as client:
         send(client, topic, b"0")

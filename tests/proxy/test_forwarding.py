@@ -24,7 +24,7 @@ pytestmark = pytest.mark.integration
 JOIN_GROUP = 11
 
 
-def test_brokers_are_told_at_the_proxys_ports(kafka: Kafka, proxy: Proxy) -> None:
+def test_brokers_are_advertised_at_the_proxys_ports(kafka: Kafka, proxy: Proxy) -> None:
     node = proxy.nodes[0]
     with Cluster(ClientOptions(bootstrap_servers=proxy.bootstrap)) as cluster:
         cluster.connect(10)

@@ -195,7 +195,7 @@ def test_json_has_an_item_for_each_group_with_members_and_partitions(admin: Stan
     ("section", "there", "not_there"),
     [("--members", "members", "partitions"), ("--offsets", "partitions", "members")],
 )
-def test_json_has_only_the_part_that_is_asked_for(
+def test_json_has_only_the_part_that_is_requested(
     admin: StandIn, section: str, there: str, not_there: str
 ) -> None:
     (item,) = items("old", section)
@@ -259,7 +259,7 @@ def test_a_broker_that_does_not_list_its_groups_is_a_failure(admin: StandIn) -> 
     assert "GROUP_AUTHORIZATION_FAILED" in describe("--all", "-o", "name", code=4).stderr
 
 
-def test_share_groups_are_shown_with_what_the_listing_tells(admin: StandIn) -> None:
+def test_share_groups_are_shown_as_listed(admin: StandIn) -> None:
     done = describe("shared", "--state")
     assert done.stdout.splitlines()[1].split()[:4] == ["shared", "share", "Stable", "2"]
     assert "warning: group shared: of share groups only the listing is shown" in done.stderr
@@ -297,7 +297,7 @@ def test_usage_errors(admin: StandIn, arguments: Sequence[str]) -> None:
 # --- as Kafka's script -------------------------------------------------------------------------------
 
 
-def test_kafka_columns_of_members_come_before_those_that_nobody_reads(admin: StandIn) -> None:
+def test_kafka_columns_of_members_precede_those_of_unread_partitions(admin: StandIn) -> None:
     done = describe("old", "-o", "kafka")
     assert [line.split() for line in done.stdout.splitlines()] == [
         [],

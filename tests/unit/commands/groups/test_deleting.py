@@ -143,7 +143,7 @@ def test_one_name_does_not_confirm_several_groups(admin: StandIn) -> None:
     assert admin.untouched()
 
 
-def test_of_several_groups_those_that_can_go_do_and_the_rest_is_told(admin: StandIn) -> None:
+def test_of_several_groups_those_that_can_go_do_and_the_rest_is_reported(admin: StandIn) -> None:
     done = kcli("delete", "idle", "gone", "old", "idle", "--yes")
     assert (done.return_value, admin.deleted) == (6, ["idle", "old"])
     assert "group gone does not exist" in done.stderr
@@ -170,7 +170,7 @@ def test_a_member_that_joins_after_the_plan_keeps_its_group(admin: StandIn) -> N
     assert "deleted group old" in done.stderr
 
 
-def test_a_share_group_is_refused_and_offsets_that_cannot_be_read_are_said(admin: StandIn) -> None:
+def test_a_share_group_is_refused_and_offsets_that_cannot_be_read_are_reported(admin: StandIn) -> None:
     assert kcli("delete", "share", "--yes").return_value == 7
     admin.committed["idle"] = BrokerError(30, "offsets of group idle")
     assert "is not known" in kcli("delete", "idle", "--dry-run").stdout
@@ -264,7 +264,7 @@ def test_a_group_without_members_needs_nothing(admin: StandIn) -> None:
     assert "group idle has no members" in done.stderr
 
 
-def test_a_member_that_has_gone_meanwhile_is_told(admin: StandIn) -> None:
+def test_a_member_that_has_gone_meanwhile_is_reported(admin: StandIn) -> None:
     admin.refused["m-1"] = NotFoundError("group live has no member m-1")
     done = kcli("remove-members", "live", "--yes")
     assert done.return_value == 6

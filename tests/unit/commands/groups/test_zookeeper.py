@@ -69,7 +69,7 @@ def test_partitions_of_brokers_are_left_out_of_forms_without_brokers(nodes: Node
     assert (done.return_value, list(tmp_path.glob("*.csv"))) == (1, [])
 
 
-def test_what_may_not_be_read_is_told(nodes: Nodes) -> None:
+def test_an_unreadable_file_is_reported(nodes: Nodes) -> None:
     nodes.broken[f"{ORDERS}/0"] = AuthError("shut")
     done = kcli("export", "billing")
     assert (done.return_value, done.stdout) == (4, "orders,1,99\n")
@@ -198,7 +198,7 @@ def test_some_partitions_refused_is_6_none_of_them_there_is_1(nodes: Nodes) -> N
     assert [one.path for one in nodes.writes] == [f"{ORDERS}/0"]
 
 
-def test_a_group_with_consumers_is_refused_and_the_others_done(nodes: Nodes) -> None:
+def test_a_group_with_consumers_is_refused_and_the_rest_done(nodes: Nodes) -> None:
     nodes.put("/consumers/old/ids/old_host-1", "{}")
     done = kcli("import", "-", "--yes", stdin=f"{ORDERS}/0:7\n/consumers/old/offsets/orders/1-0:1\n")
     assert done.return_value == 7
@@ -207,7 +207,7 @@ def test_a_group_with_consumers_is_refused_and_the_others_done(nodes: Nodes) -> 
     assert (nodes.text(f"{ORDERS}/0"), nodes.text("/consumers/old/offsets/orders/1-0")) == ("7", "5000")
 
 
-def test_what_others_do_meanwhile_is_told(nodes: Nodes, tmp_path: Path) -> None:
+def test_concurrent_changes_are_reported(nodes: Nodes, tmp_path: Path) -> None:
     nodes.before_write = lambda: nodes.put(f"{ORDERS}/1", 100)
     nodes.after_write = lambda: nodes.put(f"{ORDERS}/0", 13)
     done = kcli("import", "-", "--yes", "-o", "ndjson", stdin=LINES)

@@ -112,5 +112,5 @@ FLAGS = {
         ({"name": None, "confirmed": "x"}, ASK),
     ],
 )
-def test_who_answers_a_confirmation(flags: dict[str, object], verdict: str) -> None:
+def test_confirmation_on_a_terminal_and_without(flags: dict[str, object], verdict: str) -> None:
     assert decide(**{**FLAGS, **flags}) == verdict  # type: ignore[arg-type]

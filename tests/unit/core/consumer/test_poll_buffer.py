@@ -94,7 +94,7 @@ def test_what_is_paused_is_read_again_later() -> None:
     assert dropped(pause).place(P0) == (0, 0)
 
 
-def test_what_is_being_given_up_is_read_again_if_it_is_kept_after_all() -> None:
+def test_a_partition_being_revoked_is_read_again_if_it_is_kept_after_all() -> None:
     """A rebalance that takes it away in vain must not leave a gap."""
     reader = dropped(lambda reader: setattr(reader, "withheld", frozenset({P0})))
     assert reader.place(P0) == (0, 0)
@@ -113,7 +113,7 @@ def test_taken_away_and_given_back_begins_where_it_now_is() -> None:
     assert dropped(again).place(P0) == (5, 5)
 
 
-def test_a_position_behind_what_is_not_shown_has_the_epoch_there() -> None:
+def test_a_position_after_hidden_records_has_their_leader_epoch() -> None:
     """Else a check by the older epoch would find it cut (KIP-320)."""
     reader = Reader(P0)
     state = reader.subscription.get(P0)
@@ -152,7 +152,7 @@ def test_a_run_is_read_from_the_position_up_to_the_stop() -> None:
     assert found.position == 5
 
 
-def test_what_was_aborted_is_looked_at_batch_by_batch() -> None:
+def test_aborted_records_are_read_batch_by_batch() -> None:
     aborted = [AbortedTransaction(producer_id=7, first_offset=0)]
     found = _cut(batch(0, 7), batch(1), marker(2, 7, abort=True), batch(3), aborted_transactions=aborted)
     assert [(b.first, b.stop) for b in found.batches] == [(1, 2), (3, 4)]
@@ -248,7 +248,7 @@ def test_what_was_taken_and_never_handed_out_is_read_again() -> None:
     assert reader.take() == [(P0, 0, 10)]
 
 
-def test_an_error_behind_what_is_read_again_is_found_again() -> None:
+def test_an_error_after_records_that_are_read_again_is_found_again() -> None:
     reader = Reader(P0)
     reader.fetched(P0)
     state = reader.subscription.get(P0)

@@ -109,7 +109,7 @@ def state(world: World, tp: TopicPartition) -> Any:
 
 
 @pytest.mark.parametrize("group", [False, True], ids=["ListOffsets", "OffsetFetch"])
-def test_a_question_is_asked_again_after_pauses_that_double_and_vary(
+def test_a_request_is_repeated_after_pauses_that_double_and_vary(
     monkeypatch: pytest.MonkeyPatch, group: bool
 ) -> None:
     """KIP-580: brokers that are in trouble get less to do, and not from all consumers at the same moment."""
@@ -124,7 +124,7 @@ def test_a_question_is_asked_again_after_pauses_that_double_and_vary(
 
 
 @pytest.mark.parametrize("group", [False, True], ids=["ListOffsets", "OffsetFetch"])
-def test_those_that_fail_together_are_asked_again_together(
+def test_keys_that_fail_together_are_requested_again_together(
     monkeypatch: pytest.MonkeyPatch, group: bool
 ) -> None:
     """A pause for each would make a request for each, of thousands."""

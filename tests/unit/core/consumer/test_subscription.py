@@ -30,7 +30,7 @@ def test_a_new_assignment_replaces_the_old_one() -> None:
     assert [tp for tp, _ in found.items()] == [P1]
 
 
-def test_what_stays_assigned_goes_on_where_it_is() -> None:
+def test_partitions_that_stay_assigned_continue_at_their_position() -> None:
     """As in Java: another partition that comes or goes is no reason to read again what was read."""
     found = subscribed()
     state = found.get(P0)
@@ -43,7 +43,7 @@ def test_what_stays_assigned_goes_on_where_it_is() -> None:
     assert [tp for tp, _ in found.items()] == [P0, P2]
 
 
-def test_a_start_of_its_own_is_where_it_goes_on() -> None:
+def test_a_start_of_its_own_is_where_it_continues() -> None:
     found = subscribed()
     found.assign({P0: Span(3)})
     state = found.get(P0)
@@ -127,7 +127,7 @@ def test_nothing_assigned_is_done() -> None:
     assert Subscription().done
 
 
-def test_who_watches_is_told_what_comes_goes_and_changes() -> None:
+def test_watchers_are_notified_of_changes() -> None:
     found = Subscription()
     first = found.watch()
     found.assign({P0: Span(1), P1: Span(2)})
@@ -149,7 +149,7 @@ def test_who_watches_is_told_what_comes_goes_and_changes() -> None:
     assert list(second) == [P0, P1]
 
 
-def test_a_state_that_was_taken_away_is_heard_of_no_more() -> None:
+def test_a_removed_state_is_no_longer_notified() -> None:
     found = subscribed()
     gone = found.get(P0)
     assert gone is not None

@@ -28,7 +28,7 @@ def wait_of(waiting: Waiting, tp: TopicPartition) -> Wait:
     return found
 
 
-def test_nobody_waits_at_first_and_nothing_is_due() -> None:
+def test_initially_nothing_waits_and_nothing_is_due() -> None:
     waiting = Waiting()
     assert not waiting
     assert waiting.wake_at == float("inf")
@@ -44,7 +44,7 @@ def test_a_leader_is_asked_after_a_while_and_once() -> None:
     assert waiting.wake_at == float("inf")
 
 
-def test_who_moves_on_before_is_not_asked_about() -> None:
+def test_a_reader_that_moves_on_first_causes_no_request() -> None:
     waiting = standing(P0, P1)
     assert not waiting.over(P0), "nobody was told"
     assert due(waiting, TELL_AFTER) == [P1]
@@ -58,7 +58,7 @@ def test_each_partition_has_its_own_time() -> None:
     assert due(waiting, 3.0 + TELL_AFTER) == [P1]
 
 
-def test_of_many_a_few_are_asked_about_at_a_time() -> None:
+def test_many_items_are_requested_a_few_at_a_time() -> None:
     waiting = standing(*(TopicPartition("t", number) for number in range(40)))
     first = due(waiting, TELL_AFTER)
     assert due(waiting, TELL_AFTER) == []
@@ -69,7 +69,7 @@ def test_of_many_a_few_are_asked_about_at_a_time() -> None:
     assert len({*first, *second, *third}) == 40
 
 
-def test_what_is_put_off_is_asked_about_later() -> None:
+def test_postponed_keys_are_requested_later() -> None:
     waiting = standing(P0)
     (wait,) = waiting.due(TELL_AFTER)
     waiting.later(wait, TELL_AFTER)
@@ -89,7 +89,7 @@ def test_one_word_for_each_topic_and_producer_and_another_one_after_five_minutes
     assert told == [True, False, False, True]
 
 
-def test_the_next_transaction_of_the_same_producer_is_not_told_at_once() -> None:
+def test_the_next_transaction_of_the_same_producer_is_not_reported_at_once() -> None:
     """A job that commits every minute is no news every minute."""
     waiting = standing(P0)
     (wait,) = waiting.due(TELL_AFTER)
@@ -114,13 +114,13 @@ def test_it_is_taken_back_when_the_last_partition_moves_on() -> None:
     assert not waiting
 
 
-def test_a_broker_that_cannot_tell_whose_it_is_counts_as_one_producer() -> None:
+def test_a_broker_that_cannot_name_the_producer_counts_as_one_producer() -> None:
     waiting = standing(P0, P1)
     assert [waiting.found(wait, NOBODY, 10.0) for wait in waiting.due(TELL_AFTER)] == [True, False]
     assert wait_of(waiting, P0).told
 
 
-def test_a_wait_is_for_one_place() -> None:
+def test_a_wait_is_for_one_partition() -> None:
     wait = wait_of(standing(P0), P0)
     assert wait.is_for(5, 5)
     assert not wait.is_for(6, 5)

@@ -45,13 +45,13 @@ def test_a_member_beats_at_once_and_then_every_interval(state: MemberState) -> N
 
 
 @pytest.mark.parametrize("state", [S.OUT, S.LATE, S.FENCED, S.GONE])
-def test_who_is_no_member_is_silent(state: MemberState) -> None:
+def test_a_client_that_is_no_member_sends_no_heartbeats(state: MemberState) -> None:
     _, heartbeats = member_in(state)
     assert heartbeats.tick(100.0) == NEVER
     assert heartbeats.request(100.0) is None
 
 
-def test_who_has_no_member_id_yet_is_silent_until_it_is_late() -> None:
+def test_a_member_without_an_id_sends_nothing_until_it_is_late() -> None:
     member, heartbeats = member_in(S.JOINING)
     member.member_id, member.generation = "", -1
     assert heartbeats.tick(0.0) == member.late_at
@@ -75,7 +75,7 @@ def test_a_late_poll_leaves_the_group(state: MemberState) -> None:
 
 
 @pytest.mark.case("G2")
-def test_a_late_static_member_keeps_its_place() -> None:
+def test_a_late_static_member_stays_in_the_group() -> None:
     """KIP-345: whoever comes under its instance id takes it over."""
     member, heartbeats = member_in(S.STABLE, instance_id="i")
     heartbeats.tick(10.0)
@@ -123,7 +123,7 @@ def test_leaving_does_not_wait_longer_than_it_may() -> None:
 
 
 @pytest.mark.parametrize(("instance_id", "member_id"), [("i", "m"), (None, "")])
-def test_static_members_and_those_without_an_id_leave_without_a_word(
+def test_static_members_and_those_without_an_id_leave_silently(
     instance_id: str | None, member_id: str
 ) -> None:
     member, heartbeats = member_in(S.STABLE, instance_id=instance_id)
@@ -223,7 +223,7 @@ def test_a_moved_coordinator_is_for_the_link_and_the_heartbeat_is_repeated_at_on
 @pytest.mark.parametrize(
     "code", ["COORDINATOR_LOAD_IN_PROGRESS", "REQUEST_TIMED_OUT", "UNKNOWN_SERVER_ERROR"]
 )
-def test_a_coordinator_that_is_not_ready_is_asked_again_soon(code: str) -> None:
+def test_a_coordinator_that_is_not_ready_is_retried_soon(code: str) -> None:
     """COORDINATOR_LOAD_IN_PROGRESS."""
     _, heartbeats = member_in(S.STABLE)
     assert answer(heartbeats, code, beat(heartbeats), 0.5) is None

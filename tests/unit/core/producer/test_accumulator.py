@@ -80,7 +80,7 @@ def test_the_next_wake_is_the_earliest(clock: Clock) -> None:
     assert wake - clock() == pytest.approx(0.3)
 
 
-def test_a_flush_ends_the_lingering_of_what_is_there_and_not_of_what_comes(clock: Clock) -> None:
+def test_a_flush_ends_the_lingering_of_existing_batches_only(clock: Clock) -> None:
     acc = accumulator(clock)
     put(acc, P0, b"a")
     acc.flush()
@@ -101,7 +101,7 @@ def test_when_the_next_batch_of_a_partition_is_due(clock: Clock) -> None:
     assert acc.due(P0, clock()) == NEVER
 
 
-def test_a_batch_that_is_taken_takes_no_more_records(clock: Clock) -> None:
+def test_a_drained_batch_accepts_no_more_records(clock: Clock) -> None:
     acc = accumulator(clock)
     put(acc, P0, b"a")
     batch = acc.take(P0, clock())
@@ -171,7 +171,7 @@ def test_without_numbers_a_batch_comes_back_in_front(clock: Clock) -> None:
     assert [take(acc, P0, clock) for _ in range(2)] == [[b"1" * 30], [b"2" * 30]]
 
 
-def test_parts_take_the_place_and_the_memory_of_their_batch(clock: Clock) -> None:
+def test_parts_take_the_position_and_the_memory_of_their_batch(clock: Clock) -> None:
     acc = accumulator(clock, memory=10_000)
     put(acc, P0, b"1", b"2")
     batch = sent(acc.take(P0, clock()))
@@ -189,7 +189,7 @@ def test_parts_take_the_place_and_the_memory_of_their_batch(clock: Clock) -> Non
 
 
 @pytest.mark.case("S0-28")
-def test_memory_is_counted_until_a_batch_is_settled(clock: Clock) -> None:
+def test_memory_is_counted_until_a_batch_is_completed(clock: Clock) -> None:
     acc = accumulator(clock, memory=500, batch_size=10_000)
     acc.wait_for_memory()
     put(acc, P0, b"x" * 600)
@@ -254,7 +254,7 @@ def test_a_waiting_caller_is_let_go(clock: Clock, event: str) -> None:
     assert outcome == [ClosedError if event in ("closed", "interrupted") else "room"]
 
 
-def test_who_waited_for_memory_goes_on_when_a_quarter_is_free(clock: Clock) -> None:
+def test_a_sender_waiting_for_memory_continues_when_a_quarter_is_free(clock: Clock) -> None:
     """Woken for each batch, it would wait again after the next one."""
     acc = accumulator(clock, memory=1000, batch_size=100, max_block=60.0)
     put(acc, P0, *[b"x" * 90] * 10)
@@ -273,7 +273,7 @@ def test_who_waited_for_memory_goes_on_when_a_quarter_is_free(clock: Clock) -> N
 # --- who wakes the sender ------------------------------------------------------------------------------------
 
 
-def test_a_batch_that_is_begun_is_news_and_more_for_it_is_not(clock: Clock) -> None:
+def test_a_new_batch_wakes_the_sender_and_more_records_for_it_do_not(clock: Clock) -> None:
     acc = accumulator(clock, batch_size=200)
     assert not acc.take_news()
     put(acc, P0, b"a")
@@ -284,7 +284,7 @@ def test_a_batch_that_is_begun_is_news_and_more_for_it_is_not(clock: Clock) -> N
     assert acc.take_news(), "the batch before it need not linger any more"
 
 
-def test_for_a_partition_that_is_held_nothing_is_news_until_it_is_looked_at_again(clock: Clock) -> None:
+def test_for_a_held_partition_nothing_changes_until_it_is_read_again(clock: Clock) -> None:
     acc = accumulator(clock, batch_size=50)
     put(acc, P0, b"x" * 40)
     acc.ready(clock() + 1)
@@ -299,7 +299,7 @@ def test_for_a_partition_that_is_held_nothing_is_news_until_it_is_looked_at_agai
     assert acc.take_news()
 
 
-def test_a_memory_that_is_full_is_news_while_anybody_lingers(clock: Clock) -> None:
+def test_full_memory_wakes_the_sender_while_a_batch_lingers(clock: Clock) -> None:
     acc = accumulator(clock, memory=200, batch_size=10_000)
     put(acc, P0, b"a")
     acc.take_news()
@@ -327,7 +327,7 @@ def test_parked_records_are_placed_in_order_when_the_partitions_are_known(clock:
     assert acc._used == 0
 
 
-def test_what_is_parked_during_the_placing_is_placed_behind(clock: Clock) -> None:
+def test_records_parked_during_placing_are_placed_after_it(clock: Clock) -> None:
     acc, log = accumulator(clock), list[str]()
 
     def place_and_park() -> None:
@@ -373,7 +373,7 @@ def test_parked_records_that_are_placed_after_the_close_still_go(clock: Clock) -
     assert take(acc, P0, clock) == [b"a"]
 
 
-def test_a_closed_accumulator_takes_no_new_records(clock: Clock) -> None:
+def test_a_closed_accumulator_accepts_no_records(clock: Clock) -> None:
     acc = accumulator(clock)
     acc.close(ClosedError("the producer is closed"))
     with pytest.raises(ClosedError):
@@ -393,7 +393,7 @@ def test_a_close_ends_the_lingering(clock: Clock) -> None:
 
 
 @pytest.mark.case("S0-23")
-def test_what_is_past_its_delivery_timeout_is_taken_out(clock: Clock) -> None:
+def test_batches_past_their_delivery_timeout_are_removed(clock: Clock) -> None:
     acc = accumulator(clock, delivery_timeout=10, batch_size=80)
     put(acc, P0, b"1" * 30)
     clock.time += 5
@@ -407,7 +407,7 @@ def test_what_is_past_its_delivery_timeout_is_taken_out(clock: Clock) -> None:
     assert take(acc, P0, clock) == [b"2" * 30]
 
 
-def test_an_open_batch_that_expires_takes_no_more_records(clock: Clock) -> None:
+def test_an_open_batch_that_expires_accepts_no_more_records(clock: Clock) -> None:
     acc = accumulator(clock, delivery_timeout=10)
     put(acc, P0, b"a")
     clock.time += 10

@@ -87,7 +87,7 @@ def test_the_end_comes_when_everything_is_written() -> None:
         (False, True, False, True, Step.INIT),
     ],
 )
-def test_how_a_transaction_is_given_up(
+def test_how_a_transaction_is_abandoned(
     version_2: bool,
     begun: bool,
     must_init: bool,
@@ -100,7 +100,7 @@ def test_how_a_transaction_is_given_up(
     assert transaction.next_step(queued=False, in_flight=False) is step
 
 
-def test_an_id_is_asked_for_when_nothing_is_in_flight() -> None:
+def test_an_id_is_requested_when_nothing_is_in_flight() -> None:
     transaction = at(Phase.INITIALIZING)
     assert transaction.next_step(queued=True, in_flight=True) is None
     assert transaction.next_step(queued=True, in_flight=False) is Step.INIT
@@ -128,7 +128,7 @@ def test_the_first_failure_is_the_reason() -> None:
     assert transaction.phase is Phase.ABORTING
 
 
-def test_the_next_transaction_knows_nothing_of_the_last() -> None:
+def test_a_transaction_is_independent_of_the_last_one() -> None:
     transaction = at(Phase.OPEN)
     assert not transaction.admits(P1)
     transaction.wrote(P0)

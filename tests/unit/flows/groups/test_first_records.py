@@ -10,13 +10,13 @@ def place(partition: int, offset: int) -> Place:
     return TopicPartition("t", partition), offset
 
 
-def test_each_place_is_asked_for_once_and_in_one_question_where_they_are_few() -> None:
+def test_each_position_is_requested_once_and_few_share_a_request() -> None:
     places = [place(0, 5), place(1, 5), place(0, 3), place(0, 5)]
     assert list(questions(places)) == [[place(0, 5), place(1, 5), place(0, 3)]]
     assert list(questions([])) == []
 
 
-def test_questions_are_bounded_by_partition_and_in_all() -> None:
+def test_requests_are_bounded_by_partition_and_in_all() -> None:
     places = [place(0, at) for at in range(500)] + [place(number, 7) for number in range(1, 10_000)]
     asked = list(questions(places))
     assert sorted(one for some in asked for one in some) == sorted(places)

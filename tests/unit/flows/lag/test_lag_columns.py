@@ -53,6 +53,6 @@ def test_columns_are_rows(offsets: tuple[int, int], *, owned: bool) -> None:
         looked_at(10, 0, bounds={P0: LogEnds(10, None, None), P1: LogEnds(None, 50, 50)}),
     ],
 )
-def test_anything_special_is_told_by_row(sample: LagSample) -> None:
+def test_anything_special_is_reported_by_row(sample: LagSample) -> None:
     assert ColumnsOf(sample.bounds).group(sample.groups[0]) is None
     assert lags_of(sample)["g"] == list(partition_lags(sample, {}, {}, {}))

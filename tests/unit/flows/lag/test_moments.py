@@ -62,7 +62,7 @@ def test_many_groups_on_one_partition_help_one_another() -> None:
     assert leader.asked <= 62
 
 
-def test_without_a_question_time_goes_by_evenly() -> None:
+def test_without_a_prompt_time_goes_by_evenly() -> None:
     search = TimeSearch(50, (0, NOW), (100, NOW + 10_000))
     assert search.moment.time_ms == NOW + 5_000
     search.learn(NOW + 9_000, OffsetInfo(-1, -1))

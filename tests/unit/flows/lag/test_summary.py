@@ -31,7 +31,7 @@ def test_drained_is_known_to_be_no_time_behind() -> None:
     assert (found.lag, found.seconds, found.method) == (0, 0.0, "read")
 
 
-def test_the_same_note_is_said_once_and_many_are_counted() -> None:
+def test_repeated_notes_are_printed_once_and_many_are_counted() -> None:
     assert summary([row(1, note="a"), row(1, note="a"), row(1, note="b")]).note == "a; b"
     assert summary([row(1, note=text) for text in "abcde"]).note == "a; b; c; and 2 more"
 

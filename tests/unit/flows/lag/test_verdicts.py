@@ -54,7 +54,7 @@ def test_a_lag_that_is_not_known_is_not_nothing_to_read(state: str) -> None:
     assert history.verdict("g", state, [known, leaderless]) is None
 
 
-def test_what_is_known_to_be_unread_stands_whatever_else_is_not_known() -> None:
+def test_known_lag_is_reported_even_if_other_values_are_unknown() -> None:
     rows = [row(3, committed=5), row(None, committed=5, tp=P1)]
     history = History()
     history.add(NOW, "g", rows)
@@ -82,7 +82,7 @@ def test_rates_and_the_time_to_drain() -> None:
     assert (alone.consumed, alone.net, alone.eta) == (None, None, None)
 
 
-def test_what_is_older_than_a_minute_does_not_count() -> None:
+def test_samples_older_than_a_minute_do_not_count() -> None:
     history = watched((50, 0), (10, 40), *[(10 + n, 40) for n in range(9)])
     assert history.verdict("g", "Stable", [row(40)]) == "ok"
     assert history.trend("g").consumed == pytest.approx(0.1)

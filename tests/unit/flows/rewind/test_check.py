@@ -63,7 +63,7 @@ def test_an_old_batch_from_which_was_read_on_stays_unknown() -> None:
     assert said(journal(held=1.0), log, 500.0, 3_000) == "unknown"
 
 
-def test_who_was_away_may_have_come_with_any_change_of_members() -> None:
+def test_a_returning_member_may_have_come_with_any_change_of_members() -> None:
     log = history((1.0, 700), (30.1, 5_000), (33.0, 6_000), changes=(0.1, 30.0, 31.0))
     assert said(journal(back=False), log, 500.0, 6_000) == "unknown"
     log = history((1.0, 700), (2.0, 800), (40.0, 900))

@@ -148,7 +148,7 @@ def test_a_group_that_was_held_for_long_enough(
         (None, UNKNOWN),
     ],
 )
-def test_9_a_commit_that_no_look_has_seen_is_read_from_the_log(
+def test_9_a_commit_that_no_poll_has_seen_is_read_from_the_log(
     logged: list[int | None] | None, said: str
 ) -> None:
     """aiokafka keeps a worker's commit until it has joined again; milliseconds later the next one is there."""
@@ -167,7 +167,7 @@ def test_9_a_first_commit_that_shows_where_reading_began_needs_no_log() -> None:
     ("unassigned_since", "said"), [(-11.0, HELD), (-2.0, HELD), (-1.9, UNKNOWN), (None, UNKNOWN)]
 )
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_10_who_was_a_member_without_partitions_has_sent_what_it_kept_before_the_group_was_let_in(
+def test_10_a_member_without_partitions_has_committed_before_the_group_is_released(
     protocol: str, unassigned_since: float | None, said: str
 ) -> None:
     scene = Scene("one", old=1_000, new=400, protocol=protocol, unassigned_since=unassigned_since)
@@ -249,7 +249,7 @@ def test_9c_an_old_batch_in_the_new_epoch_is_what_its_partition_is_read_on_from(
     assert (scene.said(A), scene.said(B)) == (UNKNOWN, HELD)
 
 
-def test_9c_a_commit_before_anybody_has_the_partition_is_not_of_its_reader() -> None:
+def test_9c_a_commit_before_any_member_owns_the_partition_is_not_its_readers() -> None:
     scene = Scene("one", protocol="consumer", held=5.0, came_at=-0.5, pace=3.0)
     scene.members = [("one-0", "one", [])]
     scene.look(a=1_150)
@@ -294,7 +294,7 @@ def test_a_cooperative_member_that_has_kept_a_partition_proves_nothing_of_that_o
     assert scene.look(a=700).said(A) == HELD
 
 
-def test_10_who_has_noticed_that_it_was_sent_out_has_kept_nothing_whatever_it_claims() -> None:
+def test_10_a_member_that_noticed_its_eviction_has_kept_nothing() -> None:
     """Kafka-python tells in JoinGroup what it owned when it joined before."""
     scene = Scene(assignor="cooperative-sticky", came_at=-9.0, kept={"one-0-again": [A]})
     scene.look(a=3_000, b=3_000)
@@ -341,7 +341,7 @@ def test_10_a_newcomer_after_a_long_hold_changes_nothing() -> None:
     assert (scene.said(A), scene.said(B)) == (HELD, HELD)
 
 
-def test_where_all_had_been_read_nobody_has_anything_in_hand() -> None:
+def test_where_all_was_read_no_member_has_records_in_hand() -> None:
     scene = Scene("one", old=1_200, end=1_200, held=1.0)
     scene.look(a=1_201)
     assert scene.look(until=2.0).said() == HELD
@@ -355,14 +355,14 @@ def test_where_nothing_is_left_to_be_read_nothing_has_to_be_seen() -> None:
     assert scene.look().said() == OPEN
 
 
-def test_where_nobody_is_left_whoever_comes_begins_at_the_new_offset() -> None:
+def test_with_no_member_left_a_new_one_begins_at_the_new_offset() -> None:
     scene = Scene("one", session=6.0)
     scene.members = []
     scene.state = "Empty"
     assert scene.look(until=30.0).said() == HELD
 
 
-def test_whoever_gets_a_partition_that_nobody_has_begins_at_the_new_offset() -> None:
+def test_the_new_owner_of_an_unowned_partition_begins_at_the_new_offset() -> None:
     """Members of kafka-python take a partition for theirs that nobody was given."""
     scene = Scene(assignor="cooperative-sticky", came_at=-11.95, kept={"two-1-again": [A, B]})
     scene.members = [("one-0-again", "one", []), ("two-1-again", "two", [B])]
@@ -372,7 +372,7 @@ def test_whoever_gets_a_partition_that_nobody_has_begins_at_the_new_offset() -> 
     assert scene.look().said(A) == OPEN, "it has one who may commit"
 
 
-def test_a_partition_that_nobody_commits_stays_open_and_its_owner_is_named() -> None:
+def test_a_partition_without_a_commit_stays_open_and_its_owner_is_named() -> None:
     scene = Scene("one").look(until=60.0)
     sentence = scene.judge.sentence(A, scene.now)
     assert sentence.verdict == OPEN

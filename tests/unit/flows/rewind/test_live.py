@@ -191,7 +191,7 @@ def set_by(
     return set_offsets(Shut(barrier, before), shown, journal, ends_at(200), clocks)
 
 
-def test_what_was_committed_when_the_door_was_shut_is_what_an_undo_puts_back() -> None:
+def test_an_undo_restores_the_offsets_committed_at_the_barrier() -> None:
     barrier, journalled = Barrier({A: 120}), list[GroupPlan]()
 
     def journal(shown: GroupPlan) -> None:
@@ -205,7 +205,7 @@ def test_what_was_committed_when_the_door_was_shut_is_what_an_undo_puts_back() -
     assert (result.found, result.failure) == ({A: at(40)}, None)
 
 
-def test_what_a_judge_must_know_is_noted_when_the_members_are_let_in() -> None:
+def test_what_a_judge_needs_is_recorded_when_the_members_are_released() -> None:
     """Who had what, how long they take, when they came; and a journal gives it back."""
     result = set_by(Barrier({A: 100, B: 100}, back=1), plan(item(100, 40), item(100, 40, B)))
     facts = result.facts
@@ -223,7 +223,7 @@ def test_what_a_judge_must_know_is_noted_when_the_members_are_let_in() -> None:
     assert facts_of(entry_of(told)) == told
 
 
-def test_members_of_which_nobody_knows_what_they_had_may_have_had_everything() -> None:
+def test_members_with_unknown_partitions_may_have_had_all() -> None:
     """Somebody had joined between the look at the group and the eviction."""
     result = set_by(Barrier({A: 100}), plan(item(100, 40)), Before(MEMBERS[:1]))
     assert result.facts is not None
@@ -244,7 +244,7 @@ def test_where_nothing_was_unread_the_members_only_see_that_they_own_nothing() -
     assert barrier.now - barrier.door.sent_out_at == pytest.approx(1.5)
 
 
-def test_a_partition_that_is_refused_leaves_the_others() -> None:
+def test_a_refused_partition_does_not_affect_the_rest() -> None:
     refused = BrokerError(12, "commit of a-0")
     result = set_by(Barrier({A: 100, B: 100}, answers={A: refused}), plan(item(100, 40), item(100, 40, B)))
     assert result.stored == {A: refused, B: None}
@@ -252,7 +252,7 @@ def test_a_partition_that_is_refused_leaves_the_others() -> None:
     assert set(result.facts.partitions) == {B}
 
 
-def test_10_nobody_has_read_beyond_the_log_s_end_of_when_the_owner_was_back() -> None:
+def test_10_no_member_has_read_beyond_the_log_end_at_the_owners_return() -> None:
     """The other one is away: it has noticed that it was sent out by a heartbeat, at the latest after 16 s."""
     barrier = Barrier({A: 100, B: 100}, back=1)
     began = barrier.now
@@ -272,7 +272,7 @@ def test_10_nobody_has_read_beyond_the_log_s_end_of_when_the_owner_was_back() ->
 
 
 @pytest.mark.case("O15")
-def test_the_door_is_opened_whatever_happens() -> None:
+def test_the_barrier_is_always_released() -> None:
     lost = ConnectError("the connection broke")
     for call in ("committed", "commit", "wait"):
         barrier = Barrier({A: 100}, fails=(call, lost))
@@ -286,7 +286,7 @@ def test_the_door_is_opened_whatever_happens() -> None:
         assert barrier.calls[-1] == "release"
 
 
-def test_a_guard_that_was_sent_out_is_a_refusal() -> None:
+def test_an_evicted_barrier_is_a_refusal() -> None:
     gone = MembershipError("another rewind is going on", why="sent out")
     barrier = Barrier({A: 100}, fails=("seize", gone))
     with pytest.raises(NotPossibleError, match="another rewind"):
@@ -388,7 +388,7 @@ def test_only_the_partitions_of_a_member_that_was_killed_stay_open(tmp_path: Pat
     assert statuses(report) == ["held", "held"]
 
 
-def test_where_nobody_commits_it_watches_to_its_bound_and_the_code_is_6(tmp_path: Path) -> None:
+def test_without_commits_it_watches_to_its_limit_and_exits_with_6(tmp_path: Path) -> None:
     admin = Watching([ConnectError("away"), {A: 40}], group_of("one", "two"))
     report, journals, _ = carried_out(tmp_path, Barrier({A: 100}), admin, item(100, 40), bound=20.0)
     assert statuses(report) == ["unknown"]
@@ -401,7 +401,7 @@ def test_where_nobody_commits_it_watches_to_its_bound_and_the_code_is_6(tmp_path
     assert [row.status for row in journals.listed()[0][0].partitions] == ["unknown"]
 
 
-def test_ctrl_c_ends_the_watch_and_what_is_known_is_reported(tmp_path: Path) -> None:
+def test_ctrl_c_ends_the_watch_and_reports_what_is_known(tmp_path: Path) -> None:
     admin = Watching([{A: 60, B: 40}], group_of("one", "two"), interrupts=3)
     items = (item(100, 40), item(100, 40, B))
     report, journals, watcher = carried_out(tmp_path, Barrier({A: 100, B: 100}), admin, *items)
@@ -410,7 +410,7 @@ def test_ctrl_c_ends_the_watch_and_what_is_known_is_reported(tmp_path: Path) -> 
     assert [row.status for row in journals.listed()[0][0].partitions] == ["held", "unknown"]
 
 
-def test_what_was_changed_before_the_door_was_opened_is_overwritten(tmp_path: Path) -> None:
+def test_late_commits_before_the_release_are_overwritten(tmp_path: Path) -> None:
     barrier = Barrier({A: 110}, overwrites={A: 77})
     admin = Watching([{A: 77}], group_of("one", "two"))
     report, _, _ = carried_out(tmp_path, barrier, admin, item(100, 40))

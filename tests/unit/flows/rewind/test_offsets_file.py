@@ -43,7 +43,7 @@ def test_what_is_about_the_group_counts(text: bytes, tmp_path: Path) -> None:
         (b"\xff", ("g",), "it is not UTF-8"),
     ],
 )
-def test_what_is_wrong_is_named(text: bytes, groups: tuple[str, ...], said: str, tmp_path: Path) -> None:
+def test_faults_are_named(text: bytes, groups: tuple[str, ...], said: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as refused:
         read(tmp_path, text, *groups)
     assert said in str(refused.value)

@@ -61,7 +61,7 @@ def test_span(log: Mapping[int, int], low: int, high: int, span: int | None) -> 
     assert spans(log, low, high) == span
 
 
-def test_one_question_for_all_partitions() -> None:
+def test_one_request_for_all_partitions() -> None:
     admin = StandIn({T0: {n: n for n in range(9)}, T1: {}})
     assert time_spans(cast(Admin, admin), {T0: (0, 9), T1: (3, 7)}) == {T0: 8}
     assert admin.asked == 1

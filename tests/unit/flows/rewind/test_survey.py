@@ -87,7 +87,7 @@ def test_ends_are_read_before_times() -> None:
     assert [(item.records, item.span_ms) for item in group.items] == [(5, 5), (None, None)]
 
 
-def test_only_times_are_asked_for_by_time() -> None:
+def test_only_times_are_requested_by_time() -> None:
     admin = StandIn()
     plan(admin, Target("earliest"))
     assert admin.listed == [{EARLIEST}, {LATEST}]

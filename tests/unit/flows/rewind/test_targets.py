@@ -106,7 +106,7 @@ def test_what_to_says(text: str, target: Target) -> None:
     length=st.integers(0, 200),
     asked=st.integers(0, 500),
 )
-def test_the_new_commit_is_in_the_log_and_no_more_records_are_told_than_it_has(
+def test_the_new_commit_is_in_the_log_and_no_more_records_are_reported_than_it_has(
     committed: int, start: int, length: int, asked: int
 ) -> None:
     seen = Seen(OffsetAndMetadata(committed), OffsetInfo(start, -1), OffsetInfo(start + length, -1))

@@ -192,7 +192,7 @@ KCLI = '{"kind":"OffsetExport","topic":"t","partition":0,"offset":1}\n'
         (b"t,0,1\nt,\xff,1\n", "line 2", "not UTF-8"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_named_with_its_place(text: str | bytes, place: str, reason: str) -> None:
+def test_faults_are_named_with_their_location(text: str | bytes, place: str, reason: str) -> None:
     with pytest.raises(ConfigError) as caught:
         read(text)
     assert caught.value.exit_code == 2

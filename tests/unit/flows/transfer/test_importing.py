@@ -118,7 +118,7 @@ def test_a_mapped_topic_is_another_one() -> None:
         replace(SAVED, topic_id=None, cluster=None),
     ],
 )
-def test_what_is_the_same_or_cannot_be_told_is_taken(saved: SavedOffset) -> None:
+def test_an_equal_or_unknown_cluster_id_is_accepted(saved: SavedOffset) -> None:
     assert new(planned(saved))[0] == 50
 
 
@@ -134,7 +134,7 @@ def test_an_offset_outside_of_the_log_needs_clamp(offset: int, edge: tuple[int, 
     assert new(planned(saved, clamp=True)) == (edge[0], edge[1], f"clamped to {edge[2]}")
 
 
-def test_a_partition_of_which_nothing_is_known_leaves_the_others() -> None:
+def test_a_partition_without_information_does_not_affect_the_rest() -> None:
     missing = NotFoundError("topic orders has no partition 1", why="it has 1")
     here = replace(HERE, logs={**HERE.logs, TopicPartition("orders", 1): missing})
     wish = Wish()

@@ -68,7 +68,7 @@ def test_what_cannot_be_read_refuses_its_partition_alone() -> None:
     assert not plan.possible
 
 
-def test_a_share_group_is_a_failure_and_the_others_are_planned() -> None:
+def test_a_share_group_is_a_failure_and_the_rest_are_planned() -> None:
     plan, failures = surveyed(StandIn(), saved(), saved(group="shared"))
     assert [group.group for group in plan.groups] == ["g"]
     assert [(error.what, error.exit_code) for error in failures] == [
@@ -77,7 +77,7 @@ def test_a_share_group_is_a_failure_and_the_others_are_planned() -> None:
 
 
 @pytest.mark.case("O8")
-def test_ends_are_read_before_times_and_times_only_when_asked_for() -> None:
+def test_ends_are_read_before_times_and_times_only_when_requested() -> None:
     admin = StandIn()
     plan, _ = surveyed(admin, saved(timestamp=500), by_time=True)
     assert admin.listed == [{EARLIEST}, {LATEST}, {500}]
@@ -100,7 +100,7 @@ class Clock:
         return {tp: OffsetInfo(ms, ms) for tp, ms in wanted.items()}
 
 
-def test_one_question_for_each_time_of_the_partition_that_has_most() -> None:
+def test_one_request_for_each_time_of_the_partition_that_has_most() -> None:
     clock = Clock()
     moments = {(T0, 1), (T0, 2), (T0, 3), (T1, 9)}
     found = at_times(cast(Admin, clock), moments)

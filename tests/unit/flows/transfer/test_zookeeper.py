@@ -126,7 +126,7 @@ def test_an_export_leaves_nothing_out_silently(nodes: Nodes) -> None:
     ]
 
 
-def test_names_that_are_no_partitions_are_told_where_the_topic_is_wanted(nodes: Nodes) -> None:
+def test_names_that_are_no_partitions_are_reported_with_the_topic(nodes: Nodes) -> None:
     nodes.put(f"{ORDERS}/x", 1)
 
     def errors(scope: str) -> int:
@@ -302,7 +302,7 @@ def test_an_overwritten_offset_and_a_late_consumer_are_seen(nodes: Nodes) -> Non
 
 
 @pytest.mark.parametrize(("found", "status"), [(1, "verified"), (12, "unknown")])
-def test_a_write_without_an_answer_is_looked_at(nodes: Nodes, found: int, status: str) -> None:
+def test_a_write_without_a_response_is_read_back(nodes: Nodes, found: int, status: str) -> None:
     nodes.write_error = OutcomeUnknownError("no answer")
     nodes.after_write = lambda: nodes.put(f"{ORDERS}/0", found)
     report, kept = carried_out(nodes, plan_of(nodes, lines(p0=1)))

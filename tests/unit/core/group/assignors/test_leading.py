@@ -58,7 +58,7 @@ def test_of_two_rows_with_one_member_id_the_first_counts() -> None:
     assert read_members([*rows, joined("x", b"")]).subscriptions == {"x": Subscription(("a",))}
 
 
-def test_topics_that_nobody_wants_or_that_are_empty_are_kept_from_the_assignor() -> None:
+def test_unsubscribed_and_empty_topics_are_not_passed_to_the_assignor() -> None:
     seen = {}
     own = Own({})
     own.assign = lambda members, partitions: seen.update(partitions) or {}

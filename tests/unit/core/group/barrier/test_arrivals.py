@@ -35,7 +35,7 @@ def test_members_of_the_new_protocol_keep_their_ids(back: str, count: int) -> No
     assert door.back == count
 
 
-def test_who_is_sent_out_again_comes_back_later_and_counts_once() -> None:
+def test_a_member_evicted_again_counts_once() -> None:
     door = ArrivalLog(keeps_id=True)
     door.evicted([one("1"), one("2")], 10.0)
     door.looked([one("1")], 10.1)
@@ -46,7 +46,7 @@ def test_who_is_sent_out_again_comes_back_later_and_counts_once() -> None:
     assert door.last_arrival == 15.0
 
 
-def test_a_member_that_has_left_the_door_is_not_back() -> None:
+def test_a_member_that_stopped_waiting_to_rejoin_is_not_back() -> None:
     door = ArrivalLog(keeps_id=False)
     door.evicted([one("1")], 10.0)
     door.looked([one("2")], 11.0)
@@ -70,7 +70,7 @@ def test_a_member_of_the_new_protocol_owns_nothing_from_its_arrival_on() -> None
     assert door.inside["1"].unassigned_since == 11.0
 
 
-def test_who_was_back_and_is_missed_is_kept_with_the_time() -> None:
+def test_a_member_that_returned_and_left_is_kept_with_the_time() -> None:
     door = ArrivalLog(keeps_id=False)
     door.evicted([one("1")], 10.0)
     door.looked([one("2")], 11.0)

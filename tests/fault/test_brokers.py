@@ -906,7 +906,7 @@ def test_b16_init_producer_id(code: int, said: str) -> None:
         future = send(producer, "t", 0, b"x")[0]
         assert producer.flush(PATIENCE)
         assert isinstance(future.error, BrokerError)
-        assert f"asking for a producer id: {said}" in str(future.error)
+        assert f"requesting a producer id: {said}" in str(future.error)
         assert cluster.seen(ProduceRequest) == []
 
 

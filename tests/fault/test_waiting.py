@@ -47,9 +47,9 @@ def alone() -> Iterator[FakeCluster]:
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seconds become tenths of them."""
-    monkeypatch.setattr(waiting, "TELL_AFTER", 0.2)
+    monkeypatch.setattr(waiting, "REPORT_AFTER", 0.2)
     monkeypatch.setattr(waiting, "_LOOK", 0.05)
-    monkeypatch.setattr(missing_topics, "TELL_AFTER", 0.2)
+    monkeypatch.setattr(missing_topics, "REPORT_AFTER", 0.2)
 
 
 @contextmanager
@@ -111,7 +111,7 @@ def test_p17_a_reader_says_where_it_waits_and_for_whom(cluster: FakeCluster) -> 
         assert taken_back(heard) == []
         producer.commit_transaction()
         assert read(consumer, 2) == [b"open", b"behind"]
-        assert taken_back(heard) == ["t-0: read_committed does not wait at offset 1 any more"]
+        assert taken_back(heard) == ["t-0: read_committed no longer waits at offset 1"]
         assert consumer.waiting() == {}
     asked = cluster.seen(DescribeProducersRequest)
     assert [seen.node for seen in asked] == [cluster.leader("t", 0)]
@@ -119,7 +119,7 @@ def test_p17_a_reader_says_where_it_waits_and_for_whom(cluster: FakeCluster) -> 
 
 def test_p17_it_is_said_again_after_a_while(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     """P17: who has missed the first word gets another one, with what is known by then."""
-    monkeypatch.setattr(waiting, "TELL_AGAIN", 0.5)
+    monkeypatch.setattr(waiting, "REPORT_AGAIN", 0.5)
     heard = Heard()
     with opened(cluster, 0), quick_reader(cluster, heard) as consumer:
         consumer.assign({T0: Span(0)})
@@ -146,7 +146,7 @@ def test_p17_a_transaction_that_ends_in_time_is_nobodys_business(
     cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """P17: no word, and no request."""
-    monkeypatch.setattr(waiting, "TELL_AFTER", 60.0)
+    monkeypatch.setattr(waiting, "REPORT_AFTER", 60.0)
     heard = Heard()
     with opened(cluster, 0) as producer, quick_reader(cluster, heard) as consumer:
         consumer.assign({T0: Span(0)})
@@ -310,7 +310,7 @@ def test_p17_a_wait_makes_no_hot_loop(cluster: FakeCluster) -> None:
 
 def test_p17_by_the_command_line(alone: FakeCluster) -> None:
     """P17: ``kcli consume`` says it on stderr."""
-    code = "import kcli.core.consumer.waiting as waiting\nwaiting.TELL_AFTER = 0.3"
+    code = "import kcli.core.consumer.waiting as waiting\nwaiting.REPORT_AFTER = 0.3"
     put(alone, T0, b"plain")
     with opened(alone, 0):
         done = kcli_after(code, "consume", "t", "-p", "0", "--idle-timeout", "4s", "-b", alone.address(1))
@@ -348,14 +348,14 @@ def test_a_missing_topic_is_told_once_and_read_when_it_appears(alone: FakeCluste
         alone.create_topic("ordrs")
         alone.append("ordrs", 0, batch(b"here"))
         assert read(consumer, 1) == [b"here"]
-        assert "topic ordrs is there now" in heard.said("info")
+        assert "topic ordrs exists now" in heard.said("info")
         assert len(missing(heard)) == 1
 
 
 def test_a_topic_that_is_created_in_time_is_nobodys_business(
     alone: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(missing_topics, "TELL_AFTER", 60.0)
+    monkeypatch.setattr(missing_topics, "REPORT_AFTER", 60.0)
     heard = Heard()
     with subscriber(alone, heard) as consumer:
         consumer.subscribe(["new"])

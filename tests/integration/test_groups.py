@@ -484,7 +484,7 @@ def test_a_topic_that_does_not_exist_is_told_and_read_when_it_is_created(
 ) -> None:
     """With the nearest name there is; no error, and nobody creates it by asking."""
     needs(kafka, protocol)
-    monkeypatch.setattr(missing_topics, "TELL_AFTER", 1.0)
+    monkeypatch.setattr(missing_topics, "REPORT_AFTER", 1.0)
     there, heard = kafka.topic("misspelt"), Heard()
     missing = there + "x"
     with Consumer(
@@ -516,4 +516,4 @@ def test_a_topic_that_does_not_exist_is_told_and_read_when_it_is_created(
         poll_until(lambda: found)
         assert [record.value for record in found] == [b"here"]
     assert len([text for text in heard.said("warning") if "does not exist" in text]) == 1
-    assert f"topic {missing} is there now" in heard.said("info")
+    assert f"topic {missing} exists now" in heard.said("info")

@@ -326,7 +326,7 @@ class Fetcher:
         if found.skipped is not None:
             self._passed_over(tp, *found.skipped)
         if self.open_transactions is not None and tp in self._read_from:
-            self.open_transactions.heard(state, now)
+            self.open_transactions.update(state, now)
         if found.damage is not None:
             self._recovery.fail(state, found.damage)
 

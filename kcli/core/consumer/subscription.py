@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 
 from kcli.core.dataclass import dataclass
-from kcli.core.types import TopicPartition
+from kcli.core.types import OffsetAndMetadata, TopicPartition
 
 UNKNOWN = -1
 """A position that is not known yet."""
@@ -114,6 +114,11 @@ class PartitionState:
     def done(self) -> bool:
         """Whether everything up to the stop has been returned."""
         return self.stop is not None and self.position >= self.stop
+
+    @property
+    def to_commit(self) -> OffsetAndMetadata:
+        """What a commit of the position contains: the leader epoch too, so that truncation is detected (KIP-320)."""
+        return OffsetAndMetadata(self.position, "", self.epoch)
 
     def must_be_checked(self, leader_epoch: int) -> bool:
         """Whether a leader of this epoch may lack records before ``fetch_from`` (KIP-320)."""

@@ -1,4 +1,4 @@
-"""A consumer's membership, heartbeats and commits behind one interface. Runs in the caller's thread.
+"""A consumer's membership, heartbeats, commits and committed offsets behind one interface. Runs in the caller's thread.
 
 Without a subscription (partitions assigned by hand) it only commits: nothing joins, no thread runs.
 """
@@ -13,7 +13,6 @@ from contextlib import suppress
 from typing import Any
 
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.retry import no_answer
 from kcli.core.error_codes import (
     FENCED_INSTANCE_ID,
     FENCED_MEMBER_EPOCH,
@@ -24,21 +23,20 @@ from kcli.core.error_codes import (
     STALE_MEMBER_EPOCH,
     UNKNOWN_MEMBER_ID,
 )
-from kcli.core.errors import BrokerError, ConnectError, KcliError, TimedOutError
-from kcli.core.future import Future
+from kcli.core.errors import BrokerError, KcliError
 from kcli.core.group.assignors.assignor import Assignor
 from kcli.core.group.assignors.registry import choose
 from kcli.core.group.barrier.barrier import Barrier, SentOutError, rewind
 from kcli.core.group.classic_heartbeats import ClassicHeartbeats
 from kcli.core.group.classic_member import ClassicMember
 from kcli.core.group.commits import Commits, Committer
+from kcli.core.group.committed_offsets import CommittedOffsets
 from kcli.core.group.consumer_heartbeats import ConsumerGroupHeartbeats
 from kcli.core.group.consumer_member import ConsumerMember
 from kcli.core.group.coordinator_link import CoordinatorLink
 from kcli.core.group.heartbeat import Heartbeats, HeartbeatThread
 from kcli.core.group.member import Listener, Member, TopicPartitions
 from kcli.core.group.membership import MemberEvent, Membership, MemberState
-from kcli.core.group.offset_requests import fetch_error, fetch_request, read_fetch
 from kcli.core.group.reasons import refused
 from kcli.core.hooks import Hooks
 from kcli.core.options import ConsumerOptions
@@ -69,6 +67,7 @@ class Group:
         self._listener = listener
         self._assignors = choose(assignors)
         self._link = CoordinatorLink(cluster, options.group_id)
+        self.committed_offsets = CommittedOffsets(cluster, self._link, options.group_id)
         self._membership = self._new_membership()
         self._member: Member | None = None
         self._heartbeat: HeartbeatThread | None = None
@@ -218,57 +217,6 @@ class Group:
                 return True
             self._cluster.poll(max(0.0, min(self.wake_at, since + seconds, deadline) - now))
         return False
-
-    # --- committed offsets -------------------------------------------------------------------------------
-
-    def coordinator(self, now: float) -> int | None:
-        """The coordinator's node id if it is known; otherwise a lookup is under way."""
-        node = self._link.node(now)
-        return node.id if node is not None else None
-
-    def find_coordinator(self, deadline: float) -> int:
-        """Waits for the coordinator and returns its node id; TimedOutError with the reason at the deadline."""
-        node = self._link.wait(deadline)
-        if node is None:
-            late = self._link.error or no_answer(self._cluster.waits_for())
-            what = f"the coordinator of group {self._options.group_id} was not found in time"
-            raise TimedOutError(what, why=str(late), do=late.do)
-        return node.id
-
-    @property
-    def coordinator_known_at(self) -> float:
-        """When to ask for the coordinator again."""
-        return self._link.wake_at
-
-    def fetch_offsets(self, partitions: TopicPartitions, node_id: int) -> Future[Any]:
-        """Requests committed offsets; pass the response to ``read_offsets``.
-
-        The request carries no member id: an epoch that is about to change would be refused, and committed offsets are
-        the same for every member.
-        """
-        return self._cluster.send(fetch_request(self._options.group_id, partitions), node_id)
-
-    def read_offsets(
-        self, asked: TopicPartitions, future: Future[Any], now: float
-    ) -> dict[TopicPartition, OffsetAndMetadata | KcliError | None]:
-        """The committed offset of each partition, None if there is none; a partition's error may be retriable."""
-        what = f"offsets of group {self._options.group_id}"
-        error = future.error
-        if error is None and (code := fetch_error(future.value)):
-            error = BrokerError(code, what)
-        if error is not None:
-            if not isinstance(error, KcliError):
-                raise error
-            self._link.refuted(error, now)
-            return dict.fromkeys(asked, error)
-        self._link.confirmed()
-        found: dict[TopicPartition, OffsetAndMetadata | KcliError | None] = {}
-        for tp, code, offset in read_fetch(future.value):
-            if tp in asked and tp not in found:
-                found[tp] = BrokerError(code, f"committed offset of {tp}") if code else offset
-        for tp in asked - found.keys():  # never treated as "nothing is committed" (reliability case G8)
-            found[tp] = ConnectError(f"{what}: the answer left {tp} out")
-        return found
 
     # --- inside ------------------------------------------------------------------------------------------
 

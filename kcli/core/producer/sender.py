@@ -41,12 +41,13 @@ from kcli.core.error_codes import (
 from kcli.core.errors import BrokerError, ClosedError, KcliError, OutcomeUnknownError
 from kcli.core.future import Future
 from kcli.core.options import ProducerOptions
-from kcli.core.producer.accumulator import Accumulator, Parked
+from kcli.core.producer.accumulator import Accumulator
 from kcli.core.producer.batch import BatchEvent, BatchState, ProducerBatch
 from kcli.core.producer.expiry import parked_too_long, timed_out
 from kcli.core.producer.idempotence import SEQUENCES, Idempotence
 from kcli.core.producer.metrics import Counters
 from kcli.core.producer.origins import part_of
+from kcli.core.producer.parked import Parked
 from kcli.core.producer.producer_ids import ProducerIds
 from kcli.core.producer.refusals import TOO_FEW_REPLICAS, Refusals
 from kcli.core.producer.requests import answers, produce_request
@@ -77,19 +78,19 @@ class _Delivery:
 
 
 class Sender:
-    """``run`` is the body of the thread; ``settled(batch)`` is called for each batch that was confirmed or has failed."""
+    """``run`` is the body of the thread; ``complete(batch)`` is called for each batch confirmed or failed."""
 
     def __init__(
         self,
         cluster: Cluster,
         options: ProducerOptions,
         accumulator: Accumulator,
-        settled: Callable[[ProducerBatch], None],
+        complete: Callable[[ProducerBatch], None],
     ) -> None:
         self._cluster = cluster
         self._options = options
         self._accumulator = accumulator
-        self._settled = settled
+        self._complete = complete
         self._acks = _ACKS[options.acks]
         self.transactions: TransactionSteps | None = None
         self._identity: ProducerIds | TransactionSteps | None = None
@@ -185,7 +186,7 @@ class Sender:
                 self.lost_topics.pop(topic, None)
                 continue
             self.lost_topics[topic] = error
-            batches, parked = self._accumulator.take_topic(topic)  # including batches being retried
+            batches, parked = self._accumulator.remove_topic(topic)  # including batches being retried
             for one in parked:
                 one.fail(error)
             for batch in batches:
@@ -234,7 +235,7 @@ class Sender:
                 return
             self._send(leader, batches)
         if partitions:
-            self._accumulator.hold(partitions)
+            self._accumulator.hold_partitions(partitions)
 
     def _drain(
         self, leader: Node, partitions: list[TopicPartition], now: float
@@ -246,17 +247,17 @@ class Sender:
             if size >= _REQUEST_BYTES:
                 more.extend(partitions[index:])
                 break
-            first = self._accumulator.peek(tp)
+            first = self._accumulator.first_batch(tp)
             if first is None or not self._may_send(first, tp, leader):
                 continue
-            batch = self._accumulator.take(tp, now)
+            batch = self._accumulator.take_batch(tp, now)
             if batch is None:
                 continue
             if self._identity is not None:
-                self._identity.sends(batch)
+                self._identity.number_batch(batch)
             batches[tp] = batch
             size += batch.size
-            due = self._accumulator.due(tp, now)
+            due = self._accumulator.due_at(tp, now)
             if due <= now:
                 more.append(tp)
             else:
@@ -275,7 +276,7 @@ class Sender:
             return False
         if flying and (first.attempts or any(batch.attempts > 1 for batch in flying)):
             return False
-        return self._identity.admits(first)
+        return self._identity.may_send(first)
 
     def _send(self, leader: Node, batches: dict[TopicPartition, ProducerBatch]) -> None:
         for tp, batch in batches.items():  # first: a batch in flight is always completed, whatever happens
@@ -285,7 +286,7 @@ class Sender:
             self._in_flight.setdefault(tp, []).append(batch)
         request = produce_request(batches, self._cluster.view, self._acks, self._options.request_timeout_ms)
         if self.transactions is not None:
-            self.transactions.mark(request)
+            self.transactions.mark_request(request)
         for batch in batches.values():
             self.counters.bytes_sent += batch.builder.wire_size
         self.counters.requests += 1
@@ -376,20 +377,20 @@ class Sender:
         """The broker lacks a batch before this one: the earlier one is retried, or all are under a new epoch."""
         if self._identity is None:
             return False
-        first = self._accumulator.peek(batch.tp)
+        first = self._accumulator.first_batch(batch.tp)
         others = [*self._in_flight.get(batch.tp, []), *([first] if first else [])]
         earlier = any(other.numbered and other.goes_before(batch) for other in others)
         if error.code == OUT_OF_ORDER_SEQUENCE_NUMBER and earlier:
             return True
-        return self._identity.gap(batch, error)
+        return self._identity.may_retry_after_gap(batch, error)
 
     def _answered_late(self, batch: ProducerBatch, error: KcliError | None) -> None:
         """Its records failed while it was in flight; only now is the fate of its sequence numbers known."""
-        self._accumulator.settled(batch)
+        self._accumulator.release(batch)
         if error is None and self._numbers is not None:
             self._numbers.confirmed(batch)
         elif error is not None and self._identity is not None:
-            self._identity.failed(batch, error)
+            self._identity.batch_failed(batch, error)
 
     def _confirm(self, batch: ProducerBatch, base_offset: int, log_append_time: int) -> None:
         batch.confirm(base_offset, log_append_time)
@@ -433,18 +434,18 @@ class Sender:
         batch.fail(self._verdict(batch, error))
         self._done(batch)
         if self._identity is not None:
-            self._identity.failed(batch, error)
+            self._identity.batch_failed(batch, error)
 
     def _done(self, batch: ProducerBatch) -> None:
         self._stalls.over(batch.tp)
-        self._settled(batch)  # first: a flush that no longer finds the batch must find it counted
-        self._accumulator.settled(batch)
+        self._complete(batch)  # first: a flush that no longer finds the batch must find it counted
+        self._accumulator.release(batch)
 
     # --- failures ------------------------------------------------------------------------------------
 
     def _drop_queued(self, error: KcliError) -> None:
         """Fails everything queued; batches in flight are completed by their responses."""
-        self._fail_all(error, *self._accumulator.take_all())
+        self._fail_all(error, *self._accumulator.remove_all())
 
     def _fail_all(self, error: KcliError, batches: list[ProducerBatch], parked: list[Parked]) -> None:
         for one in parked:
@@ -469,7 +470,7 @@ class Sender:
         return OutcomeUnknownError(f"{batch.tp}: {error.what}", why=why, do=error.do)
 
     def _expire(self, now: float) -> None:
-        batches, parked, wake = self._accumulator.expired(now)
+        batches, parked, wake = self._accumulator.remove_expired(now)
         self._wake_at = min(self._wake_at, wake)
         for one in parked:
             one.fail(parked_too_long(one.topic, self._cluster, self._options.delivery_timeout_ms))
@@ -490,9 +491,9 @@ class Sender:
         batch.last_error = batch.last_error or KcliError(f"node {batch.sent_to} has not answered")
         error = timed_out(batch, self._cluster, self._options.delivery_timeout_ms)
         batch.fail(error)
-        self._settled(batch)
+        self._complete(batch)
         if self.transactions is not None:
-            self.transactions.failed(batch, error)
+            self.transactions.batch_failed(batch, error)
 
     def _abandon(self) -> None:
         """Fails everything left, so that no caller waits indefinitely; later responses are ignored."""
@@ -505,4 +506,4 @@ class Sender:
                     batch.fail(unknown)
                     self._done(batch)
         self._in_flight.clear()
-        self._fail_all(error, *self._accumulator.shut())
+        self._fail_all(error, *self._accumulator.shut_down())

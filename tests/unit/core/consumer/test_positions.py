@@ -28,7 +28,7 @@ PLACES = [TopicPartition("t", number) for number in range(4)]
 DOUBLING = [0.1, 0.2, 0.4, 0.8, 1.0, 1.0]
 
 
-class Group:
+class Committed:
     """Answers questions for committed offsets with an error while there are ``failures`` left."""
 
     coordinator_known_at = float("inf")
@@ -39,14 +39,14 @@ class Group:
     def coordinator(self, _now: float) -> int:
         return 1
 
-    def fetch_offsets(self, partitions: frozenset[TopicPartition], _node_id: int) -> Future[Any]:
+    def fetch(self, partitions: frozenset[TopicPartition], _node_id: int) -> Future[Any]:
         loop = self.world.cluster.loop
         self.world.asked.append((loop.now(), len(partitions)))
         future: Future[Any] = Future()
         loop.at(loop.now() + 0.01, lambda: future.set_result(None))
         return future
 
-    def read_offsets(
+    def read(
         self, partitions: frozenset[TopicPartition], _future: Future[Any], _now: float
     ) -> dict[TopicPartition, Any]:
         return {tp: self.world.outcome(OffsetAndMetadata(5)) for tp in partitions}
@@ -68,7 +68,7 @@ class World:
             self.cluster,
             options,
             self.subscription,
-            Group(self) if group else None,  # type: ignore[arg-type]
+            Committed(self) if group else None,  # type: ignore[arg-type]
         )
         self.subscription.assign(dict.fromkeys(PLACES, Span()))
 

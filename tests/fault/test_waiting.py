@@ -48,7 +48,7 @@ def alone() -> Iterator[FakeCluster]:
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seconds become tenths of them."""
     monkeypatch.setattr(waiting, "REPORT_AFTER", 0.2)
-    monkeypatch.setattr(waiting, "_LOOK", 0.05)
+    monkeypatch.setattr(waiting, "_CHECK_INTERVAL", 0.05)
     monkeypatch.setattr(missing_topics, "REPORT_AFTER", 0.2)
 
 
@@ -79,7 +79,7 @@ def said(heard: Heard) -> list[str]:
 
 
 def taken_back(heard: Heard) -> list[str]:
-    return [text for text in heard.said("info") if "does not wait" in text]
+    return [text for text in heard.said("info") if "no longer waits" in text]
 
 
 def writer_of(cluster: FakeCluster) -> int:

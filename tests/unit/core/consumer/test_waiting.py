@@ -12,7 +12,7 @@ X, Y = Writer(7, 0, -1), Writer(8, 0, -1)
 def standing(*partitions: TopicPartition, now: float = 0.0) -> Waiting:
     found = Waiting()
     for tp in partitions:
-        found.stands(tp, 5, 5, now, 0)
+        found.start(tp, 5, 5, now, 0)
     return found
 
 

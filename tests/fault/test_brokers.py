@@ -486,7 +486,7 @@ def test_b12_a_record_that_is_too_large_is_told_with_limit_size_and_place_and_th
         assert error.code == Code.MESSAGE_TOO_LARGE
         assert error.what == "record 3 for t-0 is too large"
         assert "MESSAGE_TOO_LARGE (10): it makes a batch of 5,0" in error.why
-        assert "the topic takes max.message.bytes=2000" in error.why
+        assert "the topic accepts max.message.bytes=2000" in error.why
         assert "max.message.bytes" in error.do
 
 

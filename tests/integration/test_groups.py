@@ -267,7 +267,9 @@ def test_g2_who_polls_too_late_leaves_says_so_and_joins_again(kafka: Kafka, prot
         assert lost == []
         poll_until(consumer, both_have_half(consumer, other))
     assert lost == mine
-    assert any("nobody polled for 1.5 s (max.poll.interval.ms)" in text for text in heard.said("warning"))
+    assert any(
+        "poll was not called for 1.5 s (max.poll.interval.ms)" in text for text in heard.said("warning")
+    )
 
 
 @both_protocols

@@ -124,7 +124,7 @@ class Consumer:
         self._fetcher = Fetcher(self.cluster, self.options, self._subscription, joins=joins)
         self._out_of_range = OutOfRange(self.cluster, self.options, subscription, self._positions.reset)
         self._poll_buffer = PollBuffer(
-            subscription, lambda: group.giving_up if group is not None else frozenset()
+            subscription, lambda: group.revoking if group is not None else frozenset()
         )
         self._auto_commit = auto_commit = AutoCommit(self.cluster, self.options, subscription, group)
         self._missing = MissingTopics(self.cluster, self._subscription.of_topic)
@@ -211,7 +211,7 @@ class Consumer:
             for name in several:
                 check_topic(name)
             names = frozenset(several)
-        self._rebalancing.listen(on_assigned, on_revoked, on_lost)
+        self._rebalancing.set_listeners(on_assigned, on_revoked, on_lost)
         self._subscribed = True
         self._missing.watch(names)
         if isinstance(topics, re.Pattern):
@@ -255,14 +255,14 @@ class Consumer:
         self.cluster.topics.update(tp.topic for tp in chosen)
         self._subscription.assign(chosen)
 
-    def add(self, spans: Mapping[TopicPartition, Span]) -> None:
+    def add_partitions(self, spans: Mapping[TopicPartition, Span]) -> None:
         """Adds these to the manual assignment, e.g. partitions that were created since."""
         self._must_be_open()
         if self._subscribed:
             raise ConfigError("topics were subscribed to", do="unsubscribe first")
         self.cluster.topics.update(tp.topic for tp in spans)
         for tp, span in spans.items():
-            self._subscription.add(tp, span)
+            self._subscription.add_partition(tp, span)
 
     @property
     def assignment(self) -> frozenset[TopicPartition]:
@@ -273,7 +273,7 @@ class Consumer:
         """Sets the position; EARLIEST and LATEST are the ends of the log. KeyError for an unassigned partition."""
         self.state(tp)
         if offset in (EARLIEST, LATEST):
-            self._subscription.begin_anew(tp, offset)
+            self._subscription.reset_position(tp, offset)
         else:
             self._subscription.seek(tp, offset_given(tp, offset).offset)
 
@@ -309,9 +309,9 @@ class Consumer:
         return state
 
     @property
-    def settled(self) -> bool:
+    def is_stable(self) -> bool:
         """Whether the assignment is known: True unless subscribed and a rebalance is in progress."""
-        return not self._subscribed or (self._group is not None and self._group.settled)
+        return not self._subscribed or (self._group is not None and self._group.is_stable)
 
     @property
     def done(self) -> bool:
@@ -329,7 +329,7 @@ class Consumer:
         """
         batches = self._next(timeout)
         try:
-            self._poll_buffer.handed_out(batches)
+            self._poll_buffer.mark_returned(batches)
             return batches
         except BaseException:  # Ctrl-C: the next poll returns what the application did not receive
             self._poll_buffer.take_back(batches)
@@ -419,7 +419,7 @@ class Consumer:
         for tp in wanted:
             if tp.partition not in numbers[tp.topic]:
                 raise no_partition(tp, len(numbers[tp.topic]))
-        if not self._settled(group, deadline):
+        if not self._wait_until_stable(group, deadline):
             raise TimedOutError("the member did not find its place in the group in time")
         if not group.is_member:
             raise MembershipError(
@@ -431,7 +431,7 @@ class Consumer:
             with suppress(TimeoutError, KcliError):
                 commit.result(max(0.0, deadline - self.cluster.loop.now()))
         found = group.rewind(wanted, deadline)
-        self._settled(group, deadline)
+        self._wait_until_stable(group, deadline)
         return found
 
     @property
@@ -522,28 +522,28 @@ class Consumer:
             self._poll_buffer.release()
         self.cluster.poll(0.0)  # drive rebalances and commits even while the buffer still holds batches
         while not self._woken:
-            batches = self._take()
+            batches = self._take_batches()
             if batches or self.done or loop.now() >= deadline:
                 return batches
             self._turn(deadline)
         self._woken = False
         return []
 
-    def _take(self) -> list[FetchedBatch]:
+    def _take_batches(self) -> list[FetchedBatch]:
         now = self.cluster.loop.now()
         self._advance(now)
         self._out_of_range.pump(now)
-        batches = self._poll_buffer.take(self.options.max_poll_records)
+        batches = self._poll_buffer.take_batches(self.options.max_poll_records)
         while not batches:
             try:
-                arrived = self._fetcher.take()
+                arrived = self._fetcher.take_response()
             except OutOfRangeError as error:
                 self._out_of_range.handle(error, now)
                 continue
             if arrived is None:
                 break
-            self._poll_buffer.begin(arrived)
-            batches = self._poll_buffer.take(self.options.max_poll_records)
+            self._poll_buffer.add_response(arrived)
+            batches = self._poll_buffer.take_batches(self.options.max_poll_records)
         return batches
 
     def _turn(self, deadline: float, *, polls: bool = True) -> None:
@@ -579,9 +579,9 @@ class Consumer:
             raise self._positions.errors.popleft()
         self._fetcher.pump(now)
 
-    def _settled(self, group: Group, deadline: float) -> bool:
+    def _wait_until_stable(self, group: Group, deadline: float) -> bool:
         """Polls until a rebalance is over and all commits are completed; False at the deadline."""
-        while not (group.settled and group.commits.idle):
+        while not (group.is_stable and group.commits.idle):
             if self.cluster.loop.now() >= deadline:
                 return False
             self._turn(deadline)

@@ -89,7 +89,7 @@ class OutOfRange:
         why = f" ({error.why})" if error.why else ""
         text = f"{error.what}{why}: continuing at the {choice} offset"
         self._cluster.hooks.log("warning", "fetch", text)
-        self._subscription.begin_anew(error.tp, EARLIEST if choice == "earliest" else LATEST)
+        self._subscription.reset_position(error.tp, EARLIEST if choice == "earliest" else LATEST)
 
     def _explained(self, lookup: _Lookup, now: float) -> OutOfRangeError | None:
         tp = lookup.error.tp

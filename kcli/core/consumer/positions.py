@@ -113,7 +113,7 @@ class Positions:
         self._options = options
         self._subscription = subscription
         self._committed_offsets = committed_offsets
-        self._changed = subscription.watch()
+        self._changed = subscription.watch_changes()
         self._view: ClusterView | None = None
         self._policy = reset_policy(options.auto_offset_reset)
         self._stalls = StallReporter(cluster.hooks, "fetch")
@@ -138,7 +138,7 @@ class Positions:
         """Applies the reset policy: there is no position to continue from."""
         reset_to = self._policy()
         if reset_to is not None:
-            self._subscription.begin_anew(tp, reset_to)
+            self._subscription.reset_position(tp, reset_to)
             return
         self._fail(
             tp,
@@ -212,7 +212,7 @@ class Positions:
             partition = topic.partition(tp.partition) if topic else None
             if state is None or partition is None or state.phase is not Phase.READING:
                 continue
-            if state.must_be_checked(partition.leader_epoch):
+            if state.must_validate(partition.leader_epoch):
                 state.phase = Phase.VALIDATE
             else:
                 state.checked_epoch = max(state.checked_epoch, partition.leader_epoch)
@@ -282,7 +282,7 @@ class Positions:
                 wrong = KcliError(f"{tp}: the broker responded with offset {row.offset}")
                 self._again(tp, state, wrong, now, always=True)
             else:  # no record is that recent
-                self._subscription.begin_anew(tp, LATEST)
+                self._subscription.reset_position(tp, LATEST)
 
     def _validated(self, sent: _SentRequest) -> None:
         rows: list[tuple[str, int, Any]] = []

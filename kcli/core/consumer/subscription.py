@@ -120,7 +120,7 @@ class PartitionState:
         """What a commit of the position contains: the leader epoch too, so that truncation is detected (KIP-320)."""
         return OffsetAndMetadata(self.position, "", self.epoch)
 
-    def must_be_checked(self, leader_epoch: int) -> bool:
+    def must_validate(self, leader_epoch: int) -> bool:
         """Whether a leader of this epoch may lack records before ``fetch_from`` (KIP-320)."""
         known = self.fetch_epoch < 0 or self.fetch_epoch == leader_epoch
         return leader_epoch > self.checked_epoch and not known
@@ -133,7 +133,7 @@ Changes = dict[TopicPartition, None]
 class Subscription:
     """The assigned partitions and their positions.
 
-    Of thousands of assigned partitions few change at a time: components that act on changes use ``watch``, and
+    Of thousands of assigned partitions few change at a time: components that act on changes use ``watch_changes``, and
     ``in_phase`` examines no other partitions.
     """
 
@@ -149,7 +149,7 @@ class Subscription:
         """A unique version, which identifies responses to outdated requests."""
         return next(self._versions)
 
-    def watch(self) -> Changes:
+    def watch_changes(self) -> Changes:
         """A dict of the watcher's own, to which every partition is added that is assigned, removed or changed."""
         changes: Changes = dict.fromkeys(self._states)
         self._watched.append(changes)
@@ -162,21 +162,21 @@ class Subscription:
         failed, it is retried there.
         """
         for tp in [tp for tp in self._states if tp not in spans]:
-            self.remove(tp)
+            self.remove_partition(tp)
         for tp, span in spans.items():
             state = self._states.get(tp)
             if state is None or span.start is not None:
-                self.add(tp, span)
+                self.add_partition(tp, span)
             else:
                 self._keep(state, span)
 
-    def add(self, tp: TopicPartition, span: Span) -> None:
+    def add_partition(self, tp: TopicPartition, span: Span) -> None:
         """Adds the partition to the assignment."""
-        self.remove(tp)
+        self.remove_partition(tp)
         self._states[tp] = PartitionState(tp, span, self._next_version(), self._changed)
         self._changed(self._states[tp])
 
-    def remove(self, tp: TopicPartition) -> None:
+    def remove_partition(self, tp: TopicPartition) -> None:
         """Removes the partition: what was fetched of it is dropped."""
         state = self._states.pop(tp, None)
         if state is not None:
@@ -196,7 +196,7 @@ class Subscription:
         state.phase, state.reset_to, state.not_before = Phase.READING, None, 0.0
         state.version = self._next_version()
 
-    def begin_anew(self, tp: TopicPartition, reset_to: int) -> None:
+    def reset_position(self, tp: TopicPartition, reset_to: int) -> None:
         """Continues where ListOffsets finds ``reset_to``: a timestamp in ms, LATEST or EARLIEST."""
         state = self._states[tp]
         state.position = state.fetch_from = UNKNOWN
@@ -271,7 +271,7 @@ class Subscription:
     def _keep(self, state: PartitionState, span: Span) -> None:
         tp, failed = state.tp, state.phase is Phase.FAILED
         if failed and state.position == UNKNOWN:
-            self.add(tp, span)
+            self.add_partition(tp, span)
             return
         if failed:
             self.seek(tp, state.position, epoch=state.epoch)

@@ -104,12 +104,12 @@ class Group:
         return self._member.owned if self._member is not None else frozenset()
 
     @property
-    def giving_up(self) -> TopicPartitions:
+    def revoking(self) -> TopicPartitions:
         """The partitions about to be revoked: their records must not be returned any more."""
-        return self._member.giving_up if self._member is not None else frozenset()
+        return self._member.revoking if self._member is not None else frozenset()
 
     @property
-    def settled(self) -> bool:
+    def is_stable(self) -> bool:
         """Whether it is a member, and has its whole assignment."""
         stable = self._membership.state is MemberState.STABLE
         return self._member is None or (stable and not self._member.changing)
@@ -142,7 +142,7 @@ class Group:
             try:
                 self._member.advance(now)
             finally:
-                self._tell()
+                self._log_news()
 
     def leave(self, timeout: float) -> None:
         """Leaves permanently, within ``timeout`` seconds; an unreachable coordinator notices by the session timeout."""
@@ -181,7 +181,7 @@ class Group:
             try:
                 return self._rewind(self._member, barrier, offsets, deadline)
             except SentOutError:
-                if not self._settle_for(_RANDOM.uniform(0.0, window), deadline):
+                if not self._stay_stable_for(_RANDOM.uniform(0.0, window), deadline):
                     raise
             window, may_have_committed = min(2 * window, _LONGEST_WINDOW), barrier.may_have_committed
 
@@ -193,15 +193,15 @@ class Group:
         deadline: float,
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
         try:
-            member.let_go()  # its callback may raise: the partitions must be assigned again all the same
+            member.revoke_all()  # its callback may raise: the partitions must be assigned again all the same
             return rewind(barrier, offsets, deadline)
         finally:
             if self._options.group_protocol == "classic":  # else its next heartbeat releases the members
                 with self._membership.lock:
                     self._membership.happened(MemberEvent.REBALANCE, "the offsets were rewound")
-            self._tell()
+            self._log_news()
 
-    def _settle_for(self, seconds: float, deadline: float) -> bool:
+    def _stay_stable_for(self, seconds: float, deadline: float) -> bool:
         """Rejoins as a member, and waits until it has been stable for ``seconds``; False at the deadline.
 
         The time is random and grows, because two barriers that evicted each other would do so again. The first to
@@ -212,7 +212,7 @@ class Group:
         while (now := loop.now()) < deadline:
             self.polled(now)
             self.advance(now)
-            since = min(since, now) if self.settled else _NEVER
+            since = min(since, now) if self.is_stable else _NEVER
             if now >= since + seconds:
                 return True
             self._cluster.poll(max(0.0, min(self.wake_at, since + seconds, deadline) - now))
@@ -288,7 +288,7 @@ class Group:
         )
         self._news.append((level, text))  # reported when the lock is free again
 
-    def _tell(self) -> None:
+    def _log_news(self) -> None:
         with suppress(IndexError):  # both threads report: only the attempt shows that it is empty
             while True:
                 level, text = self._news.popleft()
@@ -302,7 +302,7 @@ class Group:
             self._cluster.hooks.wire(*arguments, **fields)
 
     def _heartbeat_changed(self) -> None:
-        self._tell()
+        self._log_news()
         self._cluster.loop.wakeup()
 
 

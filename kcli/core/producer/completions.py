@@ -52,7 +52,7 @@ class Completions:
 
     def _count_and_report(self, report: Report) -> None:
         with self._thread.lock:
-            self.totals.add(report)
+            self.totals.add_report(report)
         on_delivery = self._on_delivery
         if on_delivery is not None:
             self.run_callback(lambda: on_delivery(report))

@@ -50,7 +50,7 @@ class ProducerIds:
                 return NEVER
         if now < self._not_before:
             return self._not_before
-        producer_id, epoch = numbers.asks_for() if numbers.producer_id >= 0 else (-1, -1)
+        producer_id, epoch = numbers.ids_to_bump() if numbers.producer_id >= 0 else (-1, -1)
         request = InitProducerIdRequest(
             transactional_id=None,
             transaction_timeout_ms=_NO_TIMEOUT,

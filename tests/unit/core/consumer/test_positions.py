@@ -138,7 +138,7 @@ def test_after_a_success_the_pauses_are_short_again(monkeypatch: pytest.MonkeyPa
     world.run(lambda: all(state(world, tp).phase is Phase.READING for tp in PLACES))
     world.asked.clear()
     world.failures = 1
-    world.subscription.begin_anew(PLACES[0], EARLIEST)
+    world.subscription.reset_position(PLACES[0], EARLIEST)
     world.run(lambda: state(world, PLACES[0]).phase is Phase.READING)
     (pause,) = world.pauses()
     assert pause < 0.15

@@ -485,8 +485,6 @@ class Consumer:
             batches_skipped=self._fetcher.skipped,
         )
 
-    # --- internal -------------------------------------------------------------------------------------
-
     def _release(self) -> None:
         try:  # commit callbacks may raise
             if self._group is not None:

@@ -81,8 +81,6 @@ class OpenTransactions:
         state = self._subscription.get(wait.tp)
         return state if state is not None and wait.is_for(state.fetch_from, state.last_stable) else None
 
-    # --- requests ------------------------------------------------------------------------------------
-
     def _ask(self, node_id: int, waits: list[Wait]) -> None:
         numbers: dict[str, list[int]] = {}
         for wait in waits:

@@ -80,8 +80,6 @@ class OutOfRange:
             if error is not None:
                 self._continue_or_raise(error)
 
-    # --- internal ----------------------------------------------------------------------------------
-
     def _continue_or_raise(self, error: OutOfRangeError) -> None:
         choice = self._options.on_out_of_range
         if choice not in ("earliest", "latest"):

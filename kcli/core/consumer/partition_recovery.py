@@ -71,8 +71,6 @@ class PartitionRecovery:
         self._suspected: dict[TopicPartition, int] = {}
         self._stalls = StallReporter(cluster.hooks, "fetch")
 
-    # --- timers ------------------------------------------------------------------------------------
-
     @property
     def wake_at(self) -> float:
         """When the next partition is due."""
@@ -86,8 +84,6 @@ class PartitionRecovery:
         """Marks the partitions that are due as changed."""
         while self._due and self._due[0][0] <= now:
             self._changed[heappop(self._due)[1]] = None
-
-    # --- retries -----------------------------------------------------------------------------------
 
     def mark_recovered(self, tp: TopicPartition) -> None:
         """The partition has recovered, or is no longer read."""
@@ -149,8 +145,6 @@ class PartitionRecovery:
             self._cluster.request_refresh()
         return True
 
-    # --- failures ----------------------------------------------------------------------------------
-
     def fail(self, state: PartitionState, error: KcliError) -> None:
         """Fails the partition: no retry can help."""
         state.phase = Phase.FAILED
@@ -160,8 +154,6 @@ class PartitionRecovery:
         """One error for all partitions of a topic; other topics continue."""
         if states := self._subscription.fail_topic(topic):
             self._report_failure(error, states)
-
-    # --- internal ----------------------------------------------------------------------------------
 
     def _refresh_metadata(
         self, state: PartitionState, error: KcliError, now: float, patience: float = _NEVER

@@ -210,8 +210,6 @@ class PollBuffer:
             cursor = self._cursor = _Cursor(fetched)
         return cursor.part(fetched.first, fetched.stop)
 
-    # --- internal ----------------------------------------------------------------------------------
-
     def _state(self, item: _Item, withheld: frozenset[TopicPartition]) -> PartitionState | None:
         """The state of a partition that may be returned; one withheld steps back, so that it is read again later."""
         state = self._subscription.get(item.tp)

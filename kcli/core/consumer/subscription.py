@@ -257,8 +257,6 @@ class Subscription:
             self._unfinished = self._next_unfinished()
         return self._unfinished is None
 
-    # --- internal ----------------------------------------------------------------------------------
-
     def _next_unfinished(self) -> PartitionState | None:
         """Continues the scan after the last one: those before it are usually done. None after a full pass."""
         for _ in range(2):

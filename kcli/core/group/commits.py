@@ -235,8 +235,6 @@ class Commits:
         with suppress(ClosedError):  # raised to a callback that tries to commit again
             self.abandon(ClosedError("the consumer is closed"))
 
-    # --- inside ------------------------------------------------------------------------------------
-
     def _wait(self, future: Future[None], timeout: float | None) -> None:
         loop = self._cluster.loop
         end = None if timeout is None else loop.now() + timeout

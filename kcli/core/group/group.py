@@ -218,8 +218,6 @@ class Group:
             self._cluster.poll(max(0.0, min(self.wake_at, since + seconds, deadline) - now))
         return False
 
-    # --- inside ------------------------------------------------------------------------------------------
-
     def _new_membership(self) -> Membership:
         options = self._options
         patience = options.max_poll_interval_ms

@@ -318,8 +318,6 @@ class Accumulator:
         with self._lock:
             return not self._parked and not any(queue.batches for queue in self._queues.values())
 
-    # --- internal, under the lock ----------------------------------------------------------------------
-
     def _fill(self, batch: ProducerBatch, fill: Fill) -> int:
         taken = fill(batch)
         size = batch.builder.size

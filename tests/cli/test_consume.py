@@ -564,7 +564,7 @@ def test_out_of_range_is_5_unless_chosen(cluster: FakeCluster) -> None:
         bootstrap=cluster.bootstrap,
     )
     assert ok(shown).split() == [b"0:%d" % n for n in range(15, 20)]
-    assert b"going on at the earliest offset" in shown.stderr
+    assert b"continuing at the earliest offset" in shown.stderr
     assert lines(cluster, "t", "-p", "0", "--offset", "3", "-e", "--on-out-of-range", "latest") == []
     assert lines(cluster, "t", "-p", "0", "--offset", "99", "-e", "--on-out-of-range", "latest") == []
 

@@ -373,7 +373,7 @@ def test_a_record_that_names_no_partition_fails_where_it_has_to(cluster: FakeClu
     done = produce(cluster, "t", "-i", "ndjson", "--partitioner", "manual", *failed, stdin=data)
     assert done.returncode == 6
     assert [(f["line"], f["reason"].split(":")[0]) for f in failures(tmp_path / "f")] == [
-        (2, "a record names no partition")
+        (2, "a record has no partition")
     ]
     assert (values(cluster, "t", 0), values(cluster, "t", 1)) == ([], [b"a"])
 

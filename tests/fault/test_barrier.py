@@ -118,7 +118,7 @@ def test_a_barrier_that_dies_lets_the_group_continue_at_the_new_offsets(
 
 
 def test_the_group_is_never_empty(cluster: FakeCluster) -> None:
-    """An empty group takes commits from anybody: the barrier waits at the door before it sends the others out."""
+    """An empty group accepts commits from anybody: the barrier waits at the door before it sends the others out."""
     with reading(cluster, {}), hold(cluster, {}, "range") as door:
         before = len(cluster.group_members("g"))
         counts: list[int] = []

@@ -503,7 +503,7 @@ def test_a_record_that_is_too_large_is_reported_with_limit_size_and_place_and_th
         assert error.code == Code.MESSAGE_TOO_LARGE
         assert error.what == "record 3 for t-0 is too large"
         assert "MESSAGE_TOO_LARGE (10): it makes a batch of 5,0" in error.why
-        assert "the topic takes max.message.bytes=2000" in error.why
+        assert "the topic accepts max.message.bytes=2000" in error.why
         assert "max.message.bytes" in error.do
 
 
@@ -943,7 +943,7 @@ def test_an_unknown_error_of_init_producer_id(code: int, said: str) -> None:
         future = send(producer, "t", 0, b"x")[0]
         assert producer.flush(PATIENCE)
         assert isinstance(future.error, BrokerError)
-        assert f"asking for a producer id: {said}" in str(future.error)
+        assert f"requesting a producer id: {said}" in str(future.error)
         assert cluster.seen(ProduceRequest) == []
 
 

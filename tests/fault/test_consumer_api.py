@@ -362,7 +362,7 @@ def test_an_invalid_offset_is_refused_before_anything_happens(cluster: FakeClust
         consumer.subscribe("t")
         read(consumer, 60)
         for call in (consumer.commit, consumer.commit_async, consumer.rewind_offsets):
-            with pytest.raises(ConfigError, match="no offset"):
+            with pytest.raises(ConfigError, match="not an offset"):
                 call({P0: wrong})
         if wrong not in (-1, OffsetAndMetadata(-5)):  # −1 is the end
             with pytest.raises(ConfigError):
@@ -558,7 +558,7 @@ def test_ctrl_c_inside_a_poll_loses_no_batch(cluster: FakeCluster) -> None:
         assert [offset for p, offset in found if p == partition] == list(range(230))
 
 
-_WAY_TO_THE_APPLICATION = ("poll", "_take", "take", "handed_out", "_moved", "_state")
+_WAY_TO_THE_APPLICATION = ("poll", "_take_batches", "take_batches", "mark_returned", "_advance", "_state")
 
 
 def test_partitions_that_stay_assigned_continue_where_they_are(cluster: FakeCluster) -> None:

@@ -1150,8 +1150,8 @@ def test_unchanged_partitions_cost_nothing() -> None:
         consumer.assign({TopicPartition("t", number): Span(0) for number in range(300)})
         watch(consumer, 0.3)
         looked: list[TopicPartition] = []
-        place = consumer._fetcher._place
-        consumer._fetcher._place = lambda tp, now: (looked.append(tp), place(tp, now))[1]  # type: ignore[method-assign]
+        place = consumer._fetcher._update_source
+        consumer._fetcher._update_source = lambda tp, now: (looked.append(tp), place(tp, now))[1]  # type: ignore[method-assign]
         put(cluster, TopicPartition("t", 200), *numbers(5))
         assert read(consumer, 5) == numbers(5)
         assert set(looked) == {TopicPartition("t", 200)}

@@ -474,7 +474,7 @@ def test_everything_comes_byte_by_byte() -> None:
         with quick(cluster, request_timeout_ms=20_000) as producer:
             send(producer, "t", 0, b"first")
             assert producer.flush(PATIENCE)
-            thread = producer._thread
+            thread = producer._thread.thread
             assert thread is not None
             cost = Cost(thread)
             futures = send(producer, "t", 0, *numbers(20))
@@ -691,7 +691,7 @@ def test_a_dead_broker_with_200_partitions_is_tried_at_most_nine_times_in_five_s
             cluster.stop(2)
             for partition in range(PARTITIONS):
                 send(producer, "t", partition, b"during")
-            thread = producer._thread
+            thread = producer._thread.thread
             assert thread is not None
             cost = Cost(thread)
             assert not producer.flush(WINDOW)
@@ -722,7 +722,7 @@ def test_a_sender_that_waits_for_a_dead_broker_sleeps(monkeypatch: pytest.Monkey
             monkeypatch.setattr(producer._cluster.loop, "_turn", lambda at: (next(turns), turn(at)))
             for partition in range(PARTITIONS):
                 send(producer, "t", partition, b"y")
-            thread = producer._thread
+            thread = producer._thread.thread
             assert thread is not None
             cost = Cost(thread)
             producer.flush(2)

@@ -159,7 +159,7 @@ def test_an_id_that_is_refused_permanently_fails_the_records_and_says_why() -> N
         cluster.fail(InitProducerIdRequest, 31, times=FOREVER)
         future = send(producer, "t", 0, b"a")[0]
         with pytest.raises(
-            BrokerError, match="asking for a producer id: CLUSTER_AUTHORIZATION_FAILED"
+            BrokerError, match="requesting a producer id: CLUSTER_AUTHORIZATION_FAILED"
         ) as caught:
             future.result(PATIENCE)
         assert caught.value.exit_code == 4
@@ -443,9 +443,7 @@ def test_a_bulk_call_queues_all_or_nothing(warm: bool) -> None:
             with pytest.raises(KcliError):
                 producer.send_rows("t", [good] * 10 + [wrong])  # type: ignore[list-item]
         with pytest.raises(KcliError):
-            producer.send_keyed("t", [b"k"] * 3, [b"v", 5, b"v"])  # type: ignore[list-item]
-        with pytest.raises(KcliError):
-            producer.send_lines("t", ["text"])  # type: ignore[list-item]
+            producer.send_text("t", b"v\nv", timestamp=-1)
         assert producer.outstanding == 0
         assert producer.flush(PATIENCE)
         assert cluster.seen(ProduceRequest) == []
@@ -546,7 +544,9 @@ def test_a_bulk_call_of_more_than_the_memory_waits_in_between() -> None:
     ):
         most = 0
         held = cluster.hold(ProduceRequest, "request")
-        sending = threading.Thread(target=producer.send_lines, args=("t", [b"x" * 1_000] * 500))
+        sending = threading.Thread(
+            target=producer.send_rows, args=("t", [(None, b"x" * 1_000, NO_HEADERS, 1)] * 500)
+        )
         sending.start()
         cluster.wait_until(lambda: producer.metrics().threads_waiting == 1, PATIENCE)
         most = producer.metrics().buffer_used

@@ -165,7 +165,7 @@ def test_a_row_of_a_partition_that_does_not_exist_fails_alone(cluster: FakeClust
     failed = sorted((row, str(r.error)) for r in reports if r.error for _, row in each_row(r.origins))
     assert [row for row, _ in failed] == [101, 104, 106]
     assert "no partition 9" in failed[0][1]
-    assert "names no partition" in failed[2][1]
+    assert "has no partition" in failed[2][1]
     assert sorted(row for r in reports if not r.error for _, row in each_row(r.origins)) == [
         100, 102, 103, 105, 107, 108, 109,
     ]  # fmt: skip

@@ -47,9 +47,9 @@ def alone() -> Iterator[FakeCluster]:
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seconds become tenths of them."""
-    monkeypatch.setattr(waiting, "TELL_AFTER", 0.2)
-    monkeypatch.setattr(waiting, "_LOOK", 0.05)
-    monkeypatch.setattr(missing_topics, "TELL_AFTER", 0.2)
+    monkeypatch.setattr(waiting, "REPORT_AFTER", 0.2)
+    monkeypatch.setattr(waiting, "_CHECK_INTERVAL", 0.05)
+    monkeypatch.setattr(missing_topics, "REPORT_AFTER", 0.2)
 
 
 @contextmanager
@@ -79,7 +79,7 @@ def said(heard: Heard) -> list[str]:
 
 
 def taken_back(heard: Heard) -> list[str]:
-    return [text for text in heard.said("info") if "does not wait" in text]
+    return [text for text in heard.said("info") if "no longer waits" in text]
 
 
 def writer_of(cluster: FakeCluster) -> int:
@@ -112,7 +112,7 @@ def test_a_reader_reports_where_it_waits_and_for_which_producer(cluster: FakeClu
         assert taken_back(heard) == []
         producer.commit_transaction()
         assert read(consumer, 2) == [b"open", b"behind"]
-        assert taken_back(heard) == ["t-0: read_committed does not wait at offset 1 any more"]
+        assert taken_back(heard) == ["t-0: read_committed no longer waits at offset 1"]
         assert consumer.waiting() == {}
     asked = cluster.seen(DescribeProducersRequest)
     assert [seen.node for seen in asked] == [cluster.leader("t", 0)]
@@ -121,7 +121,7 @@ def test_a_reader_reports_where_it_waits_and_for_which_producer(cluster: FakeClu
 @pytest.mark.case("P17")
 def test_it_is_reported_again_after_a_while(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who has missed the first word gets another one, with what is known by then."""
-    monkeypatch.setattr(waiting, "TELL_AGAIN", 0.5)
+    monkeypatch.setattr(waiting, "REPORT_AGAIN", 0.5)
     heard = Heard()
     with opened(cluster, 0), quick_reader(cluster, heard) as consumer:
         consumer.assign({T0: Span(0)})
@@ -150,7 +150,7 @@ def test_a_transaction_that_ends_in_time_is_not_reported(
     cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No word, and no request."""
-    monkeypatch.setattr(waiting, "TELL_AFTER", 60.0)
+    monkeypatch.setattr(waiting, "REPORT_AFTER", 60.0)
     heard = Heard()
     with opened(cluster, 0) as producer, quick_reader(cluster, heard) as consumer:
         consumer.assign({T0: Span(0)})
@@ -325,7 +325,7 @@ def test_a_wait_makes_no_hot_loop(cluster: FakeCluster) -> None:
 @pytest.mark.case("P17")
 def test_consume_reports_the_open_transaction_it_waits_for(alone: FakeCluster) -> None:
     """``kcli consume`` says it on stderr."""
-    code = "import kcli.core.consumer.waiting as waiting\nwaiting.TELL_AFTER = 0.3"
+    code = "import kcli.core.consumer.waiting as waiting\nwaiting.REPORT_AFTER = 0.3"
     put(alone, T0, b"plain")
     with opened(alone, 0):
         done = kcli_after(code, "consume", "t", "-p", "0", "--idle-timeout", "4s", "-b", alone.address(1))
@@ -363,14 +363,14 @@ def test_a_missing_topic_is_reported_once_and_read_when_it_appears(alone: FakeCl
         alone.create_topic("ordrs")
         alone.append("ordrs", 0, batch(b"here"))
         assert read(consumer, 1) == [b"here"]
-        assert "topic ordrs is there now" in heard.said("info")
+        assert "topic ordrs exists now" in heard.said("info")
         assert len(missing(heard)) == 1
 
 
 def test_a_topic_that_is_created_in_time_is_not_reported(
     alone: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(missing_topics, "TELL_AFTER", 60.0)
+    monkeypatch.setattr(missing_topics, "REPORT_AFTER", 60.0)
     heard = Heard()
     with subscriber(alone, heard) as consumer:
         consumer.subscribe(["new"])

@@ -148,7 +148,7 @@ def test_offsets_by_position_and_time(kafka: Kafka) -> None:
 def test_a_span_in_the_middle_of_a_batch_is_exact(kafka: Kafka) -> None:
     topic = kafka.topic("span")
     with Producer(bootstrap_servers=kafka.bootstrap) as producer:
-        producer.send_lines(topic, [b"%d" % i for i in range(1_000)])
+        producer.send_text(topic, b"\n".join(b"%d" % i for i in range(1_000)))
     with Consumer(bootstrap_servers=kafka.bootstrap) as consumer:
         consumer.connect(10)
         tp = TopicPartition(topic, 0)

@@ -275,7 +275,9 @@ def test_a_member_that_polls_too_late_leaves_reports_it_and_rejoins(kafka: Kafka
         assert lost == []
         poll_until(consumer, both_have_half(consumer, other))
     assert lost == mine
-    assert any("nobody polled for 1.5 s (max.poll.interval.ms)" in text for text in heard.said("warning"))
+    assert any(
+        "poll was not called for 1.5 s (max.poll.interval.ms)" in text for text in heard.said("warning")
+    )
 
 
 @both_protocols
@@ -495,7 +497,7 @@ def test_a_topic_that_does_not_exist_is_reported_and_read_when_it_is_created(
 ) -> None:
     """With the nearest name there is; no error, and nobody creates it by asking."""
     needs(kafka, protocol)
-    monkeypatch.setattr(missing_topics, "TELL_AFTER", 1.0)
+    monkeypatch.setattr(missing_topics, "REPORT_AFTER", 1.0)
     there, heard = kafka.topic("misspelt"), Heard()
     missing = there + "x"
     with Consumer(
@@ -527,4 +529,4 @@ def test_a_topic_that_does_not_exist_is_reported_and_read_when_it_is_created(
         poll_until(lambda: found)
         assert [record.value for record in found] == [b"here"]
     assert len([text for text in heard.said("warning") if "does not exist" in text]) == 1
-    assert f"topic {missing} is there now" in heard.said("info")
+    assert f"topic {missing} exists now" in heard.said("info")

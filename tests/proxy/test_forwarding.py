@@ -70,7 +70,7 @@ def test_every_produce_request_is_recorded(kafka: Kafka, proxy: Proxy) -> None:
     topic = kafka.topic("recorded", partitions=2)
     with producer(proxy, compression_type="zstd") as client:
         for count in (3, 2):
-            client.send_lines(topic, [b"v"] * count, partition=1)
+            client.send_text(topic, b"v\n" * count, partition=1)
             assert client.flush(10)
     first, second = proxy.produces
     assert first.is_for(ProduceRequest)

@@ -75,7 +75,7 @@ class StandIn:
         for (_, value), (chunk, row) in list(zip(self.sent, self.origins, strict=True))[done:]:
             error = BrokerError(10, "produce to t-0") if self.refuse(value) else None
             report = Report(TopicPartition("t", 0), 1, 1, 0, error, [Origin(0, chunk, range(row, row + 1))])
-            self.totals.add(report)
+            self.totals.add_report(report)
             self.told(report)
         return True
 

@@ -63,7 +63,7 @@ class ConsumerBarrier(Barrier):
         member = self._membership
         self._evict(self._listed(self._look(deadline)), deadline)
         with member.lock:
-            self._heartbeats.begin(self._heartbeats.topics, self._cluster.loop.now())
+            self._heartbeats.begin_join(self._heartbeats.topics, self._cluster.loop.now())
             member.happened(MemberEvent.JOIN)
         self._wake_heartbeat()
         while member.state is not MemberState.STABLE:

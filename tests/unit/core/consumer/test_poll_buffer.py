@@ -40,16 +40,16 @@ class Reader:
             row = PartitionData(partition_index=tp.partition, error_code=0, high_watermark=0, records=raw)
             found = cut(state, row, OPTIONS)
             state.fetch_from = found.position
-            arrived.add(state, found)
-        self.poll_buffer.begin(arrived)
+            arrived.add_partition(state, found)
+        self.poll_buffer.add_response(arrived)
         return arrived.size
 
     def _count(self, size: int) -> None:
         self.given_back += size
 
     def take(self, limit: int = 1_000) -> list[tuple[TopicPartition, int, int]]:
-        batches = self.poll_buffer.take(limit)
-        self.poll_buffer.handed_out(batches)
+        batches = self.poll_buffer.take_batches(limit)
+        self.poll_buffer.mark_returned(batches)
         return [(one.tp, one.first, one.stop) for one in batches]
 
     def place(self, tp: TopicPartition) -> tuple[int, int]:
@@ -101,14 +101,14 @@ def test_a_partition_being_revoked_is_read_again_if_it_is_kept_after_all() -> No
 
 
 def test_what_was_taken_away_or_sought_elsewhere_is_dropped() -> None:
-    dropped(lambda reader: reader.subscription.remove(P0))
+    dropped(lambda reader: reader.subscription.remove_partition(P0))
     assert dropped(lambda reader: reader.subscription.seek(P0, 3)).place(P0) == (3, 3)
 
 
 def test_taken_away_and_given_back_begins_where_it_now_is() -> None:
     def again(reader: Reader) -> None:
-        reader.subscription.remove(P0)
-        reader.subscription.add(P0, Span(5))
+        reader.subscription.remove_partition(P0)
+        reader.subscription.add_partition(P0, Span(5))
 
     assert dropped(again).place(P0) == (5, 5)
 
@@ -124,8 +124,8 @@ def test_a_position_after_hidden_records_has_their_leader_epoch() -> None:
     arrived = Arrived(FetchResponse(responses=[]), lambda _size: None)
     row = PartitionData(partition_index=0, error_code=0, high_watermark=2, records=memoryview(bytes(raw)))
     found = cut(state, row, OPTIONS)
-    arrived.add(state, found)
-    reader.poll_buffer.begin(arrived)
+    arrived.add_partition(state, found)
+    reader.poll_buffer.add_response(arrived)
     assert reader.take() == [(P0, 0, 1)]
     assert (state.position, state.epoch) == (2, 5)
 
@@ -186,8 +186,8 @@ class InterruptedReader(Reader):
         batches: list[Any] = []
         with Interrupter(at, poll_buffer_module) as interrupter:
             try:
-                batches = self.poll_buffer.take(4)
-                self.poll_buffer.handed_out(batches)
+                batches = self.poll_buffer.take_batches(4)
+                self.poll_buffer.mark_returned(batches)
             except KeyboardInterrupt:
                 self.poll_buffer.take_back(batches)
                 return True
@@ -200,7 +200,7 @@ class InterruptedReader(Reader):
         self.refill()
         with Interrupter(at, poll_buffer_module) as interrupter:
             try:
-                for record in self.poll_buffer.one_by_one(self.poll_buffer.take(4)):
+                for record in self.poll_buffer.one_by_one(self.poll_buffer.take_batches(4)):
                     given.append((TopicPartition(record.topic, record.partition), record.offset))
             except KeyboardInterrupt:
                 return True
@@ -230,8 +230,8 @@ def test_ctrl_c_between_any_two_steps_loses_nothing_and_keeps_the_order(how: str
 def test_an_interrupted_poll_moves_no_position() -> None:
     reader = Reader(P0, P1)
     reader.fetched(P0, P1)
-    taken = reader.poll_buffer.take(1_000)
-    reader.poll_buffer.handed_out(taken)
+    taken = reader.poll_buffer.take_batches(1_000)
+    reader.poll_buffer.mark_returned(taken)
     assert [reader.place(tp) for tp in (P0, P1)] == [(10, 10), (10, 10)]
     reader.poll_buffer.take_back(taken)
     assert [reader.place(tp) for tp in (P0, P1)] == [(0, 0), (0, 0)]
@@ -240,7 +240,7 @@ def test_an_interrupted_poll_moves_no_position() -> None:
 def test_what_was_taken_and_never_handed_out_is_read_again() -> None:
     reader = Reader(P0)
     reader.fetched(P0)
-    reader.poll_buffer.take(4)
+    reader.poll_buffer.take_batches(4)
     reader.poll_buffer.end_open()
     assert reader.place(P0) == (0, 0)
     assert reader.take() == []
@@ -254,6 +254,6 @@ def test_an_error_after_records_that_are_read_again_is_found_again() -> None:
     state = reader.subscription.get(P0)
     assert state is not None
     state.phase = Phase.FAILED
-    reader.poll_buffer.take(4)
+    reader.poll_buffer.take_batches(4)
     reader.poll_buffer.end_open()
     assert (state.phase, reader.place(P0)) == (Phase.READING, (0, 0))

@@ -29,7 +29,7 @@ def beat(heartbeats: ClassicHeartbeats, now: float = 0.0) -> HeartbeatRequest:
 
 def answer(heartbeats: ClassicHeartbeats, code: str, request: Any, now: float = 0.0) -> Any:
     kind = HeartbeatResponse if isinstance(request, HeartbeatRequest) else LeaveGroupResponse
-    return heartbeats.heard(request, kind(error_code=Code[code]), now)
+    return heartbeats.handle_response(request, kind(error_code=Code[code]), now)
 
 
 @pytest.mark.parametrize("state", [S.STABLE, S.REJOIN, S.JOINING])
@@ -90,7 +90,7 @@ def test_a_member_that_joins_again_has_its_old_id_removed_first() -> None:
     member.happened(E.JOIN)
     member.member_id, member.generation = "n", 4
     assert isinstance(heartbeats.request(11.0), LeaveGroupRequest)
-    heartbeats.unheard(None, 11.0)
+    heartbeats.handle_no_response(None, 11.0)
     again = heartbeats.request(11.2)
     assert isinstance(again, LeaveGroupRequest)
     assert again.member_id == "m"
@@ -115,7 +115,7 @@ def test_leaving_does_not_wait_longer_than_it_may() -> None:
     member.happened(E.LEAVE)
     member.leave_by = 5.0
     heartbeats.tick(0.0)
-    heartbeats.unheard(heartbeats.request(0.0), 0.0)
+    heartbeats.handle_no_response(heartbeats.request(0.0), 0.0)
     assert heartbeats.tick(4.9) == 0.1
     assert member.state is S.LEAVING
     heartbeats.tick(5.0)
@@ -232,5 +232,5 @@ def test_a_coordinator_that_is_not_ready_is_retried_soon(code: str) -> None:
 
 def test_a_heartbeat_without_an_answer_is_repeated_soon() -> None:
     _, heartbeats = member_in(S.STABLE)
-    heartbeats.unheard(beat(heartbeats), 0.5)
+    heartbeats.handle_no_response(beat(heartbeats), 0.5)
     assert heartbeats.tick(0.5) == pytest.approx(0.6)

@@ -26,7 +26,7 @@ def joining(
     member = Membership("g", instance_id, 10.0)
     heartbeats = ConsumerGroupHeartbeats(member, 0.1, assignor=assignor)
     member.happened(E.JOIN)
-    heartbeats.begin(["t"], 0.0)
+    heartbeats.begin_join(["t"], 0.0)
     return member, heartbeats
 
 
@@ -64,7 +64,7 @@ def answer(
         heartbeat_interval_ms=interval,
         assignment=rows,
     )
-    return heartbeats.heard(request, response, now)
+    return heartbeats.handle_response(request, response, now)
 
 
 def test_the_first_heartbeat_joins_and_is_full() -> None:
@@ -105,7 +105,7 @@ def test_a_change_while_a_heartbeat_is_in_flight_is_sent_after_its_response() ->
 
 def test_fields_that_may_not_have_arrived_are_sent_again() -> None:
     _, heartbeats = joined()
-    heartbeats.unheard(beat(heartbeats, 1.0), 1.5)
+    heartbeats.handle_no_response(beat(heartbeats, 1.0), 1.5)
     assert heartbeats.tick(1.5) == pytest.approx(1.6)
     request = beat(heartbeats, 1.6)
     assert request.subscribed_topic_names == ["t"]
@@ -134,7 +134,7 @@ def test_a_late_poll_leaves_also_while_the_join_is_on_its_way() -> None:
     heartbeats.tick(10.0)
     member.polled_at = 10.5
     member.happened(E.JOIN)
-    heartbeats.begin(["t"], 10.5)
+    heartbeats.begin_join(["t"], 10.5)
     answer(heartbeats, join, epoch=4, given=[0], now=10.5)
     assert member.state is S.JOINING
     leave = beat(heartbeats, 10.5)
@@ -164,7 +164,7 @@ def test_leaving_does_not_wait_longer_than_it_may() -> None:
     member.happened(E.LEAVE)
     member.leave_by = 5.0
     heartbeats.tick(0.0)
-    heartbeats.unheard(beat(heartbeats), 0.0)
+    heartbeats.handle_no_response(beat(heartbeats), 0.0)
     heartbeats.tick(5.0)
     assert member.state is S.GONE
 
@@ -184,7 +184,7 @@ def test_a_removed_member_has_no_partitions_and_rejoins_after_a_growing_pause(co
         assert (heartbeats.target, heartbeats.owned) == (None, {})
         member.polled_at = now
         member.happened(E.JOIN)
-        heartbeats.begin(["t"], now)
+        heartbeats.begin_join(["t"], now)
         due = heartbeats.tick(now)
         pauses.append(due - now)
         now = due
@@ -285,7 +285,7 @@ def test_an_answer_to_what_it_was_changes_nothing(code: str) -> None:
     old = beat(heartbeats, 1.0)
     member.happened(E.LOST)
     member.happened(E.JOIN)
-    heartbeats.begin(["t"], 1.0)
+    heartbeats.begin_join(["t"], 1.0)
     answer(heartbeats, old, code, given=[0], now=1.0)
     assert member.state is S.JOINING
     assert heartbeats.target is None

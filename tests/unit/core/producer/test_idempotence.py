@@ -128,7 +128,7 @@ def test_a_new_epoch_starts_all_numbers_over() -> None:
     [(0, (7, 0)), (LAST_EPOCH - 2, (7, LAST_EPOCH - 2)), (LAST_EPOCH - 1, (-1, -1)), (LAST_EPOCH, (-1, -1))],
 )
 def test_when_the_epochs_are_used_up_a_new_id_is_requested(epoch: int, asked: tuple[int, int]) -> None:
-    assert ready(epoch).asks_for() == asked
+    assert ready(epoch).ids_to_bump() == asked
 
 
 @pytest.mark.case("P1")

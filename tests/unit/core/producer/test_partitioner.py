@@ -109,7 +109,7 @@ def test_two_round_robins_do_not_share_their_turn() -> None:
 
 
 def test_manual_refuses_what_names_no_partition() -> None:
-    with pytest.raises(UnknownPartitionError, match="names no partition"):
+    with pytest.raises(UnknownPartitionError, match="has no partition"):
         partitioner("manual")([b"k"], 3)
 
 

@@ -272,7 +272,7 @@ def test_a_batch_that_is_too_large_is_split_until_its_parts_fit(monkeypatch: pyt
     rig.run(5)
     assert rig.confirmed() == values(8)
     assert len(rig.settled) >= 2
-    assert rig.acc._used == 0
+    assert rig.acc.memory.used == 0
     assert rig.epoch == 0
 
 

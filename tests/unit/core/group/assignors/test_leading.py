@@ -127,7 +127,7 @@ def test_a_fault_of_an_assignor_is_named_and_nothing_is_sent(given: dict[str, st
 def test_a_cooperative_assignor_must_wait_for_the_owner() -> None:
     members = {"x": Subscription(("a",), tuple(places("a0"))), "y": Subscription(("a",))}
     taken = {"y": places("a0")}
-    with pytest.raises(ConfigError, match="assigns a-0 to 'y': its owner has to give it up first"):
+    with pytest.raises(ConfigError, match="assigns a-0 to 'y': its owner has to revoke it first"):
         assignments(Own(taken, "COOPERATIVE"), members, {"a": 2})
     assert decoded(assignments(Own(taken), members, {"a": 2})) == {"x": "", "y": "a0"}
     kept = Own({"x": places("a0"), "y": places("a1")}, "COOPERATIVE")

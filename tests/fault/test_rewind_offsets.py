@@ -234,8 +234,8 @@ def test_who_is_not_in_the_group_sends_nobody_out_and_says_that_another_rewind_g
 ) -> None:
     """It was sent out and has not heard of it yet. Whoever did that may be holding the group right now."""
 
-    def without_members(_request: Any, answer: Any) -> None:
-        answer.groups[0].members = []
+    def without_members(_request: Any, response: Any) -> None:
+        response.groups[0].members = []
 
     with Consumer(bootstrap_servers=cluster.bootstrap, group_id="g", **QUICK, **options) as consumer:
         consumer.subscribe("t")
@@ -308,7 +308,7 @@ def test_a_guard_that_was_sent_out_after_its_commit_does_not_say_that_nothing_wa
 
     def leave(barrier: Any, _offsets: Any, deadline: float) -> int:
         cluster.evict("g", barrier._membership.member_id)
-        cluster.replace(DescribeGroupsRequest, lambda _request, answer: answer.groups[0].members.clear())
+        cluster.replace(DescribeGroupsRequest, lambda _request, response: response.groups[0].members.clear())
         return len(barrier._others(deadline))
 
     monkeypatch.setattr(ClassicBarrier, "hold", leave)

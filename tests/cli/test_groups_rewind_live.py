@@ -228,7 +228,7 @@ def test_11_unknown_exits_with_6_and_check_resolves_it(
             "3 of 3 partitions of group g were set, but whether they are read from there on is not known"
             in done.stderr
         )
-        assert "nobody has committed anything for it in" in done.stderr
+        assert "no member has committed an offset for it in" in done.stderr
         assert f"kcli groups rewind g --check {journal.stem}" in done.stderr
         assert done.stdout.count('"status":"unknown"') == 3
         again = rewind("g", "--check", journal.stem, "--watch=1s", code=6).stderr
@@ -258,8 +258,8 @@ def test_10_only_the_partitions_of_a_member_that_does_not_come_back_are_open(
             done = rewind("g", "--to", "5", "--live", "--yes", "--watch=4s", code=6)
             lines = [line.split() for line in done.stdout.splitlines()[1:]]
             assert sorted(line[6] for line in lines) == ["held", "held", "unknown"]
-            assert "slow had it and has not come back in" in done.stderr
-            assert "1 of 3 members has not come back so far: slow at" in done.stderr
+            assert "slow owned it and has not rejoined in" in done.stderr
+            assert "1 of 3 members has not rejoined so far: slow at" in done.stderr
         assert group.failures == []
 
 

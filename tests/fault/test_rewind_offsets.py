@@ -237,8 +237,8 @@ def test_a_barrier_that_lost_its_membership_evicts_no_member(
 ) -> None:
     """It was sent out and has not heard of it yet. Whoever did that may be holding the group right now."""
 
-    def without_members(_request: Any, answer: Any) -> None:
-        answer.groups[0].members = []
+    def without_members(_request: Any, response: Any) -> None:
+        response.groups[0].members = []
 
     with Consumer(bootstrap_servers=cluster.bootstrap, group_id="g", **QUICK, **options) as consumer:
         consumer.subscribe("t")
@@ -311,7 +311,7 @@ def test_a_barrier_evicted_after_its_commit_does_not_report_that_nothing_was_com
 
     def leave(barrier: Any, _offsets: Any, deadline: float) -> int:
         cluster.evict("g", barrier._membership.member_id)
-        cluster.replace(DescribeGroupsRequest, lambda _request, answer: answer.groups[0].members.clear())
+        cluster.replace(DescribeGroupsRequest, lambda _request, response: response.groups[0].members.clear())
         return len(barrier._others(deadline))
 
     monkeypatch.setattr(ClassicBarrier, "hold", leave)

@@ -46,12 +46,12 @@ def import_into_zookeeper(
 
 def _tell_left_out(inv: Invocation, plan: NodePlan) -> None:
     """Why some of what was asked for will not be done."""
-    from kcli.commands.groups._verdicts import tell_refused
+    from kcli.commands.groups._verdicts import report_refused
 
     for group in plan.groups:
         if group.refusal is not None:
             inv.failed(group.refusal)
-    tell_refused(inv, plan.refused, possible=plan.possible)
+    report_refused(inv, plan.refused, possible=plan.possible)
 
 
 def _carry_out(inv: Invocation, zookeeper: ZooKeeper, plan: NodePlan, hosts: str) -> int:
@@ -91,17 +91,17 @@ def _carry_out(inv: Invocation, zookeeper: ZooKeeper, plan: NodePlan, hosts: str
 def _tell(inv: Invocation, report: NodeReport) -> None:
     """One error for each reason, however many partitions it is about; then what was done."""
     from kcli.commands.groups import _zookeeper_rows as rows
-    from kcli.commands.groups._verdicts import tell_failed, tell_overwritten
+    from kcli.commands.groups._verdicts import report_failed, report_overwritten
 
     group = report.plan.group
     if report.error is not None and report.plan.refusal is None:  # what forbade the plan was told with it
         inv.failed(report.error)
     failed = [o.error for o in report.outcomes if o.status in ("failed", "unknown") and o.error is not None]
-    tell_failed(inv, group, failed)
+    report_failed(inv, group, failed)
     lost = [outcome for outcome in report.outcomes if outcome.status == "overwritten"]
     if lost:
         found = "deleted it" if lost[0].found is None else f"set it to {lost[0].found}"
         why = f"{lost[0].item.place}: somebody else has {found}"
-        tell_overwritten(inv, group, len(lost), len(report.outcomes), why, "import")
+        report_overwritten(inv, group, len(lost), len(report.outcomes), why, "import")
     if report.count("refused") < len(report.outcomes):
         inv.talk.note(rows.done_text(report))

@@ -30,23 +30,23 @@ def copy_group(inv: Invocation, source: str, name: str) -> int:
     from functools import partial
     from shlex import join
 
+    from kcli.commands.groups._executing import confirm_and_execute
     from kcli.commands.groups._rewind_target import group_target
-    from kcli.commands.groups._settling import confirm_and_execute
     from kcli.core.clock import wall_ms
     from kcli.flows.rewind.spans import time_spans
-    from kcli.flows.rewind.survey import Asked, survey
+    from kcli.flows.rewind.survey import RewindRequest, survey
     from kcli.flows.transfer.stopping import to_be_stopped
 
     if source == name:
         raise usage("groups copy: A and B are the same group", why="nothing would change", do="name two")
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
-        asked = Asked(
+        request = RewindRequest(
             {name: group_target(admin, source, exact=True)},
             f"what group {source} has committed",
             act="Copy into group",
             makes=True,
         )
-        plan, failures = survey(admin, cluster, asked, wall_ms(), partial(time_spans, admin))
+        plan, failures = survey(admin, cluster, request, wall_ms(), partial(time_spans, admin))
         live = join(["kcli", "groups", "rewind", name, "--to-group", source, "--live"])
         return confirm_and_execute(inv, admin, to_be_stopped(plan, lambda _group: live), failures)

@@ -15,7 +15,7 @@ from kcli.commands.shared.usage import usage
 
 if TYPE_CHECKING:
     from kcli.commands.shared.params import TopicPartitions
-    from kcli.flows.rewind.survey import Asked
+    from kcli.flows.rewind.survey import RewindRequest
 
 EXAMPLES = "--from earliest, --from latest, --from @-1h, --from 2026-11-21T10:00Z, --from 1200"
 
@@ -46,23 +46,23 @@ def create_group(inv: Invocation, name: str, scopes: tuple[TopicPartitions, ...]
     """
     from functools import partial
 
-    from kcli.commands.groups._settling import confirm_and_execute
+    from kcli.commands.groups._executing import confirm_and_execute
     from kcli.core.clock import wall_ms
     from kcli.flows.rewind.spans import time_spans
     from kcli.flows.rewind.survey import survey
     from kcli.flows.transfer.stopping import to_be_stopped
 
-    asked = _asked(inv, name, scopes, start)
+    request = _asked(inv, name, scopes, start)
     with open_admin(inv) as admin:
         cluster = connect(inv, admin)
-        plan, failures = survey(admin, cluster, asked, wall_ms(), partial(time_spans, admin))
+        plan, failures = survey(admin, cluster, request, wall_ms(), partial(time_spans, admin))
         return confirm_and_execute(inv, admin, to_be_stopped(plan, lambda _group: ""), failures)
 
 
-def _asked(inv: Invocation, name: str, scopes: tuple[TopicPartitions, ...], start: str) -> Asked:
+def _asked(inv: Invocation, name: str, scopes: tuple[TopicPartitions, ...], start: str) -> RewindRequest:
     from kcli.commands.groups._rewind_target import has_terminal, spec_target
     from kcli.flows.rewind.scope import Scope, parse_topics
-    from kcli.flows.rewind.survey import Asked
+    from kcli.flows.rewind.survey import RewindRequest
 
     target, words = spec_target(start, "groups create: --from", EXAMPLES, terminal=has_terminal(inv))
     if target.is_relative:
@@ -72,4 +72,4 @@ def _asked(inv: Invocation, name: str, scopes: tuple[TopicPartitions, ...], star
             do=f"as in {EXAMPLES}",
         )
     scope = Scope(parse_topics(map(str, scopes)))
-    return Asked({name: target}, words, scope, act="Create group", makes=True, only_new=True)
+    return RewindRequest({name: target}, words, scope, act="Create group", makes=True, only_new=True)

@@ -89,7 +89,7 @@ def import_offsets(
     """
     from functools import partial
 
-    from kcli.commands.groups._settling import Manner, confirm_and_execute
+    from kcli.commands.groups._executing import Presentation, confirm_and_execute
     from kcli.core.clock import wall_ms
     from kcli.flows.rewind.spans import time_spans
     from kcli.flows.transfer.file import STDIN, file_name, read_file
@@ -116,7 +116,7 @@ def import_offsets(
             admin, cluster, chosen, wish, words, wall_ms(), partial(time_spans, admin)
         )
         plan = to_be_stopped(plan, lambda name: _as_it_runs(file, path, name, wish, partly=bool(scopes)))
-        return confirm_and_execute(inv, admin, plan, failures, Manner(report="OffsetImportReport"))
+        return confirm_and_execute(inv, admin, plan, failures, Presentation(report="OffsetImportReport"))
 
 
 def _as_it_runs(file: OffsetFile, path: str, group: str, wish: Wish, *, partly: bool) -> str:

@@ -26,7 +26,7 @@ from kcli.core.error_codes import (
 from kcli.core.errors import BrokerError, KcliError
 from kcli.core.group.assignors.assignor import Assignor
 from kcli.core.group.assignors.registry import choose
-from kcli.core.group.barrier.barrier import Barrier, SentOutError, rewind
+from kcli.core.group.barrier.barrier import Barrier, EvictedError, rewind
 from kcli.core.group.classic_heartbeats import ClassicHeartbeats
 from kcli.core.group.classic_member import ClassicMember
 from kcli.core.group.commits import Commits, Committer
@@ -171,7 +171,7 @@ class Group:
         """Sets offsets for the whole group, as its barrier; every member reads them when it rejoins.
 
         Blocks, at most until ``deadline``; the next ``advance`` releases the other members, whatever the outcome. While
-        another member rewinds the group, it waits for its turn; SentOutError if that does not come by then.
+        another member rewinds the group, it waits for its turn; EvictedError if that does not come by then.
         """
         assert self._member is not None
         window, may_have_committed = _FIRST_WINDOW, False
@@ -180,7 +180,7 @@ class Group:
             barrier.may_have_committed = may_have_committed
             try:
                 return self._rewind(self._member, barrier, offsets, deadline)
-            except SentOutError:
+            except EvictedError:
                 if not self._stay_stable_for(_RANDOM.uniform(0.0, window), deadline):
                     raise
             window, may_have_committed = min(2 * window, _LONGEST_WINDOW), barrier.may_have_committed

@@ -14,8 +14,8 @@ from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.offsets import ELECTION_PATIENCE
-from kcli.flows.rewind.looks import Spans, committed_groups, described_topics, good, group_plan
 from kcli.flows.rewind.plan import RewindItem, RewindPlan, refused_item, with_records
+from kcli.flows.rewind.planning import Spans, committed_groups, described_topics, group_plan, value_or_raise
 from kcli.flows.transfer.importing import Aim, Here, ImportItem, Log, Moment, Wish, plan_import, times
 
 ACT = "Import into group"
@@ -75,7 +75,7 @@ def _logs(
     )
     for tp in there:
         try:
-            found[tp] = Log(good(starts[tp]), good(ends[tp]))
+            found[tp] = Log(value_or_raise(starts[tp]), value_or_raise(ends[tp]))
         except KcliError as error:
             found[tp] = error
     return found

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from kcli.core.errors import KcliError, OutcomeUnknownError
 from kcli.files.atomic import replace_file, sync_folder
 from kcli.files.xdg import state_home
-from kcli.flows.rewind.execute import FAILED, REFUSED, UNKNOWN, VERIFIED
 from kcli.flows.rewind.journal import JournalError, new_id
 from kcli.flows.rewind.judge import OVERWRITTEN
+from kcli.flows.rewind.outcomes import FAILED, REFUSED, UNKNOWN, VERIFIED
 from kcli.flows.rewind.plan import NotPossibleError
 from kcli.flows.transfer.importing import Aim
 from kcli.flows.transfer.zookeeper.place import Place, is_node_name

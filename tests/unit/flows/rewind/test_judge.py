@@ -8,8 +8,8 @@ import pytest
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
 from kcli.core.group.barrier.arrivals import Arrival, ListedMember
 from kcli.core.types import TopicPartition
-from kcli.flows.rewind.attendance import Attendance, SentOut
-from kcli.flows.rewind.judge import HELD, OPEN, OVERWRITTEN, UNKNOWN, Judge, Look, Rewound
+from kcli.flows.rewind.attendance import Attendance, EvictedMember
+from kcli.flows.rewind.judge import HELD, OPEN, OVERWRITTEN, UNKNOWN, Judge, Observation, Rewound
 
 A, B = TopicPartition("a", 0), TopicPartition("a", 1)
 Member = tuple[str, str, Sequence[TopicPartition]]
@@ -41,8 +41,8 @@ class Scene:
         self._modern = protocol == "consumer"
         clients = clients or ("one", "two")
         partitions = (A, B)[: len(clients)]
-        sent_out = [
-            SentOut(ListedMember(f"{name}-{n}", None, name, "/h"), frozenset({tp}), pace, session)
+        evicted = [
+            EvictedMember(ListedMember(f"{name}-{n}", None, name, "/h"), frozenset({tp}), pace, session)
             for n, (name, tp) in enumerate(zip(clients, partitions, strict=True))
         ]
         came = -held + 0.5 if came_at is None else came_at
@@ -52,7 +52,7 @@ class Scene:
             member_id = f"{name}-{n}" if self._modern else f"{name}-{n}-again"
             self.members.append((member_id, name, [partitions[n % len(partitions)]]))
             arrivals.append(Arrival(ListedMember(member_id, None, name, "/h"), came, unassigned_since))
-        attendance = Attendance(sent_out, -held, arrivals, keeps_id=self._modern)
+        attendance = Attendance(evicted, -held, arrivals, keeps_id=self._modern)
         rewound = {tp: Rewound(new, old, end) for tp in partitions}
         self.judge = Judge(rewound, attendance, assignor="" if self._modern else assignor)
         self.now, self._end = 0.0, 5_000
@@ -70,8 +70,8 @@ class Scene:
             self.log[tp].append(offset)
         while True:
             self.now = round(self.now + 0.1, 3)
-            self.judge.look(
-                Look(self.now, dict(self.committed), self._group(), dict.fromkeys((A, B), self._end))
+            self.judge.observe(
+                Observation(self.now, dict(self.committed), self._group(), dict.fromkeys((A, B), self._end))
             )
             if self.now >= until:
                 return self
@@ -97,11 +97,11 @@ class Scene:
 
     def said(self, tp: TopicPartition = A) -> str:
         """When the history of commits was asked, if it is the only thing that is waited for."""
-        sentence = self.judge.sentence(tp, self.now)
-        if sentence.awaited is not None and sentence.awaited.logged:
+        verdict = self.judge.verdict(tp, self.now)
+        if verdict.awaited is not None and verdict.awaited.history:
             self.judge.confirm(self.log)
-            sentence = self.judge.sentence(tp, self.now)
-        return sentence.verdict
+            verdict = self.judge.verdict(tp, self.now)
+        return verdict.status
 
 
 # --- what commits say when nobody can have anything old in hand ------------------------------------------------
@@ -197,8 +197,8 @@ def test_9_a_member_that_was_missed_while_the_group_was_held_may_come_again() ->
     """It was stopped for longer than its session. Whoever never came back is given its session only."""
     member = ListedMember("one-0", None, "one", "/h")
     for arrivals, due in (([Arrival(member, -11.0, -11.0, left_at=-5.0)], 7.0), ([], 0.0)):
-        sent_out = [SentOut(member, frozenset({A}), 0.5, session=6.0)]
-        (party,) = Attendance(sent_out, -12.0, arrivals, keeps_id=False).parties.values()
+        evicted = [EvictedMember(member, frozenset({A}), 0.5, session=6.0)]
+        (party,) = Attendance(evicted, -12.0, arrivals, keeps_id=False).parties.values()
         assert party.due(at_work=False) == due
         assert not party.all_here
 
@@ -318,7 +318,7 @@ def test_10_partitions_of_others_do_not_wait_for_a_member_that_was_killed() -> N
     scene = Scene(back=["one"], session=45.0)
     scene.look(a=450).look(a=3_000)
     assert (scene.said(A), scene.said(B)) == (HELD, OPEN)
-    awaited = scene.judge.sentence(B, scene.now).awaited
+    awaited = scene.judge.verdict(B, scene.now).awaited
     assert awaited is not None
     assert [one.client_id for one in awaited.away] == ["two"]
     assert awaited.until == pytest.approx(-12 + 45)
@@ -374,11 +374,11 @@ def test_the_new_owner_of_an_unowned_partition_begins_at_the_new_offset() -> Non
 
 def test_a_partition_without_a_commit_stays_open_and_its_owner_is_named() -> None:
     scene = Scene("one").look(until=60.0)
-    sentence = scene.judge.sentence(A, scene.now)
-    assert sentence.verdict == OPEN
-    assert sentence.awaited is not None
-    owner: Any = sentence.awaited.owner
-    assert (sentence.awaited.until, owner.client_id) == (None, "one")
+    verdict = scene.judge.verdict(A, scene.now)
+    assert verdict.status == OPEN
+    assert verdict.awaited is not None
+    owner: Any = verdict.awaited.owner
+    assert (verdict.awaited.until, owner.client_id) == (None, "one")
 
 
 def test_the_first_commit_after_a_long_silence_needs_another_one() -> None:

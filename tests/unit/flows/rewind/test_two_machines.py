@@ -17,9 +17,10 @@ from kcli.core import Admin, clock
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
 from kcli.core.errors import KcliError, TimedOutError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
-from kcli.flows.rewind.execute import GroupReport, UnprovenError, execute
+from kcli.flows.rewind.execute import execute
 from kcli.flows.rewind.journal import Journals
 from kcli.flows.rewind.mark import marked, marked_by, own_metadata
+from kcli.flows.rewind.outcomes import GroupReport, UnprovenError
 from kcli.flows.rewind.plan import GroupPlan, RewindItem, RewindPlan
 
 A, B, C = (TopicPartition("t", partition) for partition in range(3))

@@ -1,20 +1,22 @@
 """What every plan needs to know of a cluster, and the plan of one group from it. Changes nothing and joins no group."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TypeVar
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.committed import Committed
 from kcli.core.admin.group_description import GroupDescription
 from kcli.core.admin.topics import TopicInfo
-from kcli.core.cluster.offsets import OffsetInfo
 from kcli.core.errors import KcliError, NotFoundError, UnsupportedError
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.nearest import name_nearest
 from kcli.flows.rewind.journal import new_id
 from kcli.flows.rewind.plan import (
     ABSENT,
+    BY_REWIND,
     GroupPlan,
     NotPossibleError,
+    Remedies,
     RewindItem,
     not_possible,
     refused_item,
@@ -25,7 +27,7 @@ Range = tuple[int, int]
 Spans = Callable[[Mapping[TopicPartition, Range]], Mapping[TopicPartition, int]]
 """The time (ms) between the first and the last record of each range of offsets, where it can be known."""
 
-Looked = tuple[dict[str, GroupDescription], dict[str, Committed], list[KcliError]]
+T = TypeVar("T")
 
 
 def committed_groups(
@@ -34,7 +36,7 @@ def committed_groups(
     *,
     may_be_absent: Collection[str],
     held: Mapping[str, GroupDescription] | None = None,
-) -> Looked:
+) -> tuple[dict[str, GroupDescription], dict[str, Committed], list[KcliError]]:
     """The groups, their commits, and the errors of those that cannot be read. ``held`` were described before.
 
     ``may_be_absent``: these need not exist. An undo may find its group gone, since coordinators before 4.0 remove a
@@ -44,20 +46,17 @@ def committed_groups(
     failures: list[KcliError] = []
     left = [name for name in names if name not in found]
     described = admin.describe_groups(left) if left else {}
-    name_nearest(admin, {name: told for name, told in described.items() if name not in may_be_absent})
-    for name, told in described.items():
-        if isinstance(told, NotFoundError) and name in may_be_absent:
+    name_nearest(admin, {name: group for name, group in described.items() if name not in may_be_absent})
+    for name, group in described.items():
+        if isinstance(group, NotFoundError) and name in may_be_absent:
             found[name] = GroupDescription(name, "classic", ABSENT, "", "", -1)
-        elif isinstance(told, KcliError):
-            failures.append(_explained(told, name))
+        elif isinstance(group, KcliError):
+            failures.append(_explained(group, name))
         else:
-            found[name] = told
-    commits: dict[str, Committed] = {}
-    for name, answer in admin.fetch_offsets(dict.fromkeys(found)).items() if found else ():
-        if isinstance(answer, KcliError):
-            failures.append(answer)
-        else:
-            commits[name] = answer
+            found[name] = group
+    fetched = admin.fetch_offsets(dict.fromkeys(found)) if found else {}
+    commits = {name: offsets for name, offsets in fetched.items() if not isinstance(offsets, KcliError)}
+    failures += [offsets for offsets in fetched.values() if isinstance(offsets, KcliError)]
     return found, commits, failures
 
 
@@ -65,21 +64,16 @@ def described_topics(
     admin: Admin, names: Collection[str]
 ) -> tuple[dict[str, TopicInfo], dict[str, KcliError]]:
     """The topics that exist, and the errors of the others."""
-    present: dict[str, TopicInfo] = {}
-    missing: dict[str, KcliError] = {}
-    for name, told in admin.describe_topics(sorted(names)).items() if names else ():
-        if isinstance(told, KcliError):
-            missing[name] = told
-        else:
-            present[name] = told
-    return present, missing
+    described = admin.describe_topics(sorted(names)) if names else {}
+    present = {name: topic for name, topic in described.items() if not isinstance(topic, KcliError)}
+    return present, {name: topic for name, topic in described.items() if isinstance(topic, KcliError)}
 
 
-def good(told: OffsetInfo | KcliError) -> OffsetInfo:
-    """The offset; raises the error that was returned instead."""
-    if isinstance(told, KcliError):
-        raise told
-    return told
+def value_or_raise(result: T | KcliError) -> T:
+    """The value; raises the error that was returned instead."""
+    if isinstance(result, KcliError):
+        raise result
+    return result
 
 
 def group_plan(
@@ -91,17 +85,18 @@ def group_plan(
     spans: Spans,
     *,
     live: bool = False,
+    remedies: Remedies = BY_REWIND,
 ) -> GroupPlan:
     """The plan of one group, with a new id for its journal; refused where its state does not allow a rewind.
 
     ``live``: a group with members is rewound as it runs.
     """
-    goes_on = live and bool(group.members)
-    if goes_on:
+    runs = live and bool(group.members)
+    if runs:
         items = [_kept(item) if item.action == "delete" else item for item in items]
     ranges = {item.tp: (item.low, item.low + item.records) for item in items if item.records}
     topics = {item.tp.topic for item in items}
-    others = {tp.topic for tp, told in committed.items() if told is not None} - topics
+    others = {tp.topic for tp, commit in committed.items() if commit is not None} - topics
     return GroupPlan(
         group.group_id,
         new_id(now_ms),
@@ -110,10 +105,11 @@ def group_plan(
         with_spans(items, spans(ranges) if ranges else {}),
         members=group.members,
         untouched=len(others),
-        refusal=not_possible(group, live=live),
+        refusal=not_possible(group, live=live, remedies=remedies),
         type=group.type,
         assignor=group.assignor,
-        live=goes_on,
+        live=runs,
+        remedies=remedies,
     )
 
 

@@ -1,32 +1,26 @@
-"""``kcli groups rewind GROUP --check ID``: a live rewind of the journal looked at again, and the journal updated."""
+"""``kcli groups rewind GROUP --check ID``: a live rewind of the journal is judged again, and the journal updated."""
 
-from __future__ import annotations
+from collections.abc import Sequence
 
-from typing import TYPE_CHECKING
-
+from kcli.commands.groups._executing import report_executed
+from kcli.commands.groups._reader import reader
+from kcli.commands.groups._watch_progress import new_watcher
 from kcli.commands.shared.cluster import connect, open_admin
+from kcli.commands.shared.context import Invocation
+from kcli.commands.shared.orderly_end import orderly_end
 from kcli.commands.shared.usage import usage
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from kcli.commands.shared.context import Invocation
+from kcli.core.clock import monotonic, wall_ms
+from kcli.core.errors import KcliError
+from kcli.flows.rewind.check import checked, outcomes
+from kcli.flows.rewind.journal import JournalError, Journals
+from kcli.flows.rewind.live_record import entry_of
+from kcli.flows.rewind.offsets_log import OffsetsLog
+from kcli.flows.rewind.outcomes import GroupReport
+from kcli.flows.rewind.watching import BEFORE_MS
 
 
 def check(inv: Invocation, names: Sequence[str], journal_id: str, bound: float) -> int:
     """The exit status, as that of the rewind: 0, 6 where partitions are still unknown, 7 for overwritten ones."""
-    from kcli.commands.groups._awaiting import new_watcher
-    from kcli.commands.groups._live import read_history
-    from kcli.commands.groups._settling import tell
-    from kcli.commands.shared.orderly_end import orderly_end
-    from kcli.core.clock import monotonic, wall_ms
-    from kcli.core.errors import KcliError
-    from kcli.flows.rewind.check import checked, outcomes
-    from kcli.flows.rewind.execute import GroupReport
-    from kcli.flows.rewind.journal import JournalError, Journals
-    from kcli.flows.rewind.live_record import entry_of
-    from kcli.flows.rewind.watching import BEFORE_MS, missing
-
     if len(names) > 1:
         raise usage(
             "groups rewind: --check with several groups",
@@ -39,23 +33,24 @@ def check(inv: Invocation, names: Sequence[str], journal_id: str, bound: float) 
         journal = journals.of(names[0], journal_id)
         history = None
         if journal.live is not None:
-            history = read_history(inv, admin, journal.group, since_ms=journal.live.let_in - BEFORE_MS)
+            log = OffsetsLog(admin, lambda: reader(inv), inv.timeout)
+            history = log.history(journal.group, journal.live.released_ms - BEFORE_MS)
             if history is None or not history.complete:
                 history = None
                 inv.talk.warn(
                     "the commits since then cannot be read from __consumer_offsets, only what is committed now"
                 )
-        told = admin.describe_groups([journal.group])[journal.group]
-        group = None if isinstance(told, KcliError) else told
+        described = admin.describe_groups([journal.group])[journal.group]
+        group = None if isinstance(described, KcliError) else described
         found = checked(journal, history, monotonic(), wall_ms(), group)
-        seen = watcher.watch(admin, [found.watched])[journal.group]
+        watched = found.watched
+        seen = watcher.watch(admin, [watched])[journal.group]
         known = outcomes(found, seen)
-        absent = missing(found.plan.members, found.watched)
         error = None
         try:
             journals.update(
                 journal.id,
-                live=entry_of(found.watched.facts, seen.sentences, seen.seconds),
+                live=entry_of(watched.facts, seen.verdicts, seen.seconds),
                 statuses={one.item.tp: one.status for one in known},
             )
         except JournalError as not_written:
@@ -64,11 +59,11 @@ def check(inv: Invocation, names: Sequence[str], journal_id: str, bound: float) 
             found.plan,
             tuple(known),
             kept=True,
-            missing=absent,
-            sent_out=len(found.watched.facts.sent_out),
+            missing=watched.missing(found.plan.members),
+            evicted=len(watched.facts.evicted),
             journal_error=error,
         )
-        done = tell(inv, journals.cluster, [report])
+        done = report_executed(inv, journals.cluster, [report])
     if watcher.interruption is not None:
         raise watcher.interruption
     return inv.finish(done=done)

@@ -370,7 +370,7 @@ NOT_THERE = [
     Row("consume orders -e", 1, "No space left on device", "ENOSPC", "make room", out=FULL),
     Row(
         "topics list", 1, "cannot write output: No space left", "ENOSPC",
-        "make room, or write to another place", out=FULL,
+        "free space, or write to another file", out=FULL,
     ),
     Row("produce orders -i ndjson", 1, "1 of 1 input lines", "JSON is malformed", "--failed FILE", stdin=b"no json\n"),
     Row(

@@ -1,4 +1,4 @@
-"""What ``kcli --version`` prints; with ``-v`` also what it is built on."""
+"""What ``kcli --version`` prints; with ``-v`` also the versions of Python and of libraries."""
 
 from kcli import __version__
 

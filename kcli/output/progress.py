@@ -161,9 +161,9 @@ def progress_style(choice: str | None, talk: Talk, *, dumb: bool = False) -> str
     return "bar" if talk.isatty and not dumb else "line"
 
 
-def counted(number: int, noun: str) -> str:
+def counted(number: int, noun: str, plural: str = "") -> str:
     """``1 record``, ``2,000 records``."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def seconds_left(seconds: float, share: float) -> float | None:

@@ -302,7 +302,7 @@ CONSUME = [
     ),
     Row("consume orders --commit", 2, "--commit without -g", "committed for a group", "give -g GROUP"),
     Row("consume orders --offset stored", 2, "stored is for groups", "committed offsets", "give -g GROUP"),
-    Row("consume orders -f %q", 2, "-f '%q' is not a format", "no verb '%q'", "`kcli consume --help`"),
+    Row("consume orders -f %q", 2, "-f '%q' is not a valid format", "no verb '%q'", "`kcli consume --help`"),
 ]
 
 PRODUCE = [

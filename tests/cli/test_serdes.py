@@ -239,7 +239,7 @@ def test_filters_see_what_is_decoded(cluster: FakeCluster, registry: RunningRegi
     serdes = ("-s", "key=int", "-s", "value=avro", *at(registry), "-f", "%k ")
     done = consume(cluster, *serdes, "--where", "value.id == `8` && key == `2`")
     assert ok(done) == b"2 "
-    assert b"1 value could not be decoded: --where passed over it; the first: t-0@2" in done.stderr
+    assert b"1 value could not be decoded: --where skipped it; the first: t-0@2" in done.stderr
     assert ok(consume(cluster, *serdes, "--grep", 'v:"note":"x"')) == b"2 "
     assert ok(consume(cluster, *serdes, "--grep", r"v:\xff")) == b"3 "
     assert ok(consume(cluster, *serdes, "--key", "1")) == b"1 "

@@ -9,7 +9,6 @@ from kcli.core.consumer.consumer import Consumer
 from kcli.core.positions import RangeSpec
 from kcli.core.types import TopicPartition
 from kcli.flows.group_commits import GroupCommits
-from kcli.flows.hidden import hidden_at
 from kcli.flows.reading import Chosen, GroupShare
 
 
@@ -70,5 +69,9 @@ def group_reading(
 
 def hidden_records(inv: Invocation, consumer: Consumer, ends: Mapping[TopicPartition, int]) -> None:
     """Warns of records that an open transaction hides from readers of committed records."""
+    from kcli.flows.hidden import (
+        hidden_at,
+    )  # loads parts of the admin client, which no other end of a reading needs
+
     for hidden in hidden_at(consumer, ends):
         inv.talk.warn(str(hidden))

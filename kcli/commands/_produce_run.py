@@ -1,6 +1,7 @@
-"""One run of ``kcli produce``, once its flags are understood: files, brokers, schemas, sending, the report.
+"""One run of ``kcli produce``, after its flags were checked: files, brokers, schemas, sending, the report.
 
-Not the sending itself, which is ``kcli.flows``. What only some runs need is imported where these need it.
+The sending itself is in ``kcli.flows``. Checkpoints, the ``--failed`` file and transactions, which load msgspec and the
+admin client, are imported only where they are used.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from kcli.commands.shared.context import Invocation, stdin_is_terminal
 from kcli.core.cluster.cluster import TOPIC_PATIENCE
 from kcli.core.cluster.metadata import no_partition, unknown_topic
 from kcli.core.errors import NotFoundError
+from kcli.core.options import ClientOptions, ProducerOptions
 from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicPartition
 from kcli.flows.ack_tracker import AckTracker
@@ -24,7 +26,6 @@ from kcli.flows.produce import CHECKPOINT_INTERVAL, ProduceResult, ProduceRun, P
 from kcli.flows.stop import Stop
 
 if TYPE_CHECKING:
-    from kcli.core.options import ProducerOptions
     from kcli.flows.checkpoint import Checkpoint
     from kcli.flows.failed_file import FailedFile
     from kcli.flows.produce_transactions import Transactions
@@ -70,7 +71,8 @@ class Run:
         return self._report(result, stop)
 
     def dry_run(self, prepare: Callable[[], object]) -> int:
-        """Every check short of sending: files, brokers, topic, schemas, and all of the input."""
+        """Every check without sending: files, brokers, topic, schemas, and all of the input."""
+        # Only with --dry-run.
         from kcli.commands._produce_report import report_dry_run
         from kcli.flows.failed_file import check_writable
         from kcli.flows.produce_dry_run import DryProducer
@@ -97,28 +99,29 @@ class Run:
         result = run.run(self._feed(stop).portions())
         return report_dry_run(self.inv, self.topic, result, count, self.producer.cluster_id)
 
-    # --- what may fail before any input is read ----------------------------------------------------
+    # --- before any input is read ------------------------------------------------------------------
 
     def _open_checkpoint(self) -> None:
         if self.flags["checkpoint"] is None:
             return
-        from kcli.flows.checkpoint import locked
+        from kcli.flows.checkpoint import locked  # only with --checkpoint
 
         self.stack.enter_context(locked(self.flags["checkpoint"]))
         self._load_checkpoint()
 
     def _load_checkpoint(self) -> None:
-        from kcli.flows.checkpoint import Checkpoint, Identity
+        from kcli.flows.checkpoint import Checkpoint, Identity  # only with --checkpoint
 
-        said = signature(self.form)
-        identity = Identity(self.topic, tuple(self.files), said, self.options.transactional_id)
+        identity = Identity(
+            self.topic, tuple(self.files), signature(self.form), self.options.transactional_id
+        )
         self.checkpoint = Checkpoint(self.flags["checkpoint"], identity, failed=self.flags["failed"])
         self.checkpoint.load()
 
     def _open_failed(self) -> None:
         if self.flags["failed"] is None:
             return
-        from kcli.flows.failed_file import FailedFile
+        from kcli.flows.failed_file import FailedFile  # only with --failed
 
         again = self.checkpoint is not None and self.checkpoint.failed_again
         several = len(self.files) > 1
@@ -157,7 +160,8 @@ class Run:
             self.tracker.begin(self.checkpoint.place)
 
     def _begin_transactions(self) -> None:
-        """Takes over the transactional id, and finds out from the group how far its last transaction got."""
+        """Initializes the transactional id, and reads from the group how far its last transaction got."""
+        # Only with --transactional-id.
         from kcli.flows.groups.place_keepers import place_keeper
         from kcli.flows.produce_transactions import DEFAULT_EVERY, Transactions
 
@@ -174,9 +178,8 @@ class Run:
         self.transactions = Transactions(every, group=group, run=self.checkpoint.run)
 
     def _resume(self, checkpoint: Checkpoint, group: str) -> None:
+        # Only where a run in transactions resumes.
         from kcli.core.admin.admin import Admin
-        from kcli.core.options import ClientOptions
-        from kcli.core.types import TopicPartition
         from kcli.flows.produce_transactions import resumed_place
 
         inv, tp = self.inv, TopicPartition(self.topic, 0)
@@ -184,7 +187,7 @@ class Run:
             stored = admin.fetch_offsets({group: [tp]}, require_stable=True)[group]
         checkpoint.place = resumed_place(checkpoint, group, stored, tp)
 
-    # --- from the first line to the last -------------------------------------------------------------
+    # --- reading and sending -----------------------------------------------------------------------
 
     def _unconfirmed(self) -> str:
         return f"{self.producer.totals.confirmed:,} records confirmed, {self.producer.outstanding:,} unknown"
@@ -194,7 +197,7 @@ class Run:
         if checkpoint is not None:
             if self.failed is not None and checkpoint.resumes:
                 self.failed.drop_from(checkpoint.place, self.files)
-            checkpoint.save(checkpoint.place)  # one that cannot be written is told now
+            checkpoint.save(checkpoint.place)  # so that one that cannot be written is reported now
             if checkpoint.resumes:
                 self.inv.talk.note(f"resuming at line {checkpoint.place.unit + 1:,} ({checkpoint.path})")
         self._note_terminal()
@@ -239,7 +242,7 @@ class Run:
         }
         if self.transactions is None:
             return ProduceRun(self.producer, self._sending(), **settings)
-        from kcli.flows.produce_transactions import TransactionalRun
+        from kcli.flows.produce_transactions import TransactionalRun  # only with --transactional-id
 
         return TransactionalRun(self.producer, self._sending(), transactions=self.transactions, **settings)
 
@@ -257,7 +260,7 @@ class Run:
             lingers="linger_ms" in self.inv.resolved.values,
         )
 
-    # --- what became of it ---------------------------------------------------------------------------
+    # --- the report --------------------------------------------------------------------------------
 
     def _report(self, result: ProduceResult, stop: Stop) -> int:
         files = Files(
@@ -268,7 +271,7 @@ class Run:
         )
         status = report(self.inv, self.topic, result, files, stop, self.options, self.producer.cluster_id)
         if result.output_error is not None and not stop:
-            raise result.output_error  # the rim knows what a closed pipe and a full disk mean
+            raise result.output_error  # reported as any error of stdout
         return status
 
 
@@ -277,7 +280,7 @@ def _no_progress(_read: int, _confirmed: int, _lost: int) -> None:
 
 
 def _tee(inv: Invocation) -> Callable[[memoryview], None]:
-    """Writes what was read to stdout, at once."""
+    """Writes what was read to stdout immediately."""
 
     def tap(view: memoryview) -> None:
         if len(view):

@@ -380,7 +380,7 @@ def test_a_schema_is_registered_when_it_is_asked_for_and_never_by_a_dry_run(
         (("consume", "t", "-s", "value=avro"), b"no schema registry is named"),
         (("consume", "t", "-s", "json", "-o", "raw"), b"shows bytes as they are"),
         (("produce", "t", "-s", "consumer_offsets"), b"only read"),
-        (("produce", "t", "-s", "key=int", "-k", "x"), b"the key of -k cannot be written"),
+        (("produce", "t", "-s", "key=int", "-k", "x"), b"the key of -k cannot be encoded"),
         (("consume", "t", "-X", "schema.registry.ulr=x"), b"did you mean 'schema.registry.url'?"),
         (
             ("consume", "t", "-s", "avro", "-X", "schema.registry.url=http://a:b@h.invalid"),

@@ -30,7 +30,6 @@ from kcli.flows.completion.offered import offered
 from kcli.flows.completion.shell_words import literal, split_words
 from kcli.flows.xdg import cache_home
 from kcli.profiles.resolve import resolve
-from kcli.sandbox.discovery import all_states, find_bootstrap
 
 LIMIT = 0.3
 """Seconds for the request to the cluster, connecting included; and as many for reading the configuration."""
@@ -97,6 +96,8 @@ class _Completion:
         signal.signal(signal.SIGALRM, self._time_is_up)
         signal.setitimer(signal.ITIMER_REAL, LIMIT)
         if self._request.kind == _SANDBOXES:
+            from kcli.sandbox.discovery import all_states  # json
+
             self._finish([state.name for state in all_states()], answered=True)
         resolved = resolve(sources_of(self._request.said, _find_sandbox))
         options = resolved.options(ClientOptions, dict.fromkeys(_TIMEOUTS, round(LIMIT * 1000)))
@@ -143,5 +144,7 @@ def _print(text: str) -> None:
 
 
 def _find_sandbox() -> str | None:
+    from kcli.sandbox.discovery import find_bootstrap  # json; only where no brokers are named
+
     found = find_bootstrap()
     return found[1] if found else None

@@ -10,7 +10,6 @@ from kcli.commands._consume_reading import chosen_reading, group_reading, hidden
 from kcli.commands._consume_report import offsets_text, report
 from kcli.commands._record_format import record_formatter
 from kcli.commands._what_to_read import Topics, chosen_partitions, echo_times, selection, wanted_range
-from kcli.commands.shared.cluster import check_no_registry
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.exit import abandon_stdout
 from kcli.commands.shared.usage import usage
@@ -63,7 +62,7 @@ def run(inv: Invocation, names: Sequence[str], flags: dict[str, Any]) -> int:
     )
     options = consumer_options(inv, flags, spec, policy)
     if decoding is None:
-        check_no_registry(inv)
+        inv.configuration.check_no_registry()
     echo_times(inv, spec)
     single = flags["tail"] is not None or flags["merge"]  # these keep single records of a batch
     serdes = decoding.serdes if decoding is not None else nullcontext()

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 from kcli.commands._produce_input import check_inputs, encoded, input_format
-from kcli.commands.shared.cluster import check_no_registry
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.params import Codec, check_topic_name
 from kcli.commands.shared.usage import usage
@@ -31,7 +30,7 @@ def run(
     options = inv.client_options(ProducerOptions, unused=_unused(inv, own), max_block_ms=patient, **own)
     _check_checkpoint(flags, options)
     if not flags["serdes"]:
-        check_no_registry(inv)
+        inv.configuration.check_no_registry()
     if flags["transaction_every"] is not None and not options.transactional_id:
         raise usage(
             "kcli produce: --transaction-every without --transactional-id",
@@ -53,8 +52,12 @@ def run(
             Run,
         )  # the producer, which takes 60 ms: errors are reported before
 
-        run = Run(inv, stack, options, topic, files, form, flags)
-        return run.dry_run(prepare) if inv.dry_run else run.run(prepare)
+        run_class = Run
+        if inv.dry_run:
+            from kcli.commands._produce_dry_run import DryRun  # only with --dry-run
+
+            run_class = DryRun
+        return run_class(inv, stack, options, topic, files, form, flags).run(prepare)
 
 
 def _topic_and_files(

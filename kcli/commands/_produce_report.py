@@ -137,10 +137,6 @@ def _document(
 
 
 def _print(inv: Invocation, kind: str, values: Mapping[str, object], cluster: str | None) -> None:
-    # Only with -o json and ndjson.
-    from kcli.output.listing import list_rows
-    from kcli.output.tables import Column
+    from kcli.output.listing import print_item  # only with -o json and ndjson
 
-    columns = [Column(key) for key in values]
-    with list_rows(inv.out, kind, kind, columns, cluster=cluster, warnings=inv.talk.warnings) as rows:
-        rows.add(values)
+    print_item(inv.out, kind, values, cluster=cluster, warnings=inv.talk.warnings)

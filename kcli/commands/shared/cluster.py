@@ -7,10 +7,13 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, TypeVar
 
 from kcli.commands.shared.context import Invocation
-from kcli.core.errors import ConfigError, KcliError
+from kcli.core.admin.admin import Admin
+from kcli.core.errors import KcliError
+from kcli.core.options import ClientOptions
+from kcli.flows.groups.nearest import name_nearest
+from kcli.flows.groups.place_keepers import keeps_a_place, names_them
 
 if TYPE_CHECKING:
-    from kcli.core.admin.admin import Admin
     from kcli.core.admin.group_description import GroupDescription
     from kcli.core.admin.groups import ListedGroup
 
@@ -25,28 +28,9 @@ T = TypeVar("T")
 
 def open_admin(inv: Invocation) -> Admin:
     """The admin client of this run; a context manager."""
-    # Not for --help, nor in produce and consume.
-    from kcli.core.admin.admin import Admin
-    from kcli.core.options import ClientOptions
-
     options = inv.client_options(ClientOptions, unused={"allow_auto_create_topics": _CREATES})
-    check_no_registry(inv)
+    inv.configuration.check_no_registry()
     return Admin(options, inv.hooks, timeout=inv.timeout)
-
-
-def check_no_registry(inv: Invocation) -> None:
-    """ConfigError if ``-X`` gives an option of a schema registry, which this run does not use."""
-    # Not for --help.
-    from kcli.core.options import key_of
-    from kcli.profiles.sifting import COMMAND_LINE
-
-    for name, origin in inv.resolved.registry_origins.items():
-        if origin == COMMAND_LINE:
-            raise ConfigError(
-                f"-X {key_of(name)} has no effect",
-                why="no schema registry is used: only `kcli consume` and `kcli produce` with -s use one",
-                do="leave it out, or add -s, as in -s value=avro",
-            )
 
 
 def connect(inv: Invocation, admin: Admin) -> str:
@@ -67,8 +51,6 @@ def listed_groups(
 
     Groups that kcli uses for itself are included only if the pattern asks for them.
     """
-    from kcli.flows.groups.place_keepers import keeps_a_place, names_them  # not in produce and consume
-
     listing = admin.list_groups(states=states, types=types)
     for error in listing.errors.values():
         inv.failed(error)
@@ -82,8 +64,6 @@ def listed_groups(
 
 def described_groups(inv: Invocation, admin: Admin, names: Sequence[str]) -> dict[str, GroupDescription]:
     """The groups that exist; the others are reported as failures, with the most similar names."""
-    from kcli.flows.groups.nearest import name_nearest  # not in produce and consume
-
     found = admin.describe_groups(names)
     name_nearest(admin, found)
     return without_errors(inv, found)

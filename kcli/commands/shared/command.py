@@ -44,12 +44,6 @@ class WithGlobals(click.Command):
             error.ctx = error.ctx or ctx
             raise
 
-    def get_help(self, ctx: click.Context) -> str:
-        """In kcli's own layout."""
-        from kcli.commands.shared.help import help_text  # this module is imported at every start
-
-        return help_text(ctx)
-
 
 class Command(WithGlobals):
     """``outputs`` are the values that its ``-o`` accepts; the callback returns the exit code (None is 0)."""

@@ -1,7 +1,6 @@
 """The run of one command: the values of the global options, the options of its clients, stdout, stderr, the exit status.
 
-``@pass_invocation`` gives a command its ``Invocation``. Every command imports this module also for its ``--help``, so the
-client options, which cost 15 ms, are imported by the methods that use them.
+``@pass_invocation`` gives a command its ``Invocation``. Every command imports this module, also for its ``--help``.
 """
 
 from __future__ import annotations
@@ -26,6 +25,7 @@ from kcli.output.stdout import Output
 from kcli.output.talk import Talk
 
 if TYPE_CHECKING:
+    from kcli.commands.shared.configuration import Configuration
     from kcli.core.options import ClientOptions
     from kcli.profiles.applicability import Unused
     from kcli.profiles.resolve import Resolved
@@ -60,62 +60,43 @@ class Invocation:
         self.areas = values.debug or frozenset()
         self.hooks = self._hooks()
         self._codes: list[int] = []
-        self._resolved: Resolved | None = None
-        self._unused: dict[str, Unused] = {}
+        self._configuration: Configuration | None = None
 
     # configuration
 
     @property
     def timeout(self) -> float:
         """``--timeout``, else the ``default.api.timeout.ms`` of the run's clients, else KCLI_TIMEOUT, else 10 s."""
-        configured = self._resolved.values if self._resolved is not None else {}
+        configured = self._configuration.resolved.values if self._configuration is not None else {}
         if self.values.timeout is None and "default_api_timeout_ms" in configured:
             return float(configured["default_api_timeout_ms"]) / 1000
         return self._timeout
 
     @property
-    def resolved(self) -> Resolved:
-        """The client options of all sources, resolved once; warnings and notes about them are written then."""
-        if self._resolved is None:
-            # Not for --help.
-            from kcli.commands.shared.sources import sources_of
-            from kcli.profiles.resolve import resolve
+    def configuration(self) -> Configuration:
+        """The client options of all sources, resolved at the first access."""
+        if self._configuration is None:
+            from kcli.commands.shared.configuration import (
+                Configuration,
+            )  # client options cost 15 ms: not for --help
 
-            self._resolved = resolve(sources_of(self.values, self._find_sandbox))
-            self._report_remarks(self._resolved)
-        return self._resolved
+            self._configuration = Configuration(self.values, self.talk, traced="conf" in self.areas)
+        return self._configuration
+
+    @property
+    def resolved(self) -> Resolved:
+        """See ``Configuration``."""
+        return self.configuration.resolved
 
     def client_options(self, kind: type[O], *, unused: Mapping[str, Unused] | None = None, **own: Any) -> O:
-        """The options of the command's main client; ``own`` are its flags by field name (None: not given).
-
-        ``unused``: options of that client that this run does not use. ConfigError where ``-X`` names one of them, or
-        an option of another client; in files and the environment, which commands share, they are ignored.
-        """
-        from kcli.profiles.applicability import check, unused_options  # not for --help
-
-        self._unused = unused_options(self.resolved, kind, unused or {}, own)
-        check(self.resolved, self._unused, click.get_current_context().command_path)
-        self._report_unused(own)
-        return self.resolved.options(kind, {**self._timeouts(), **own}, without=self._unused)
+        """See ``Configuration``; ``own`` are the command's flags by field name (None: not given)."""
+        configuration = self.configuration  # before the timeout, which it may set
+        return configuration.client_options(kind, self.timeout, unused or {}, own)
 
     def inner_options(self, kind: type[O], **own: Any) -> O:
-        """The options of a further client of the command: how to reach the cluster, and ``own``."""
-        from kcli.core.options import ClientOptions  # not for --help
-
-        common = self.resolved.options(ClientOptions, without=self._unused)
-        given = {name: getattr(common, name) for name in self.resolved.values if hasattr(common, name)}
-        return self.resolved.options(kind, {**given, **self._timeouts(), **own}, without=self.resolved.values)
-
-    def _timeouts(self) -> dict[str, int]:
-        found: dict[str, int] = {}
-        for name, limit in (
-            ("default_api_timeout_ms", None),
-            ("socket_connection_setup_timeout_ms", 10_000),
-        ):
-            if self.values.timeout is not None or name not in self.resolved.values:
-                budget = round(self.timeout * 1000)
-                found[name] = max(1, min(budget, limit) if limit else budget)
-        return found
+        """See ``Configuration``."""
+        configuration = self.configuration
+        return configuration.inner_options(kind, self.timeout, own)
 
     # failures and the exit status
 
@@ -158,42 +139,6 @@ class Invocation:
             timer.cancel()
 
     # internals
-
-    def _find_sandbox(self) -> str | None:
-        from kcli.sandbox.discovery import find_bootstrap  # only where no brokers are named
-
-        found = find_bootstrap()
-        if found is None:
-            return None
-        self.talk.detail(f"using the running sandbox {found[0]} ({found[1]})")
-        return found[1]
-
-    def _report_remarks(self, resolved: Resolved) -> None:
-        for text in resolved.warnings:
-            self.talk.warn(text)
-        for text in resolved.notes:
-            self.talk.note(text)
-        for text in resolved.details:
-            self.talk.detail(text)
-        if resolved.ignored:
-            keys = ", ".join(sorted({key for key, _origin in resolved.ignored}))
-            self.talk.detail(f"options of other clients, ignored: {keys}")
-
-    def _report_unused(self, own: Mapping[str, Any]) -> None:
-        # Not for --help.
-        from kcli.core.options import key_of
-        from kcli.profiles.resolve import origin_lines
-
-        if self._unused:
-            keys = ", ".join(sorted(map(key_of, self._unused)))
-            self.talk.detail(f"options that this command does not use: {keys}")
-        if "conf" in self.areas:
-            configured = self.resolved.values
-            overridden = [n for n, v in own.items() if v is not None and configured.get(n, v) != v]
-            remarks = dict.fromkeys(overridden, "overridden by a flag")
-            remarks |= dict.fromkeys(self._unused, "not used by this command")
-            for text in origin_lines(self.resolved, remarks):
-                self.talk.debug(f"conf  {text}")
 
     def _hooks(self) -> Hooks:
         return Hooks(log=self._log, wire=self._wire if "proto" in self.areas else None)

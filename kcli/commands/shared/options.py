@@ -11,6 +11,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from kcli import __version__
 from kcli.commands.shared.cluster_words import NAMES, QUIET_NAMES
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.commands.shared.types import DEBUG, DEBUG_AREAS, DURATION, OUTPUT, OUTPUT_WORDS
@@ -75,10 +76,12 @@ class VersionOption(GlobalOption):
     def handle_parse_result(self, ctx: click.Context, opts: Any, args: list[str]) -> tuple[Any, list[str]]:
         """Reads the parser's whole result, because ``-v`` may follow ``-V``."""
         if opts.get(self.name) and not ctx.resilient_parsing:
-            from kcli.commands.shared.version import version_text  # this module is imported at every start
+            if _count(opts.get("verbose")) + ctx.ensure_object(GlobalValues).verbose:
+                from kcli.commands.shared.version import version_details  # only with -v
 
-            verbose = _count(opts.get("verbose")) + ctx.ensure_object(GlobalValues).verbose
-            click.echo(version_text(verbose=verbose > 0))
+                click.echo(version_details())
+            else:
+                click.echo(f"kcli {__version__}")
             ctx.exit()
         return super().handle_parse_result(ctx, opts, args)
 

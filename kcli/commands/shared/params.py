@@ -12,6 +12,7 @@ import click
 from kcli.commands.shared.types import DURATION, ParamType
 from kcli.commands.shared.usage import usage
 from kcli.core.clock import wall_ms
+from kcli.core.codecs.codec import check_level, codec_by_name
 from kcli.core.dataclass import dataclass
 from kcli.core.errors import ConfigError
 from kcli.core.positions import parse_instant, parse_offset, parse_range
@@ -183,8 +184,6 @@ def parse_codec(text: str) -> Codec:
         raise ValueError(f"the level in {text!r} is not a number")
     if name in ("none", "snappy"):
         raise ValueError(f"{name} has no levels")
-    from kcli.core.codecs.codec import check_level, codec_by_name  # needed only where a level is given
-
     try:
         check_level(codec_by_name(name), int(level))
     except ConfigError as error:

@@ -13,6 +13,7 @@ from kcli.serde.errors import SchemaNotFoundError
 from kcli.serde.names import INTERNAL, SerdeSpec, SerdeSpecs, parse_serdes
 from kcli.serde.opening import Serdes, open_serdes
 from kcli.serde.registry.options import RegistryOptions
+from kcli.serde.schema_serde import WOULD
 
 _INTERNAL_TOPICS = {f"__{name}": name for name in INTERNAL}
 
@@ -59,8 +60,6 @@ def _registers(spec: SerdeSpec) -> bool:
 
 def _not_registering(spec: SerdeSpec | None) -> SerdeSpec | None:
     """The same serde, which registers no schema."""
-    from kcli.serde.schema_serde import WOULD  # only for a dry run that would register a schema
-
     if spec is None or not _registers(spec):
         return spec
     return SerdeSpec(spec.name, {"framing": "confluent", **spec.arguments, "register": WOULD})

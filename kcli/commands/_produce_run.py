@@ -21,7 +21,8 @@ from kcli.core.options import ClientOptions, ProducerOptions
 from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicPartition
 from kcli.flows.ack_tracker import AckTracker
-from kcli.flows.inputs.feed import Feed, InputFormat
+from kcli.flows.inputs.feed import Feed
+from kcli.flows.inputs.input_format import InputFormat
 from kcli.flows.outcomes import Outcomes
 from kcli.flows.produce import CHECKPOINT_INTERVAL, ProduceResult, ProduceRun, Sending
 from kcli.flows.stop import Stop

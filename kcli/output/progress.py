@@ -118,7 +118,7 @@ class Progress:
         return self.done / self.total if self.total else self.share
 
     def _document(self, seconds: float) -> str:
-        import json
+        import json  # only with --progress json
 
         share = self._share()
         left = None if share is None else seconds_left(seconds, share)

@@ -7,6 +7,7 @@ is not the number of its line, and a checkpoint names its ``--failed`` file.
 
 from __future__ import annotations
 
+import base64
 import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
@@ -259,8 +260,6 @@ def _text(raw: bytes | None) -> tuple[str | None, str]:
     try:
         return raw.decode(), ""
     except UnicodeDecodeError:
-        import base64
-
         return base64.b64encode(raw).decode(), "base64"
 
 

@@ -60,7 +60,7 @@ def test_a_completion_script_of_another_program_is_kept(tmp_path: Path) -> None:
     place.write_text("# mine\n")
     done = completion(tmp_path, "bash", "--install")
     assert done.returncode == 7
-    assert f"{place} is there already" in done.stderr
+    assert f"{place} already exists" in done.stderr
     assert place.read_text() == "# mine\n"
 
 

@@ -328,7 +328,7 @@ def test_no_commit_commits_nothing(cluster: FakeCluster) -> None:
 def test_a_start_applies_where_nothing_is_committed_and_that_is_reported(cluster: FakeCluster) -> None:
     done = kcli("consume", "t", "-g", "g", *QUICK, "-e", "--offset", "-2", bootstrap=cluster.bootstrap)
     assert sorted(ok(done).split()) == [b"0:18", b"0:19", b"1:18", b"1:19", b"2:18", b"2:19"]
-    assert b"applies where nothing is committed" in done.stderr
+    assert b"applies only where nothing is committed" in done.stderr
     assert group(cluster, "-e", "--from-beginning") == []
     assert group(cluster, "-e", "--offset", "stored") == []
     assert lines(cluster, "t", "-g", "g2", *QUICK, "-e", "--offset", "latest") == []
@@ -605,7 +605,7 @@ def test_a_damaged_batch_is_5_unless_skipped_and_then_counted(cluster: FakeClust
     done = kcli("consume", "t", "-p", "1", "-e", "--on-corrupt", "skip", bootstrap=cluster.bootstrap)
     assert ok(done).split() == [b"1:%d" % n for n in (*range(5), *range(10, 20))]
     assert b"5 damaged records at offsets 5 to 9" in done.stderr
-    assert b"1 damaged batch passed over" in done.stderr
+    assert b"1 damaged batch skipped" in done.stderr
 
 
 BOMB = ["-X", "max.decompressed.batch.bytes=2000"]
@@ -714,9 +714,9 @@ def test_a_silent_cluster_is_3() -> None:
         (("t", "--grep", "error"), "names no field"),
         (("t", "--grep", "v:("), "regular expression"),
         (("t", "--where", "a ="), "JMESPath"),
-        (("t", "--offset", ":9", "--until", "1h"), "both say where to stop"),
-        (("t", "--since", "1h", "--until", "2h"), "--until lies before the start"),
-        (("t", "--offset", "@1h", "--until", "2h"), "--until lies before the start"),
+        (("t", "--offset", ":9", "--until", "1h"), "both specify where to stop"),
+        (("t", "--since", "1h", "--until", "2h"), "--until is before the start"),
+        (("t", "--offset", "@1h", "--until", "2h"), "--until is before the start"),
         (("t", "--where", "lenght(value)"), "no function lenght()"),
         (("t", "-o", "ndjson", "-D", ","), "-D with -o ndjson"),
         (("t", "-f", "%s", "-D", ","), "-D with -f"),

@@ -213,7 +213,7 @@ def test_1_for_an_unknown_topic_and_for_nothing_confirmed(cluster: FakeCluster) 
         (["-k", "a", "-K", ":"], "-k and -K together"),
         (["-i", "ndjson", "-K", ":"], "-K with -i ndjson"),
         (["-i", "raw", "-f", "%v\\n"], "-f with -i raw"),
-        (["-f", "%z"], "-f '%z' is not an input pattern"),
+        (["-f", "%z"], "-f '%z' is not a valid input pattern"),
         (["--partitioner", "manual"], "--partitioner manual without partitions"),
         (["--tee", "-o", "ndjson"], "--tee with -o ndjson"),
         (["--acks", "0", "--checkpoint", "x"], "--checkpoint with --acks 0"),

@@ -239,7 +239,7 @@ def test_filters_see_what_is_decoded(cluster: FakeCluster, registry: RunningRegi
     serdes = ("-s", "key=int", "-s", "value=avro", *at(registry), "-f", "%k ")
     done = consume(cluster, *serdes, "--where", "value.id == `8` && key == `2`")
     assert ok(done) == b"2 "
-    assert b"1 value could not be decoded: --where passed over it; the first: t-0@2" in done.stderr
+    assert b"1 value could not be decoded: --where skipped it; the first: t-0@2" in done.stderr
     assert ok(consume(cluster, *serdes, "--grep", 'v:"note":"x"')) == b"2 "
     assert ok(consume(cluster, *serdes, "--grep", r"v:\xff")) == b"3 "
     assert ok(consume(cluster, *serdes, "--key", "1")) == b"1 "
@@ -379,7 +379,7 @@ def test_a_schema_is_registered_when_it_is_requested_and_never_by_a_dry_run(
         (("consume", "t", "-s", "value=avro"), b"no schema registry is named"),
         (("consume", "t", "-s", "json", "-o", "raw"), b"shows bytes as they are"),
         (("produce", "t", "-s", "consumer_offsets"), b"only read"),
-        (("produce", "t", "-s", "key=int", "-k", "x"), b"the key of -k cannot be written"),
+        (("produce", "t", "-s", "key=int", "-k", "x"), b"the key of -k cannot be encoded"),
         (("consume", "t", "-X", "schema.registry.ulr=x"), b"did you mean 'schema.registry.url'?"),
         (
             ("consume", "t", "-s", "avro", "-X", "schema.registry.url=http://a:b@h.invalid"),

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kcli.cli import cli
-from kcli.commands import topics as module
+from kcli.commands import _topics_run as module
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.commands.shared.usage import Refused
 from kcli.core.admin.brokers import LogDir, ReplicaSize

@@ -16,7 +16,8 @@ from kcli.flows import produce as module
 from kcli.flows.ack_tracker import AckTracker
 from kcli.flows.failed_file import FailedFile
 from kcli.flows.inputs.chunk import RowChunk, TextChunk
-from kcli.flows.inputs.feed import Feed, InputFormat, Portion
+from kcli.flows.inputs.feed import Feed, Portion
+from kcli.flows.inputs.input_format import InputFormat
 from kcli.flows.inputs.item import InputError
 from kcli.flows.inputs.lines import LineFormat
 from kcli.flows.outcomes import Outcomes

@@ -158,7 +158,7 @@ class Run:
 
     def _begin_transactions(self) -> None:
         """Takes over the transactional id, and finds out from the group how far its last transaction got."""
-        from kcli.flows.groups.place_keepers import place_keeper
+        from kcli.flows.groups.checkpoint_groups import checkpoint_group
         from kcli.flows.produce_transactions import DEFAULT_EVERY, Transactions
 
         name = self.options.transactional_id
@@ -168,7 +168,7 @@ class Run:
         if self.checkpoint is None:
             self.transactions = Transactions(every)
             return
-        group = place_keeper(name)
+        group = checkpoint_group(name)
         if self.checkpoint.resumes:
             self._resume(self.checkpoint, group)
         self.transactions = Transactions(every, group=group, run=self.checkpoint.run)

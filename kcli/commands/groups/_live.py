@@ -7,7 +7,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from kcli.commands.groups._reader import reader
+from kcli.commands.groups._record_consumer import record_consumer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -215,15 +215,15 @@ class Guards:
 
     def _timeouts(self, group: str) -> Mapping[str, int]:
         from kcli.core.errors import KcliError
-        from kcli.flows.groups.budget import Budget
-        from kcli.flows.groups.rebalance_timeouts import rebalance_timeouts
+        from kcli.flows.groups.bounded_reads import Budget
+        from kcli.flows.groups.group_history import rebalance_timeouts
 
         partitions = _offsets_partitions(self._admin)
         budget = Budget(_READ_BYTES, _READ_SECONDS)
         if not partitions:
             return {}
         try:
-            with reader(self._inv) as consumer:
+            with record_consumer(self._inv) as consumer:
                 return rebalance_timeouts(consumer, partitions, group, budget, self._inv.timeout)
         except KcliError:
             return {}
@@ -232,7 +232,7 @@ class Guards:
 def read_history(inv: Invocation, admin: Admin, group: str, *, since_ms: int) -> GroupHistory | None:
     """What a group has done since; None where ``__consumer_offsets`` cannot be read."""
     from kcli.core.errors import KcliError
-    from kcli.flows.groups.budget import Budget
+    from kcli.flows.groups.bounded_reads import Budget
     from kcli.flows.groups.group_history import group_history
 
     partitions = _offsets_partitions(admin)
@@ -240,7 +240,7 @@ def read_history(inv: Invocation, admin: Admin, group: str, *, since_ms: int) ->
         return None
     budget = Budget(_HISTORY_BYTES, _HISTORY_SECONDS)
     try:
-        with reader(inv) as consumer:
+        with record_consumer(inv) as consumer:
             return group_history(consumer, partitions, group, budget, inv.timeout, since_ms=since_ms)
     except KcliError:
         return None

@@ -66,16 +66,17 @@ def listed_groups(
     """
     from fnmatch import fnmatchcase
 
-    from kcli.flows.groups.place_keepers import keeps_a_place, names_them
+    from kcli.flows.groups.checkpoint_groups import is_checkpoint_group, only_checkpoint_groups
 
     listing = admin.list_groups(states=states, types=types)
     for error in listing.errors.values():
         inv.failed(error)
-    own = names_them(match)
+    own = only_checkpoint_groups(match)
     return [
         row
         for row in listing.groups
-        if (match is None or fnmatchcase(row.group_id, match)) and (own or not keeps_a_place(row.group_id))
+        if (match is None or fnmatchcase(row.group_id, match))
+        and (own or not is_checkpoint_group(row.group_id))
     ]
 
 

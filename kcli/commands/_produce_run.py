@@ -131,7 +131,7 @@ class Run:
         """Initializes the transactional id, and reads from the group how far its last transaction got."""
         # Only with --transactional-id.
         from kcli.core.admin.admin import Admin
-        from kcli.flows.groups.place_keepers import place_keeper
+        from kcli.flows.groups.checkpoint_groups import checkpoint_group
         from kcli.flows.produce_transactions import (
             DEFAULT_EVERY,
             TransactionalRun,
@@ -144,7 +144,7 @@ class Run:
             self.producer.init_transactions(max(inv.timeout, self.options.request_timeout_ms / 1000))
         limits = Transactions(self.flags["transaction_every"] or DEFAULT_EVERY)
         if checkpoint is not None:
-            group, tp = place_keeper(name), TopicPartition(self.topic, 0)
+            group, tp = checkpoint_group(name), TopicPartition(self.topic, 0)
             if checkpoint.resumes:
                 with Admin(inv.inner_options(ClientOptions), inv.hooks, timeout=inv.timeout) as admin:
                     stored = admin.fetch_offsets({group: [tp]}, require_stable=True)[group]

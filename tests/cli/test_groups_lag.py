@@ -260,7 +260,7 @@ def test_retention_and_loss(cluster: FakeCluster) -> None:
     assert (first["lost_records"], first["retention_margin_seconds"]) == (2, 0.0)
     assert 240 <= first["lag_seconds"] < 255
     assert first["verdict"] == "loss risk"
-    assert "2 offsets below the log's start are lost" in first["note"]
+    assert "2 offsets below the log start are lost" in first["note"]
 
 
 @pytest.fixture
@@ -519,8 +519,8 @@ def test_deleting_by_match_names_each_group(cluster: FakeCluster) -> None:
     ("arguments", "said"),
     [
         (["describe", "g", "--members"], "group g has no active members"),
-        (["describe", "--match", "x*"], "no group is like that"),
-        (["list", "--match", "x*"], "no group is like that"),
+        (["describe", "--match", "x*"], "no group matches"),
+        (["list", "--match", "x*"], "no group matches"),
         (["lag", "--only-lagging", "--match", "g"], ""),
     ],
 )

@@ -10,7 +10,7 @@ from kcli.core.error_codes import TOPIC_AUTHORIZATION_FAILED
 from kcli.core.errors import BrokerError, KcliError
 from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.types import Record, TopicPartition
-from kcli.flows.groups.first_records import Place
+from kcli.flows.groups.first_records import PartitionOffset
 from kcli.flows.transfer.first_unread import DRAINED, Unread, first_unread
 from tests.batches import batch_of
 from tests.fake.cluster import FakeCluster
@@ -36,13 +36,13 @@ def cluster() -> Iterator[FakeCluster]:
         yield found
 
 
-def look(cluster: FakeCluster, *places: Place, timeout: float = 5.0) -> list[Unread | KcliError]:
+def look(cluster: FakeCluster, *places: PartitionOffset, timeout: float = 5.0) -> list[Unread | KcliError]:
     with Admin(bootstrap_servers=cluster.bootstrap, timeout=timeout) as admin:
         found = first_unread(admin, places)
     return [found[place] for place in places]
 
 
-def at(partition: int, offset: int) -> Place:
+def at(partition: int, offset: int) -> PartitionOffset:
     return TopicPartition("t", partition), offset
 
 

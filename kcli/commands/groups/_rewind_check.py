@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from kcli.commands.groups._executing import report_executed
-from kcli.commands.groups._reader import reader
+from kcli.commands.groups._record_consumer import record_consumer
 from kcli.commands.groups._watch_progress import new_watcher
 from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.context import Invocation
@@ -33,7 +33,7 @@ def check(inv: Invocation, names: Sequence[str], journal_id: str, bound: float) 
         journal = journals.of(names[0], journal_id)
         history = None
         if journal.live is not None:
-            log = OffsetsLog(admin, lambda: reader(inv), inv.timeout)
+            log = OffsetsLog(admin, lambda: record_consumer(inv), inv.timeout)
             history = log.history(journal.group, journal.live.released_ms - BEFORE_MS)
             if history is None or not history.complete:
                 history = None

@@ -9,7 +9,6 @@ from typing import Any
 from kcli.commands.groups import _rewind_flags as given
 from kcli.commands.groups import _rewind_target as target
 from kcli.commands.groups._executing import Presentation, confirm_and_execute
-from kcli.commands.groups._reader import reader
 from kcli.commands.groups._rewind_check import check
 from kcli.commands.groups._rewind_rows import JOURNALS, journal_row
 from kcli.commands.groups._rewind_text import released_text
@@ -131,7 +130,7 @@ class _Run:
     def _barriers(self, admin: Admin) -> Barriers:
         return Barriers(
             admin,
-            OffsetsLog(admin, partial(reader, self.inv), self.inv.timeout),
+            OffsetsLog(admin, partial(record_consumer, self.inv), self.inv.timeout),
             partial(self.inv.inner_options, ConsumerOptions),
             hooks=self.inv.hooks,
             report=self.inv.talk.note,

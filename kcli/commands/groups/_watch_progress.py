@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from kcli.commands.groups._reader import reader
+from kcli.commands.groups._record_consumer import record_consumer
 from kcli.commands.groups._rewind_text import awaited_text
 from kcli.commands.shared.context import Invocation
 from kcli.commands.shared.global_values import environment
@@ -70,7 +70,7 @@ def new_watcher(inv: Invocation, admin: Admin, bound: float) -> Watcher:
         if shown:
             shown.pop().close()
 
-    history = OffsetsLog(admin, lambda: reader(inv), inv.timeout).history
+    history = OffsetsLog(admin, lambda: record_consumer(inv), inv.timeout).history
     return Watcher(
         bound=bound, now=clock.monotonic, sleep=time.sleep, on_open=on_open, on_end=on_end, history=history
     )

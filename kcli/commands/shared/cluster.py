@@ -10,8 +10,8 @@ from kcli.commands.shared.context import Invocation
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError
 from kcli.core.options import ClientOptions
+from kcli.flows.groups.checkpoint_groups import is_checkpoint_group, only_checkpoint_groups
 from kcli.flows.groups.nearest import name_nearest
-from kcli.flows.groups.place_keepers import keeps_a_place, names_them
 
 if TYPE_CHECKING:
     from kcli.core.admin.group_description import GroupDescription
@@ -54,11 +54,12 @@ def listed_groups(
     listing = admin.list_groups(states=states, types=types)
     for error in listing.errors.values():
         inv.failed(error)
-    own = names_them(match)
+    own = only_checkpoint_groups(match)
     return [
         row
         for row in listing.groups
-        if (match is None or fnmatchcase(row.group_id, match)) and (own or not keeps_a_place(row.group_id))
+        if (match is None or fnmatchcase(row.group_id, match))
+        and (own or not is_checkpoint_group(row.group_id))
     ]
 
 

@@ -9,10 +9,9 @@ from typing import TypeVar
 from kcli.core.admin.admin import Admin
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.errors import KcliError
-from kcli.flows.groups.budget import Budget
+from kcli.flows.groups.bounded_reads import Budget
 from kcli.flows.groups.commit_times import TOPIC
-from kcli.flows.groups.group_history import GroupHistory, group_history
-from kcli.flows.groups.rebalance_timeouts import rebalance_timeouts
+from kcli.flows.groups.group_history import GroupHistory, group_history, rebalance_timeouts
 
 _HISTORY_BYTES, _HISTORY_SECONDS = 4 << 20, 3.0
 _TIMEOUTS_BYTES, _TIMEOUTS_SECONDS = 16 << 20, 5.0

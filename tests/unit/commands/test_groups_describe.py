@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kcli.cli import cli
-from kcli.commands.groups import _reader
-from kcli.commands.groups import describe as module
+from kcli.commands.groups import _describe_records
+from kcli.commands.groups import _describe_run as module
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.core.admin.committed import Committed
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
@@ -249,7 +249,7 @@ def test_missing_groups(admin: StandIn) -> None:
 def test_all_and_match(admin: StandIn) -> None:
     done = describe("--all", "-o", "name")
     assert done.stdout.split() == ["idle", "old", "new", "shared"]
-    assert "group vanished has gone meanwhile" in done.stderr
+    assert "group vanished has been deleted meanwhile" in done.stderr
     assert describe("old", "--match", "i*", "-o", "name").stdout.split() == ["old", "idle"]
     assert items("--match", "nothing*") == []
 
@@ -262,7 +262,7 @@ def test_a_broker_that_does_not_list_its_groups_is_a_failure(admin: StandIn) -> 
 def test_share_groups_are_shown_as_listed(admin: StandIn) -> None:
     done = describe("shared", "--state")
     assert done.stdout.splitlines()[1].split()[:4] == ["shared", "share", "Stable", "2"]
-    assert "warning: group shared: of share groups only the listing is shown" in done.stderr
+    assert "warning: group shared: only the listing of share groups is shown" in done.stderr
     (item,) = items("shared")
     assert (item["type"], item["members"], item["partitions"]) == ("share", None, None)
     assert "shared: share, Stable, coordinator two:9092" in describe("shared", "-o", "table").stdout
@@ -342,7 +342,7 @@ def reader(monkeypatch: pytest.MonkeyPatch) -> LogReader:
         return [Record(*tp, n, 1_000 * n, 0, None, b"v%d\x1b" % n) for n in range(10, 110)]
 
     stand_in = LogReader({T0: some(T0), PAY: [Record(*PAY, 109, 1, 0, b"\xff", b"w" * 500)]})
-    monkeypatch.setattr(_reader, "reader", lambda _inv: stand_in)
+    monkeypatch.setattr(_describe_records, "record_consumer", lambda _inv: stand_in)
     return stand_in
 
 
@@ -378,7 +378,7 @@ def test_times_of_commits_are_looked_up_only_where_they_are_shown(
     admin: StandIn, monkeypatch: pytest.MonkeyPatch, arguments: Sequence[str], asked: bool
 ) -> None:
     stand_in = LogReader({TopicPartition("__consumer_offsets", 0): []})
-    monkeypatch.setattr(_reader, "reader", lambda _inv: stand_in)
+    monkeypatch.setattr(_describe_records, "record_consumer", lambda _inv: stand_in)
     looked: list[object] = []
     monkeypatch.setattr(stand_in, "list_offsets", lambda *given: looked.append(given) or {})
     describe("idle", *arguments)

@@ -71,6 +71,6 @@ def test_why_a_group_has_committed_nothing() -> None:
     admin = cast(Admin, StandIn())
     absent, bare, share = (without_commits(admin, name) for name in ("biling", "billing", "queue"))
     assert (absent.what, absent.do) == ("group biling does not exist", "did you mean billing?")
-    assert (bare.what, bare.do) == ("group billing has committed nothing", "")
+    assert (bare.what, bare.do) == ("group billing has no committed offsets", "")
     assert isinstance(share, UnsupportedError)
     assert "kafka-share-groups.sh" in share.do

@@ -10,7 +10,7 @@ from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.errors import BrokerError, KcliError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.plan import RewindPlan
-from kcli.flows.transfer.importing import Wish, aims
+from kcli.flows.transfer.importing import ImportRequest, import_targets
 from kcli.flows.transfer.saved_offset import OffsetFile, SavedOffset
 from kcli.flows.transfer.survey import at_times, survey_import
 from tests.unit.flows.rewind.test_survey import COMMIT, T0, T1, StandIn
@@ -19,8 +19,8 @@ from tests.unit.flows.rewind.test_survey import COMMIT, T0, T1, StandIn
 def surveyed(
     admin: StandIn, *saved: SavedOffset, spans: Any = lambda _ranges: {}, **wish: Any
 ) -> tuple[RewindPlan, list[KcliError]]:
-    asked = Wish(**wish)
-    chosen = aims(OffsetFile("ndjson", saved), asked)
+    asked = ImportRequest(**wish)
+    chosen = import_targets(OffsetFile("ndjson", saved), asked)
     return survey_import(cast(Admin, admin), "Qx3", chosen, asked, "the offsets in f", 1_000, spans)
 
 
@@ -88,7 +88,7 @@ def test_ends_are_read_before_times_and_times_only_when_requested() -> None:
 
 
 class Clock:
-    """A log whose offsets are its times; remembers the questions."""
+    """A log whose offsets are its times; records the requests."""
 
     def __init__(self) -> None:
         self.asked: list[dict[TopicPartition, int]] = []
@@ -102,8 +102,8 @@ class Clock:
 
 def test_one_request_for_each_time_of_the_partition_that_has_most() -> None:
     clock = Clock()
-    moments = {(T0, 1), (T0, 2), (T0, 3), (T1, 9)}
-    found = at_times(cast(Admin, clock), moments)
-    assert found == {(tp, ms): OffsetInfo(ms, ms) for tp, ms in moments}
-    assert [len(question) for question in clock.asked] == [2, 1, 1]
+    times = {(T0, 1), (T0, 2), (T0, 3), (T1, 9)}
+    found = at_times(cast(Admin, clock), times)
+    assert found == {(tp, ms): OffsetInfo(ms, ms) for tp, ms in times}
+    assert [len(request) for request in clock.asked] == [2, 1, 1]
     assert at_times(cast(Admin, clock), ()) == {}

@@ -1,4 +1,4 @@
-"""``groups export`` against a stand-in for the admin client: what is written, what is told, which exit code."""
+"""``groups export`` against a stand-in for the admin client: what is written, what is reported, which exit code."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kcli.cli import cli
-from kcli.commands.groups import exporting as module
+from kcli.commands.groups import _export_run as module
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.core.admin.committed import Committed
 from kcli.core.admin.groups import GroupListing, ListedGroup
@@ -127,7 +127,7 @@ def test_groups_that_are_missing_or_empty(admin: StandIn) -> None:
     assert (done.return_value, done.stdout) == (6, "a,orders,0,7\n")
     assert "group bb does not exist" in done.stderr
     assert "did you mean b?" in done.stderr
-    assert "group nothing has committed nothing" in done.stderr
+    assert "group nothing has no committed offsets" in done.stderr
     alone = kcli("bb")
     assert (alone.return_value, alone.stdout) == (1, "")
     assert kcli("nothing").return_value == 0
@@ -164,15 +164,13 @@ def test_what_does_not_fit_is_an_error_of_usage(admin: StandIn, words: tuple[str
 def test_times_are_added_and_what_is_not_known_is_reported(
     admin: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from kcli.flows.transfer import first_unread
-
     answers: dict[TopicPartition, Unread | KcliError] = {
         TopicPartition("orders", 9): Unread(1_700, drained=False),
         TopicPartition("orders", 10): DRAINED,
         TopicPartition("refunds", 0): NotFoundError("topic refunds does not exist"),
     }
     monkeypatch.setattr(
-        first_unread, "first_unread", lambda _admin, places: {(w, o): answers[w] for w, o in places}
+        module, "first_unread", lambda _admin, offsets: {(tp, at): answers[tp] for tp, at in offsets}
     )
     done = kcli("b", "--with-time")
     assert done.return_value == 6
@@ -205,5 +203,5 @@ def test_a_file_is_replaced_whole_or_not_at_all(admin: StandIn, tmp_path: Path) 
     assert sorted(tmp_path.iterdir()) == [path, link]
     with pytest.raises(KcliError, match="cannot write"):
         kcli("a", "--file", str(tmp_path / "no" / "folder"))
-    with pytest.raises(KcliError, match="is no regular file"):
+    with pytest.raises(KcliError, match="is not a regular file"):
         kcli("a", "--file", "/dev/null")

@@ -15,7 +15,7 @@ _NAME = re.compile(r"(?:(0|[1-9][0-9]{0,8})-)?(0|[1-9][0-9]{0,8})")
 _ILLEGAL = re.compile("[/\0-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff]")
 
 
-class Place(NamedTuple):
+class OffsetNode(NamedTuple):
     """A node. ``broker`` is that of 0.7, ANY_BROKER where the cluster numbers the partitions."""
 
     group: str

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kcli.cli import cli
-from kcli.commands.groups import deleting, deleting_offsets, removing_members
+from kcli.commands.groups import _delete_offsets_run, _delete_run, _remove_members_run
 from kcli.commands.shared.global_values import GlobalValues
 from kcli.core.admin.committed import Committed
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
@@ -90,7 +90,7 @@ class StandIn:
 @pytest.fixture
 def admin(monkeypatch: pytest.MonkeyPatch) -> StandIn:
     stand_in = StandIn()
-    modules: tuple[ModuleType, ...] = (deleting, deleting_offsets, removing_members)
+    modules: tuple[ModuleType, ...] = (_delete_run, _delete_offsets_run, _remove_members_run)
     for module in modules:
         monkeypatch.setattr(module, "open_admin", lambda _inv: stand_in)
         monkeypatch.setattr(module, "connect", lambda _inv, _admin: "Qx3")

@@ -5,8 +5,8 @@ from itertools import pairwise
 import pytest
 
 from kcli.core.types import TopicPartition
-from kcli.flows.groups.budget import Budget
-from kcli.flows.groups.peek import peek
+from kcli.flows.groups.bounded_reads import Budget
+from kcli.flows.groups.records_around import records_around
 from tests.log_reader import LogReader, log
 
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -14,7 +14,7 @@ PLENTY = 1 << 30
 
 
 def offsets(reader: LogReader, commits: dict[TopicPartition, int], count: int, size: int = PLENTY) -> object:
-    found = peek(reader, commits, count, Budget(size, 60.0), 1.0)  # type: ignore[arg-type]
+    found = records_around(reader, commits, count, Budget(size, 60.0), 1.0)  # type: ignore[arg-type]
     return {
         tp.partition: ([r.offset for r in around.read], [r.offset for r in around.next])
         for tp, around in found.items()

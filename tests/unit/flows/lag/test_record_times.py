@@ -9,9 +9,9 @@ from kcli.core import Admin
 from kcli.core.cluster.offsets import OffsetInfo
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.offsets import LogEnds
-from kcli.flows.lag.moments import TimeSearch, estimate_moments
+from kcli.flows.lag.record_times import TimeSearch, estimate_record_times
 from kcli.flows.lag.sample import GroupSample, LagSample
-from tests.unit.flows.lag.looking import NOW, P0
+from tests.unit.flows.lag.samples import NOW, P0
 
 TIMES = st.lists(st.integers(0, 3_600_000), min_size=1, max_size=40).map(sorted)
 
@@ -30,9 +30,9 @@ def test_it_comes_to_within_a_second_of_the_record_where_times_increase(
     for _ in range(30):
         if search.done:
             break
-        search.learn(search.middle, answer(times, search.middle))
+        search.narrow(search.middle, answer(times, search.middle))
     assert search.done
-    found = search.moment
+    found = search.time
     assert found.method == "interpolated"
     assert found.time_ms is not None
     assert abs(found.time_ms - times[at]) <= 1_000
@@ -55,7 +55,9 @@ def test_many_groups_on_one_partition_help_one_another() -> None:
     times = [NOW - week + round(week * (n / 2_000) ** 3) for n in range(2_000)]
     groups = [GroupSample(f"g{at}", "Empty", {P0: OffsetAndMetadata(at)}) for at in range(0, 2_000, 100)]
     leader = Leader(times)
-    found = estimate_moments(cast("Admin", leader), LagSample(NOW, groups, {P0: LogEnds(0, 2_000, 2_000)}))
+    found = estimate_record_times(
+        cast("Admin", leader), LagSample(NOW, groups, {P0: LogEnds(0, 2_000, 2_000)})
+    )
     for (_, at), moment in found.items():
         assert moment.time_ms is not None
         assert abs(moment.time_ms - times[at]) < 0.01 * week
@@ -64,15 +66,15 @@ def test_many_groups_on_one_partition_help_one_another() -> None:
 
 def test_without_a_prompt_time_goes_by_evenly() -> None:
     search = TimeSearch(50, (0, NOW), (100, NOW + 10_000))
-    assert search.moment.time_ms == NOW + 5_000
-    search.learn(NOW + 9_000, OffsetInfo(-1, -1))
-    assert search.moment.time_ms == NOW + 4_500
-    search.learn(NOW + 1_000, OffsetInfo(50, NOW + 1_200))
+    assert search.time.time_ms == NOW + 5_000
+    search.narrow(NOW + 9_000, OffsetInfo(-1, -1))
+    assert search.time.time_ms == NOW + 4_500
+    search.narrow(NOW + 1_000, OffsetInfo(50, NOW + 1_200))
     assert search.done
-    assert search.moment.time_ms == NOW + 1_200
+    assert search.time.time_ms == NOW + 1_200
 
 
 def test_a_log_whose_first_record_lies_behind_the_commit_begins_there() -> None:
     search = TimeSearch(3, (7, NOW), (100, NOW + 10_000))
     assert search.done
-    assert search.moment.time_ms == NOW
+    assert search.time.time_ms == NOW

@@ -9,6 +9,7 @@ from typing import Any
 from kcli.commands.groups import _rewind_flags as given
 from kcli.commands.groups import _rewind_target as target
 from kcli.commands.groups._executing import Presentation, confirm_and_execute
+from kcli.commands.groups._record_consumer import record_consumer
 from kcli.commands.groups._rewind_check import check
 from kcli.commands.groups._rewind_rows import JOURNALS, journal_row
 from kcli.commands.groups._rewind_text import released_text

@@ -25,7 +25,7 @@ _NOT_A_MEMBER = frozenset(
 class MemberCommitter(Committer):
     """Commits carry the membership's identity at the time they are sent."""
 
-    advice = "poll to join the group again; the records will be read again by whoever owns their partitions"
+    advice = "poll to join the group again; the records will be read again by the members that own their partitions"
 
     def __init__(self, membership: Membership, member: Member, *, by_epoch: bool) -> None:
         super().__init__(membership.group_id)

@@ -8,7 +8,6 @@ import pytest
 from kcli.core import Producer
 from kcli.core.errors import BufferFullError, ConfigError, UnknownPartitionError
 from kcli.core.kernels.active import encode_headers
-from kcli.core.producer.origins import each_row
 from kcli.core.producer.report import Report
 from kcli.core.producer.serialization import RecordTooLargeError
 from kcli.core.protocol.messages.produce import ProduceRequest
@@ -16,6 +15,7 @@ from kcli.core.types import TopicPartition
 from tests.fake.cluster import FakeCluster
 from tests.fault.producing import PATIENCE
 from tests.parity.plain import murmur2
+from tests.unit.core.producer.rows import each_row
 
 
 @pytest.fixture

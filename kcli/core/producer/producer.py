@@ -105,6 +105,7 @@ class Producer:
         )
         self._transactions: Transactional | None = None
         if self._sender.transactions is not None:
+            # Modules that producers without transactions do not need.
             from kcli.core.producer.transactional import Transactional
 
             self._transactions = Transactional(

@@ -3,7 +3,8 @@
 import pytest
 
 from kcli.core.errors import ConfigError
-from kcli.core.group.assignors import assignments, assignor, read_members
+from kcli.core.group.assignors.leading import assignments, read_members
+from kcli.core.group.assignors.registry import assignor
 from kcli.core.group.consumer_protocol import Subscription, decode_assignment, encode_subscription
 from kcli.core.protocol.messages.join_group import JoinGroupResponseMember
 from kcli.core.types import TopicPartition

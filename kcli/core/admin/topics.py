@@ -1,5 +1,6 @@
 """Lists, describes, creates and deletes topics, many at once, with a result or an error for each name."""
 
+import base64
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -72,8 +73,6 @@ def id_text(topic_id: bytes) -> str:
     """A topic id as Kafka prints it: URL-safe base64 without padding."""
     if topic_id == NO_UUID:
         return ""
-    import base64
-
     return base64.urlsafe_b64encode(topic_id).rstrip(b"=").decode()
 
 

@@ -8,6 +8,7 @@ A topic that brokers have not known for 5 s is given up (``gone``); shorter abse
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
@@ -406,16 +407,14 @@ def check_timeout(timeout: Any) -> None:
     number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
     if not number or not timeout >= 0:
         raise ConfigError(
-            f"timeout={timeout!r} is no time to wait",
-            why="it must be a number of seconds, from 0 on",
+            f"timeout must be a non-negative number of seconds, got {timeout!r}",
             do="leave it out for the default",
         )
 
 
 def _bracketed(address: str) -> str:
     """How an IPv6 address without brackets should be written; four or five digits at its end are taken for the port."""
-    import contextlib
-    from ipaddress import IPv6Address
+    from ipaddress import IPv6Address  # only for the text of an error
 
     host, _colon, port = address.rpartition(":")
     if port.isdecimal() and len(port) in (4, 5):

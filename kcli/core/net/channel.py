@@ -18,7 +18,7 @@ import os
 import socket
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from kcli.core.connection.connection import Connection
 from kcli.core.connection.state import State
@@ -275,21 +275,13 @@ class Channel:
         return True
 
     def _tls_handshake(self) -> bool:
-        import ssl
-
-        assert isinstance(self._socket, ssl.SSLSocket)
         try:
-            self._socket.do_handshake()
-        except ssl.SSLWantReadError:
-            self._wants_write_for_tls = False
-            return False
-        except ssl.SSLWantWriteError:
-            self._wants_write_for_tls = True
-            return False
+            cast("ssl.SSLSocket", self._socket).do_handshake()
         except OSError as error:
-            from kcli.core.net.tls import tls_error
-
-            self.close(tls_error(error, str(self.node)))
+            if _is_tls_wait(error):
+                self._wants_write_for_tls = type(error).__name__ == "SSLWantWriteError"
+            else:
+                self.close(self._tls_error(error))
             return False
         self._tls_done = True
         return True
@@ -366,12 +358,15 @@ class Channel:
     def _broken(self, error: OSError) -> KcliError:
         if self.connection.state is not State.READY:
             if self._tls is not None and type(error).__name__.startswith("SSL"):
-                from kcli.core.net.tls import tls_error
-
-                return tls_error(error, str(self.node))  # e.g. a client certificate refused (TLS 1.3)
+                return self._tls_error(error)  # e.g. a client certificate refused (TLS 1.3)
             return self._left(why=error.strerror or str(error))
         why = error.strerror or str(error)
         return OutcomeUnknownError(f"the connection to {self.node} broke", why=why)
+
+    def _tls_error(self, error: OSError) -> KcliError:
+        from kcli.core.net.tls import tls_error  # loaded with the context; plaintext clients do without
+
+        return tls_error(error, str(self.node))
 
     def _ended(self) -> KcliError:
         if self.connection.state is State.HANDSHAKE:

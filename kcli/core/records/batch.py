@@ -173,7 +173,7 @@ class BatchSplitter(Iterator["RecordBatch | LegacyBatch"]):
         self.position = at + len(raw)
         if magic == MAGIC:
             return RecordBatch(raw)
-        from kcli.core.records.legacy import LegacyBatch
+        from kcli.core.records.legacy import LegacyBatch  # formats of before Kafka 0.11: rarely needed
 
         return LegacyBatch(raw)
 

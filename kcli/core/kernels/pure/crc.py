@@ -66,6 +66,6 @@ def _load() -> _Checksum:
             function: _Checksum | None = getattr(module, "crc32c", None)
             if function is not None:
                 return function
-    from crc32c import crc32c as public  # a different package layout: the slow path
+    from crc32c import crc32c as public  # a different package layout: the slow path, else not taken
 
     return public

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kcli.core import admin as operations
-from kcli.core.admin.arguments import check_groups, check_numbers, check_offsets, check_places, several
+from kcli.core.admin.arguments import check_groups, check_numbers, check_offsets, check_partitions, several
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import Coordinators
 from kcli.core.cluster.metadata import ClusterView
@@ -148,7 +148,7 @@ class Admin:
         An offset of −1 means that there is no such record. UnsupportedError if a leader is too old for a special
         value, NoLeaderError if there is no leader for ``leader_patience`` seconds (None: until the call's deadline).
         """
-        check_numbers(wanted, "time or place")
+        check_numbers(wanted, "timestamp or special offset")
         return list_offsets(
             self.cluster,
             wanted,
@@ -159,7 +159,7 @@ class Admin:
 
     def first_records(
         self,
-        places: Collection[tuple[TopicPartition, int]],
+        positions: Collection[tuple[TopicPartition, int]],
         *,
         committed_only: bool = True,
         timeout: float | None = None,
@@ -170,13 +170,13 @@ class Admin:
         seconds, can only shorten that of this client. Each further offset in a partition takes another request,
         pipelined with the others.
         """
-        for tp, offset in places:
+        for tp, offset in positions:
             check_numbers({tp: offset}, "offset")
         deadline = self._start()
         if timeout is not None:
             deadline = min(deadline, self.cluster.deadline(timeout))
         return operations.first_records.first_records(
-            self.cluster, places, deadline, committed_only=committed_only
+            self.cluster, positions, deadline, committed_only=committed_only
         )
 
     # --- configurations ------------------------------------------------------------------------------
@@ -344,7 +344,7 @@ class Admin:
         self, wanted: Collection[TopicPartition]
     ) -> dict[TopicPartition, list[ProducerDescription] | KcliError]:
         """The active producers of partitions, as reported by the leaders (KIP-664)."""
-        check_places(wanted)
+        check_partitions(wanted)
         return operations.transactions.describe_producers(self.cluster, wanted, self._start())
 
     def abort_hanging(

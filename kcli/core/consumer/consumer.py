@@ -50,7 +50,7 @@ from kcli.core.future import Future
 from kcli.core.group.offset_requests import unwritable
 from kcli.core.hooks import NO_HOOKS, Hooks
 from kcli.core.options import ConsumerOptions, given
-from kcli.core.topic_names import check_place, check_topic
+from kcli.core.topic_names import check_partition, check_topic
 from kcli.core.types import GroupMetadata, OffsetAndMetadata, Record, TopicPartition
 
 if TYPE_CHECKING:
@@ -686,7 +686,7 @@ def _partitions_of(given: Any) -> list[TopicPartition]:
         raise ConfigError(f"{given!r} is not a list of partitions", do='[TopicPartition("orders", 0)]')
     found = []
     for one in given:
-        check_place(one if not isinstance(one, tuple) or len(one) != _PAIR else TopicPartition(*one))
+        check_partition(one if not isinstance(one, tuple) or len(one) != _PAIR else TopicPartition(*one))
         check_topic(one[0])
         if one[1] < 0:
             raise ConfigError(f"{one[1]} is no partition of {one[0]}", why="it must be a number from 0 on")

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Any
 
 from kcli.core.cluster.cluster import Cluster
-from kcli.core.cluster.retry import no_answer
+from kcli.core.cluster.retry import no_response
 from kcli.core.error_codes import (
     FENCED_INSTANCE_ID,
     FENCED_MEMBER_EPOCH,
@@ -230,7 +230,7 @@ class Group:
         """Waits for the coordinator and returns its node id; TimedOutError with the reason at the deadline."""
         node = self._link.wait(deadline)
         if node is None:
-            late = self._link.error or no_answer(self._cluster.waits_for())
+            late = self._link.error or no_response(self._cluster.waits_for())
             what = f"the coordinator of group {self._options.group_id} was not found in time"
             raise TimedOutError(what, why=str(late), do=late.do)
         return node.id

@@ -314,10 +314,11 @@ class Channel:
         """Invalid bytes in the handshake mean another kind of server; later they are a defect of the peer."""
         if self.connection.state is State.READY:
             return error
-        detail = error.what.removeprefix(f"{self.node}: ") + (f": {error.why}" if error.why else "")
+        what = error.what.removeprefix(f"{self.node}: ").removeprefix("malformed response: ")
+        detail = f"{what}: {error.why}" if error.why else what
         return NotKafkaError(
             f"{self.node} does not speak Kafka on this port",
-            why=f"its answer to ApiVersions makes no sense ({detail})",
+            why=f"its response to ApiVersions is malformed ({detail})",
             do="check the port and security.protocol",
         )
 
@@ -333,18 +334,18 @@ class Channel:
         if self.connection.state is State.HANDSHAKE:
             return ConnectError(
                 f"no reply to ApiVersions from {self.node} in {waited}",
-                why="the port accepts connections but does not answer",
+                why="the port accepts connections but does not respond",
                 do="check that this is a Kafka broker and that it is not stopped or overloaded",
             )
         if self._tls_in_progress:
             return ConnectError(
                 f"no TLS handshake with {self.node} in {waited}",
-                why="the port accepts connections but does not answer",
+                why="the port accepts connections but does not respond",
                 do="check the port and security.protocol, and that the broker is not stopped or overloaded",
             )
         return ConnectError(
             f"cannot connect to {self.node} in {waited}",
-            why="no answer from the network",
+            why="no response from the network",
             do="check the host, the port and any firewall between",
         )
 
@@ -375,7 +376,7 @@ class Channel:
 
     def _left(self, why: str = "it is not Kafka, or this port wants TLS or authentication") -> ConnectError:
         return ConnectError(
-            f"{self.node} closed the connection before it answered",
+            f"{self.node} closed the connection before it responded",
             why=why,
             do="check the port and security.protocol, and that the broker is running",
         )

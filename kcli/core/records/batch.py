@@ -80,7 +80,7 @@ class RecordBatch(BatchView):
         if self.codec > max(Codec):
             self._refuse(f"{codec_name(self.codec)}: Kafka knows 0 to {max(Codec)}")
         if self.codec == Codec.NONE and count > room // SMALLEST_RECORD:
-            self._refuse(f"{count} records cannot stand in {room} bytes")
+            self._refuse(f"{count} records do not fit into {room} bytes")
 
     def payload(self, limit: int | None = None) -> memoryview:
         """See BatchView."""

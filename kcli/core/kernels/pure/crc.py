@@ -33,7 +33,7 @@ def crc32c_patch(crc: int, old: Buffer, new: Buffer, tail: int) -> int:
     needed: a checksum is linear, so the difference only has to be shifted over the bytes after it.
     """
     if len(old) != len(new):
-        raise ValueError(f"{len(new)} bytes cannot stand in for {len(old)}")
+        raise ValueError(f"{len(new)} bytes cannot replace {len(old)}")
     if tail < 0:
         raise ValueError(f"{tail} bytes cannot follow")
     difference = crc32c(old) ^ crc32c(new)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from kcli.core.codecs.codec import Codec, codec_name
 from kcli.core.codecs.compression import DEFAULT_LIMIT, decompress
 from kcli.core.errors import CorruptRecordsError
-from kcli.core.kernels.active import Columns, crc32c, decode_columns, decode_values, find_in_records
-from kcli.core.kernels.shapes import SMALLEST_RECORD
+from kcli.core.kernels.active import crc32c, decode_columns, decode_values, find_in_records
+from kcli.core.kernels.shapes import SMALLEST_RECORD, Columns
 from kcli.core.kernels.varint import INT64_MAX, Buffer
 from kcli.core.records.view import BatchView
 

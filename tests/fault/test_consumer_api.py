@@ -597,14 +597,14 @@ def test_a_timeout_that_is_none_is_told_and_nothing_happens(cluster: FakeCluster
     ],
 )
 def test_options_that_are_none_are_told(client: Any, wrong: Any, do: str) -> None:
-    with pytest.raises(ConfigError, match=r"is no \w+Options") as error:
+    with pytest.raises(ConfigError, match=r"is not a \w+Options") as error:
         client(wrong)
     assert client.__name__ in error.value.do
     assert do in error.value.do
 
 
 def test_options_of_another_client_are_told() -> None:
-    with pytest.raises(ConfigError, match="is no ConsumerOptions"):
+    with pytest.raises(ConfigError, match="is not a ConsumerOptions"):
         Consumer(ProducerOptions(bootstrap_servers="host:9092"))  # type: ignore[arg-type]
 
 

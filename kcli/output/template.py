@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.kernels import render_ops as op
-from kcli.core.kernels.active import Columns
 from kcli.core.kernels.render_ops import Op, Program
+from kcli.core.kernels.shapes import Columns
 from kcli.core.types import TopicPartition
 
 

@@ -307,7 +307,7 @@ CONSUME = [
 
 PRODUCE = [
     Row("produce orders -z lzma", 2, "--compression is not valid", "none, gzip, snappy, lz4, zstd", "--help`"),
-    Row("produce orders -z gzip:99", 2, "--compression is not valid", "gzip takes 1 to 9", "--help`"),
+    Row("produce orders -z gzip:99", 2, "--compression is not valid", "gzip has levels 1 to 9", "--help`"),
     Row("produce orders /no/such", 2, "cannot read /no/such", "no such file", "check the name; nothing was sent"),
     Row("produce orders --acks 2", 2, "--acks is not valid", "not one of 'all', '1', '0'", "--help`"),
     Row(
@@ -387,11 +387,11 @@ NOT_THERE = [
 
 QUICK = "--timeout 500ms"
 SHORT = "-X delivery.timeout.ms=500 -X request.timeout.ms=300 -X linger.ms=0"
-UNTIL = "no answer from {cluster} (node 1) in time"
+UNTIL = "no response from {cluster} (node 1) in time"
 
 UNREACHABLE = [
     Row(f"topics list -b {{closed}} {QUICK}", 3, "cannot connect to {closed}", "refused", "check the host and port"),
-    Row(f"topics list -b {{silence}} {QUICK}", 3, "no reply to ApiVersions", "does not answer", "is a Kafka broker"),
+    Row(f"topics list -b {{silence}} {QUICK}", 3, "no reply to ApiVersions", "does not respond", "is a Kafka broker"),
     Row("topics list -b {http}", 3, "does not speak Kafka", "looks like HTTP", "check the port"),
     Row("topics list -b {tls}", 3, "does not speak Kafka", "looks like TLS", "security.protocol"),
     Row("topics list -b {ssh}", 3, "does not speak Kafka", "looks like SSH", "check the port"),

@@ -143,7 +143,7 @@ class Connection(Sink):
         for fault in faults:
             await fault.on_answer(exchange)
         seen.answer = exchange.answer
-        if exchange.answer is None or not seen.request.expects_answer:
+        if exchange.answer is None or not seen.request.expects_response:
             self._unanswered(exchange)
             return
         exchange.frame = self._encode(exchange)

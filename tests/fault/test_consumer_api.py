@@ -594,7 +594,7 @@ def test_an_invalid_timeout_is_refused_and_nothing_happens(cluster: FakeCluster,
         ]
         for call in calls:
             with pytest.raises(
-                ConfigError, match=r"timeout=.*is no time to wait.*number of seconds"
+                ConfigError, match="timeout must be a non-negative number of seconds, got"
             ) as error:
                 call()
             assert error.value.do
@@ -613,14 +613,14 @@ def test_an_invalid_timeout_is_refused_and_nothing_happens(cluster: FakeCluster,
     ],
 )
 def test_unknown_options_are_reported(client: Any, wrong: Any, do: str) -> None:
-    with pytest.raises(ConfigError, match=r"is no \w+Options") as error:
+    with pytest.raises(ConfigError, match=r"is not a \w+Options") as error:
         client(wrong)
     assert client.__name__ in error.value.do
     assert do in error.value.do
 
 
 def test_options_of_another_client_are_reported() -> None:
-    with pytest.raises(ConfigError, match="is no ConsumerOptions"):
+    with pytest.raises(ConfigError, match="is not a ConsumerOptions"):
         Consumer(ProducerOptions(bootstrap_servers="host:9092"))  # type: ignore[arg-type]
 
 

@@ -19,7 +19,7 @@ from kcli.core.errors import (
     OutcomeUnknownError,
 )
 from kcli.core.hooks import Hooks
-from kcli.core.kernels.active import NO_HEADERS
+from kcli.core.kernels.shapes import NO_HEADERS
 from kcli.core.options import ProducerOptions
 from kcli.core.producer.batch import RecordFuture
 from kcli.core.protocol.messages.init_producer_id import InitProducerIdRequest

@@ -11,7 +11,7 @@ from typing import Any
 
 from kcli.core.cluster.metadata import ClusterView, no_partition
 from kcli.core.errors import KcliError
-from kcli.core.kernels.active import Row
+from kcli.core.kernels.shapes import Row
 from kcli.core.producer.accumulator import Accumulator, Fill
 from kcli.core.producer.batch import ProducerBatch, RecordFuture
 from kcli.core.producer.origins import Origin, Refuse, Rows, listed_rows, shifted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import Struct
 
-from kcli.core.kernels.active import NO_HEADERS
+from kcli.core.kernels.shapes import NO_HEADERS
 from kcli.flows.inputs.item import BadInput, InputError, InputRow, Item
 
 _LENGTH = Struct(">i")

@@ -136,7 +136,7 @@ def test_a_count_that_contradicts_the_bytes(codec: int) -> None:
     struct.pack_into(">i", batch, 57, (1 << 31) - 1)
     struct.pack_into(">i", batch, 23, (1 << 31) - 2)
 
-    refused(RecordBatch(signed(batch)), "cannot stand in")
+    refused(RecordBatch(signed(batch)), "do not fit into")
 
 
 @pytest.mark.parametrize("count", [1, 2])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kcli.core.cluster.metadata import apply_answer
+from kcli.core.cluster.metadata import apply_metadata
 from kcli.core.errors import (
     BrokerError,
     ClosedError,
@@ -76,7 +76,7 @@ class World:
         self.commits = Commits(self.cluster, self.link, self.membership, dict)
 
     def _view(self) -> Any:
-        return apply_answer(self.cluster.view, answer(), [])
+        return apply_metadata(self.cluster.view, answer(), [])
 
     def _script(self, _node: Node, request: Request) -> Any:
         if not isinstance(request, OffsetCommitRequest):

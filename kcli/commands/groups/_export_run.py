@@ -24,11 +24,11 @@ def run(
     inv: Invocation,
     names: Sequence[str] | None,
     form: str,
+    *,
     path: str | None,
+    timed: bool,
     scopes: Sequence[TopicPartitions],
     zookeeper: str | None,
-    *,
-    timed: bool,
 ) -> int:
     """The exit status. ``names`` None: all groups; ``path`` None: stdout."""
     if zookeeper is not None:

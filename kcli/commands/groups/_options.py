@@ -44,8 +44,3 @@ def single_partitions(scopes: Sequence[TopicPartitions]) -> list[TopicPartitions
 def zookeeper_option(text: str) -> Callable[[Any], Any]:
     """``--zookeeper``."""
     return click.option("--zookeeper", metavar="HOST[:PORT][,…][/CHROOT]", help=text)
-
-
-def match_option() -> Callable[[Any], Any]:
-    """``--match``."""
-    return click.option("--match", metavar="GLOB", help="all groups whose names match this shell pattern")

@@ -2,7 +2,6 @@
 
 import click
 
-from kcli.commands.groups._options import match_option
 from kcli.commands.shared.cluster import unique
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
@@ -20,7 +19,7 @@ from kcli.commands.shared.usage import usage
     ),
 )
 @click.argument("names", nargs=-1, type=GROUP, metavar="[GROUP…]")
-@match_option()
+@click.option("--match", metavar="GLOB", help="all groups whose names match this shell pattern")
 @pass_invocation
 def delete_groups(inv: Invocation, names: tuple[str, ...], match: str | None) -> int:
     """Delete groups with all their committed offsets.

@@ -1,11 +1,13 @@
 """``kcli groups import``: the options. What the command does is in ``_import_run.py``."""
 
+from typing import Any
+
 import click
 
 from kcli.commands.groups._options import topics_option, zookeeper_option
 from kcli.commands.shared.command import command
 from kcli.commands.shared.context import Invocation, pass_invocation
-from kcli.commands.shared.params import TOPIC_MAP, TopicPartitions
+from kcli.commands.shared.params import TOPIC_MAP
 from kcli.commands.shared.types import GROUP
 from kcli.commands.shared.usage import usage
 
@@ -59,14 +61,13 @@ BY = ("offset", "time")
 @pass_invocation
 def import_offsets(
     inv: Invocation,
-    path: str,
-    group: str | None,
+    /,
     mapped: tuple[tuple[str, str], ...],
     by: str,
-    scopes: tuple[TopicPartitions, ...],
     clamp: bool,
     force: bool,
     zookeeper: str | None,
+    **flags: Any,
 ) -> int:
     """Commit the offsets of a file of export, of Kafka's script (csv), or of kcl, rpk or kafka-utils.
 
@@ -99,4 +100,4 @@ def import_offsets(
             )
     from kcli.commands.groups._import_run import run  # clients are loaded when the command runs
 
-    return run(inv, path, group, topics, scopes, zookeeper, by_time=by == "time", clamp=clamp, force=force)
+    return run(inv, topics, zookeeper, by_time=by == "time", clamp=clamp, force=force, **flags)

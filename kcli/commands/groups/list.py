@@ -1,5 +1,7 @@
 """``kcli groups list``: the options. What the command does is in ``_list_run.py``."""
 
+from typing import Any
+
 import click
 
 from kcli.commands.shared.command import command
@@ -46,15 +48,7 @@ SORTS = ("group", "type", "state", "coordinator", "lag")
     help="sort order; lag puts the largest first  [default: group]",
 )
 @pass_invocation
-def list_groups(
-    inv: Invocation,
-    states: str | None,
-    types: str | None,
-    match: str | None,
-    topic: str | None,
-    with_lag: bool,
-    sort: str,
-) -> int:
+def list_groups(inv: Invocation, /, **flags: Any) -> int:
     """List groups.
 
     All types: classic, consumer (KIP-848), share and streams groups. A group that has only committed offsets has no
@@ -62,8 +56,4 @@ def list_groups(
     """
     from kcli.commands.groups._list_run import run  # clients are loaded when the command runs
 
-    return run(inv, _words(states), _words(types), match, topic, with_lag=with_lag, sort=sort)
-
-
-def _words(text: str | None) -> list[str]:
-    return [word.strip() for word in text.split(",") if word.strip()] if text is not None else []
+    return run(inv, **flags)

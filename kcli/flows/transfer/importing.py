@@ -15,7 +15,7 @@ from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.looks import good
 from kcli.flows.rewind.mark import keeping_mark, own_metadata
 from kcli.flows.rewind.plan import RewindItem, refused_item, with_records
-from kcli.flows.transfer.saved_offset import OffsetFile, SavedOffset
+from kcli.flows.transfer.saved_offset import SavedOffset
 
 PartitionTime = tuple[TopicPartition, int]
 """A partition and a time in ms since the epoch."""
@@ -77,14 +77,14 @@ class ImportRefusedError(KcliError):
     exit_code = 7
 
 
-def import_targets(file: OffsetFile, request: ImportRequest) -> list[ImportTarget]:
+def import_targets(offsets: Iterable[SavedOffset], request: ImportRequest) -> list[ImportTarget]:
     """The partitions of the file that are imported, sorted by group and partition.
 
     ConfigError where neither the file nor the user names a group, where ``group`` would merge several groups, where two
     partitions of the file would be mapped to one, for a mapped topic that is not in the file, and where nothing is
     left.
     """
-    chosen = [saved for saved in file.offsets if request.wanted(saved.tp)]
+    chosen = [saved for saved in offsets if request.wanted(saved.tp)]
     _check_topics(chosen, request.topics)
     group_of = _groups(chosen, request.group)
     found: dict[tuple[str, TopicPartition, int], ImportTarget] = {}

@@ -193,22 +193,19 @@ class ZooKeeper:
                 why="another client has set it since the plan was made",
                 do="find out which client commits for this group, and run the command again to see the new plan",
             )
-        if isinstance(error, errors.ZookeeperError) and not isinstance(error, self._lost_kinds()):
+        lost = (
+            errors.ConnectionLoss,
+            errors.ConnectionClosedError,
+            errors.SessionExpiredError,
+            errors.OperationTimeoutError,
+        )
+        if isinstance(error, errors.ZookeeperError) and not isinstance(error, lost):
             return KcliError(f"ZooKeeper at {servers} refuses {path}", why=_reason(error))
         slow = not isinstance(error, errors.KazooException)
         return ConnectError(
             f"the connection to ZooKeeper at {servers} was lost at {path}",
             why=f"no response within {self.timeout:g} s" if slow else _reason(error),
             do="check the server; --timeout gives it more time",
-        )
-
-    def _lost_kinds(self) -> tuple[type[Exception], ...]:
-        errors = self._errors
-        return (
-            errors.ConnectionLoss,
-            errors.ConnectionClosedError,
-            errors.SessionExpiredError,
-            errors.OperationTimeoutError,
         )
 
     def _log_to(self, log: Callable[[str], None] | None) -> None:

@@ -44,7 +44,7 @@ def run(
     targets = import_targets(offsets, request)
     words = f"the {'times' if by_time else 'offsets'} in {name}"
     if zookeeper is not None:
-        from kcli.commands.groups._zookeeper_import import import_into_zookeeper  # needs an extra
+        from kcli.commands.groups._zookeeper_run import import_into_zookeeper  # needs an extra
 
         return import_into_zookeeper(inv, zookeeper, targets, words, force=force)
     with open_admin(inv) as admin:

@@ -15,7 +15,7 @@ from kcli.commands.shared.usage import usage
         ("kcli groups delete billing", "asks for the name to be typed"),
         ("kcli groups delete billing --yes", "in a script"),
         ("kcli groups delete billing --dry-run", "only show what would be lost"),
-        ("kcli groups delete --match 'console-consumer-*' --dry-run", "of all that match"),
+        ("kcli groups delete --match 'console-consumer-*' --dry-run", "of all groups that match"),
     ),
 )
 @click.argument("names", nargs=-1, type=GROUP, metavar="[GROUP…]")
@@ -24,7 +24,7 @@ from kcli.commands.shared.usage import usage
 def delete_groups(inv: Invocation, names: tuple[str, ...], match: str | None) -> int:
     """Delete groups with all their committed offsets.
 
-    Deleted offsets can be restored only from a file of `kcli groups export`, so each name has to be typed, unless --yes
+    Deleted offsets can be restored only from an earlier `kcli groups export`, so each name has to be typed, unless --yes
     or --confirm NAME is given. Nothing is deleted before all questions are answered. A group with members is refused:
     exit code 7.
     """

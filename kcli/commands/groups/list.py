@@ -23,12 +23,16 @@ SORTS = ("group", "type", "state", "coordinator", "lag")
     examples=(
         ("kcli groups list", "all groups"),
         ("kcli groups list --state stable,empty --match 'bill*'", "by state and shell pattern"),
-        ("kcli groups list --topic orders -o name", "those that read a topic, one name per line"),
+        ("kcli groups list --topic orders -o name", "the groups that read a topic, one name per line"),
         ("kcli groups list --sort lag", "the group that is furthest behind comes first"),
     ),
 )
 @click.option(
-    "--state", "states", type=STATES, metavar="STATE[,…]", help="only groups in these states, as stable,empty"
+    "--state",
+    "states",
+    type=STATES,
+    metavar="STATE[,…]",
+    help="only groups in these states, for example stable,empty",
 )
 @click.option(
     "--type", "types", type=TYPES, metavar="TYPE[,…]", help="only classic, consumer, share or streams groups"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kcli.core.admin.committed import GroupPartition
 from kcli.core.dataclass import dataclass
@@ -48,8 +48,7 @@ def describe_groups(
 ) -> dict[str, Described | KcliError]:
     """Each group, or its error: NotFoundError for a group that does not exist.
 
-    ``listed``: the result of ListGroups, if known; otherwise it is requested only where there is a share or streams
-    group.
+    ``listed``: the result of ListGroups, if known; else it is requested where there is a share or streams group.
     """
     described = admin.describe_groups(names) if names else {}
     rows = {row.group_id: row for row in listed}
@@ -75,6 +74,13 @@ def assigned(group: "GroupDescription") -> dict[TopicPartition, "MemberDescripti
         for tp in member.assignment or ():
             owners.setdefault(tp, member)
     return owners
+
+
+def owner_fields(member: "MemberDescription | None") -> dict[str, Any]:
+    """The owner of a partition, for its row."""
+    if member is None:
+        return {"member_id": None, "client_id": None, "host": None}
+    return {"member_id": member.member_id, "client_id": member.client_id, "host": member.host}
 
 
 def commits_of(groups: Iterable[Described]) -> dict[GroupPartition, int]:

@@ -53,21 +53,15 @@ def read_file(path: str, *, of_brokers: bool = False) -> list[SavedOffset]:
             do="check the name, and that you may read it; nothing was done",
         ) from None
     offsets = parse_offsets(data, file_name(path))
-    if not of_brokers:
-        _check_numbered(offsets, file_name(path))
-    return offsets
-
-
-def _check_numbered(offsets: list[SavedOffset], name: str) -> None:
-    """Rejects offsets of 0.7, which do not correspond to current ones: they were positions in one broker's files."""
     for saved in offsets:
-        if saved.broker is not None:
+        if saved.broker is not None and not of_brokers:
             raise ConfigError(
-                f"{name}: {saved.location} is an offset of Kafka 0.7",
+                f"{file_name(path)}: {saved.location} is an offset of Kafka 0.7",
                 why=f"partition {saved.partition} of broker {saved.broker} is not a partition of the cluster, and its "
                 "offset is a position in a file",
                 do="import it with --zookeeper, or leave such lines out",
             )
+    return offsets
 
 
 def file_name(path: str) -> str:

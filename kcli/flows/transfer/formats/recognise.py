@@ -26,11 +26,7 @@ class NotJsonError(BrokenFileError):
 
 
 def parse_offsets(data: bytes, name: str) -> list[SavedOffset]:
-    """The offsets of a file; ``name`` is its name for messages.
-
-    ConfigError (exit code 2) with the line or entry, and what is wrong there: also for a duplicate partition or an
-    empty file.
-    """
+    """The offsets of a file. ConfigError names the line or entry: also for a duplicate partition or an empty file."""
     try:
         offsets = _read(_text(data))
         _check_duplicates(offsets)

@@ -84,7 +84,7 @@ def test_what_names_no_host_is_an_error_of_usage(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["zk1/..", "zk1/a//b", "zk1/a\x01", "zk1/a/./b"])
 def test_a_chroot_that_no_node_can_be_is_an_error_of_usage(text: str) -> None:
-    with pytest.raises(ConfigError, match="no node of ZooKeeper can be"):
+    with pytest.raises(ConfigError, match="does not accept the name"):
         parse_hosts(text)
 
 
@@ -156,13 +156,7 @@ def test_a_cluster_id_that_is_none_is_not_known(nodes: Nodes, data: str) -> None
 def test_partitions_of_topics(nodes: Nodes) -> None:
     nodes.put("/brokers/topics/old/1", "4")
     known = partitions_of(as_session(nodes), ["orders", "old", "nope"])
-    assert known is not None
-    assert {name: one and one.numbers for name, one in known.items()} == {
-        "orders": frozenset((0, 1, 2)),
-        "old": None,
-        "nope": None,
-    }
-    assert known["old"] is not None
+    assert known == {"orders": frozenset((0, 1, 2)), "old": None}
     assert partitions_of(as_session(Nodes()), ["orders"]) is None
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from kcli.core.admin.admin import Admin
 from kcli.core.admin.committed import GroupPartition
 from kcli.core.dataclass import dataclass
 from kcli.core.errors import KcliError, UnsupportedError
@@ -11,8 +12,7 @@ from kcli.core.types import TopicPartition
 from kcli.flows.groups.checkpoint_groups import checkpoint_group_note, is_checkpoint_group
 from kcli.flows.groups.offsets import Positions, positions
 
-if TYPE_CHECKING:
-    from kcli.core.admin.admin import Admin
+if TYPE_CHECKING:  # loaded where groups are described and listed
     from kcli.core.admin.group_description import GroupDescription, MemberDescription
     from kcli.core.admin.groups import ListedGroup
 
@@ -44,7 +44,7 @@ class Described:
 
 
 def describe_groups(
-    admin: "Admin", names: Sequence[str], *, offsets: bool = True, listed: Iterable["ListedGroup"] = ()
+    admin: Admin, names: Sequence[str], *, offsets: bool = True, listed: Iterable["ListedGroup"] = ()
 ) -> dict[str, Described | KcliError]:
     """Each group, or its error: NotFoundError for a group that does not exist.
 

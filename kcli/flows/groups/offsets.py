@@ -8,15 +8,14 @@ is alive, an election may be in progress and is awaited briefly; where none is, 
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcli.core.cluster.metadata import no_leader, no_partition
+from kcli.core.admin.admin import Admin
+from kcli.core.cluster.metadata import PartitionView, no_leader, no_partition
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.errors import KcliError, NoLeaderError, NotFoundError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 
-if TYPE_CHECKING:
-    from kcli.core.admin.admin import Admin
+if TYPE_CHECKING:  # loaded where topics are described
     from kcli.core.admin.topics import TopicInfo
-    from kcli.core.cluster.metadata import PartitionView
 
 NO_TOPIC = "topic does not exist"
 NO_PARTITION = "partition does not exist"
@@ -67,7 +66,7 @@ Positions = dict[TopicPartition, Position]
 
 
 def positions(
-    admin: "Admin", groups: Mapping[str, Collection[TopicPartition]]
+    admin: Admin, groups: Mapping[str, Collection[TopicPartition]]
 ) -> dict[str, Positions | KcliError]:
     """For each group all partitions with commits and those in ``groups``, sorted; or why its commits cannot be read."""
     commits = admin.fetch_offsets(dict.fromkeys(groups)) if groups else {}
@@ -86,7 +85,7 @@ def positions(
 
 
 def log_ends(
-    admin: "Admin", partitions: Collection[TopicPartition], *, stable: bool = False
+    admin: Admin, partitions: Collection[TopicPartition], *, stable: bool = False
 ) -> dict[TopicPartition, LogEnds]:
     """The start and end of each log. A partition without a leader delays the others by at most ELECTION_PATIENCE."""
     found = _readable(admin, partitions)
@@ -107,7 +106,7 @@ def log_ends(
 
 
 def offsets_at(
-    admin: "Admin", partitions: Collection[TopicPartition], time: int
+    admin: Admin, partitions: Collection[TopicPartition], time: int
 ) -> dict[TopicPartition, OffsetInfo | KcliError]:
     """The offset by time (ms, or a special value) in each partition; waits for a leader as ``log_ends`` does."""
     found = _readable(admin, partitions)
@@ -115,7 +114,7 @@ def offsets_at(
     return {tp: offsets.get(tp) or reason.error or no_leader(tp) for tp, reason in found.items()}
 
 
-def _readable(admin: "Admin", partitions: Collection[TopicPartition]) -> dict[TopicPartition, LogEnds]:
+def _readable(admin: Admin, partitions: Collection[TopicPartition]) -> dict[TopicPartition, LogEnds]:
     """NOTHING for each partition that can be queried, else the reason why not; in order."""
     topics = admin.describe_topics(sorted({tp.topic for tp in partitions})) if partitions else {}
     known = {
@@ -127,20 +126,20 @@ def _readable(admin: "Admin", partitions: Collection[TopicPartition]) -> dict[To
     return {tp: _unreadable(tp, topics[tp.topic], known.get(tp)) for tp in sorted(partitions)}
 
 
-def may_be_elected(part: "PartitionView") -> bool:
+def may_be_elected(part: PartitionView) -> bool:
     """Whether an in-sync replica is alive: otherwise a leader can only be elected by an unclean election."""
     return any(replica not in part.offline for replica in part.isr)
 
 
 def list_offsets(
-    admin: "Admin", partitions: Collection[TopicPartition], time: int
+    admin: Admin, partitions: Collection[TopicPartition], time: int
 ) -> dict[TopicPartition, OffsetInfo | KcliError]:
     """The offset by time in each partition; an election delays it by at most ELECTION_PATIENCE."""
     wanted = dict.fromkeys(partitions, time)
     return admin.list_offsets(wanted, leader_patience=ELECTION_PATIENCE) if wanted else {}
 
 
-def _unreadable(tp: TopicPartition, topic: "TopicInfo | KcliError", part: "PartitionView | None") -> LogEnds:
+def _unreadable(tp: TopicPartition, topic: "TopicInfo | KcliError", part: PartitionView | None) -> LogEnds:
     """Why a partition cannot be queried; NOTHING if it can."""
     if isinstance(topic, KcliError):
         return LogEnds(note=_why(topic), error=topic)

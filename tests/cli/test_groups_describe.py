@@ -1,4 +1,4 @@
-"""``kcli groups describe`` against the fake cluster: a group that cannot be read does not affect the others."""
+"""``kcli groups describe`` as a process against the fake cluster: what brokers no longer tell costs nobody a line."""
 
 import json
 import time
@@ -35,8 +35,8 @@ def cluster() -> Iterator[FakeCluster]:
             put(found, TopicPartition("t", number), *((b"k", b"%d:%d" % (number, n)) for n in range(10)))
         with RawClient(found.address(1)) as client:
             for group in ("g", "h"):
-                response = client.ask(asks.commit({"t": {0: 4, 1: 4}, "u": {0: 0}}, group=group), 7)
-                assert asks.code(response) == NONE
+                told = client.ask(asks.commit({"t": {0: 4, 1: 4}, "u": {0: 0}}, group=group), 7)
+                assert asks.code(told) == NONE
         yield found
 
 
@@ -60,7 +60,7 @@ def test_every_partition_with_a_commit(cluster: FakeCluster) -> None:
     assert all(fetched.number < asked.number for asked in cluster.seen(ListOffsetsRequest))
 
 
-def test_a_partition_without_a_leader_is_a_row_and_is_not_waited_for(cluster: FakeCluster) -> None:
+def test_a_partition_without_a_leader_is_a_row_and_nobody_waits_for_it(cluster: FakeCluster) -> None:
     cluster.move_leader("t", 1, -1)
     began = time.monotonic()
     assert noted(cluster, "g")[:2] == [("t-0", "4", "10", "6", ""), ("t-1", "4", "", "", "no leader")]
@@ -100,13 +100,10 @@ def test_all_with_what_narrows_it_down_is_2(cluster: FakeCluster) -> None:
 def test_records_around_a_commit_and_when_it_was_made(cluster: FakeCluster) -> None:
     cluster.create_topic(TOPIC, 3)
     commit = GroupPartition("g", TopicPartition("t", 0))
-    commits = [(commit_key(commit), pack(">hqihq", 3, 4, -1, 0, when)) for when in (1_000, 2_000)]
-    put(cluster, offsets_partition("g", 3), *commits)
+    told = [(commit_key(commit), pack(">hqihq", 3, 4, -1, 0, when)) for when in (1_000, 2_000)]
+    put(cluster, offsets_partition("g", 3), *told)
     done = kcli("groups", "describe", "g", "--peek", "2", "-v", "-o", "json", bootstrap=cluster.bootstrap)
-    partition: dict[str, Any] = json.loads(ok(done))["items"][0]["partitions"][0]
-    assert partition["commit_time"] == "1970-01-01T00:00:02.000Z"
-    assert ([r["value"] for r in partition["read"]], [r["value"] for r in partition["next"]]) == (
-        ["0:3"],
-        ["0:4"],
-    )
+    place: dict[str, Any] = json.loads(ok(done))["items"][0]["partitions"][0]
+    assert place["commit_time"] == "1970-01-01T00:00:02.000Z"
+    assert ([r["value"] for r in place["read"]], [r["value"] for r in place["next"]]) == (["0:3"], ["0:4"])
     assert cluster.committed_offsets("g")[commit.tp] == 4

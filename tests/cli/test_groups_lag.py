@@ -51,7 +51,7 @@ def fill(cluster: FakeCluster, topic: str, partition: int, ages: list[float]) ->
 
 def commit(cluster: FakeCluster, group: str, offsets: dict[tuple[str, int], int]) -> None:
     with Admin(bootstrap_servers=cluster.bootstrap) as admin:
-        wanted = {TopicPartition(*tp): OffsetAndMetadata(at) for tp, at in offsets.items()}
+        wanted = {TopicPartition(*place): OffsetAndMetadata(at) for place, at in offsets.items()}
         assert set(admin.commit_offsets({group: wanted})[group].values()) == {None}
 
 
@@ -318,7 +318,7 @@ def test_round_trips_do_not_grow_with_the_number_of_groups(cluster: FakeCluster)
     assert questions() == few
 
 
-def test_the_broker_that_lists_a_group_gets_its_offset_request(cluster: FakeCluster) -> None:
+def test_who_lists_a_group_is_asked_for_its_offsets(cluster: FakeCluster) -> None:
     expected = ok(kcli("groups", "lag", "--by", "partition", "-o", "tsv", bootstrap=cluster.bootstrap))
     before = len(cluster.seen(FindCoordinatorRequest))
     ok(kcli("groups", "lag", bootstrap=cluster.bootstrap))
@@ -409,9 +409,7 @@ def test_a_check_that_checks_nothing_is_refused(cluster: FakeCluster) -> None:
 
 
 @pytest.mark.parametrize("verb", [("list",), ("lag",), ("lag", "--max-lag", "1")])
-def test_a_topic_that_no_group_reads_is_a_note_and_one_that_does_not_exist_is_1(
-    verb: tuple[str, ...],
-) -> None:
+def test_a_topic_that_nobody_reads_is_a_note_and_one_that_does_not_exist_is_1(verb: tuple[str, ...]) -> None:
     with FakeCluster(1, topics={"orders": 1, "idle": 1}) as cluster:
         commit(cluster, "g", {("orders", 0): 0})
         unread = kcli("groups", *verb, "--topic", "idle", "-o", "json", bootstrap=cluster.bootstrap)
@@ -495,7 +493,7 @@ def test_nothing_that_lag_does_changes_a_group(cluster: FakeCluster) -> None:
 # --- names that match, and nothing to show -----------------------------------------------------------
 
 
-def test_match_chooses_the_groups_whose_names_match(cluster: FakeCluster) -> None:
+def test_match_takes_the_groups_whose_names_match(cluster: FakeCluster) -> None:
     assert [row["group"] for row in lag(cluster, "--match", "o*")] == ["other"]
     assert {row["group"] for row in lag(cluster, "--match", "*")} == {"g", "other"}
     done = kcli("groups", "lag", "--match", "x*", bootstrap=cluster.bootstrap)

@@ -34,7 +34,7 @@ def group(name: str, *members: MemberDescription, protocol: str = "consumer") ->
 
 
 class StandIn:
-    """Two idle groups, a live one, a share group; records the changes."""
+    """Two idle groups, a live one, a share group; remembers what it was told to change."""
 
     def __init__(self) -> None:
         self.groups: dict[str, GroupDescription | KcliError] = {
@@ -142,7 +142,7 @@ def test_one_name_does_not_confirm_several_groups(admin: StandIn) -> None:
     assert admin.untouched()
 
 
-def test_of_several_groups_those_that_can_be_deleted_are_and_the_rest_is_reported(admin: StandIn) -> None:
+def test_of_several_groups_those_that_can_go_do_and_the_rest_is_told(admin: StandIn) -> None:
     done = kcli("delete", "idle", "gone", "old", "idle", "--yes")
     assert (done.return_value, admin.deleted) == (6, ["idle", "old"])
     assert "group gone does not exist" in done.stderr
@@ -262,7 +262,7 @@ def test_a_group_without_members_needs_nothing(admin: StandIn) -> None:
     assert "group idle has no members" in done.stderr
 
 
-def test_a_member_that_has_left_meanwhile_is_reported(admin: StandIn) -> None:
+def test_a_member_that_has_gone_meanwhile_is_told(admin: StandIn) -> None:
     admin.refused["m-1"] = NotFoundError("group live has no member m-1")
     done = kcli("remove-members", "live", "--yes")
     assert done.return_value == 6

@@ -90,7 +90,7 @@ class StandIn:
     def list_offsets(
         self, wanted: Mapping[TopicPartition, int], **_patience: float
     ) -> dict[TopicPartition, OffsetInfo]:
-        return {tp: OffsetInfo(10 if time == -2 else 110, -1) for tp, time in wanted.items()}
+        return {tp: OffsetInfo(10 if place == -2 else 110, -1) for tp, place in wanted.items()}
 
 
 @pytest.fixture
@@ -176,7 +176,7 @@ def test_a_table_of_one_group_leaves_out_what_nothing_is_known_of(admin: StandIn
 
 def test_json_has_an_item_for_each_group_with_members_and_partitions(admin: StandIn) -> None:
     idle, new = items("idle", "new")
-    assert [row["committed"] for row in idle["partitions"]] == [60, 120]
+    assert [place["committed"] for place in idle["partitions"]] == [60, 120]
     assert idle["partitions"][0]["commit_time"] is None
     assert (new["state"], new["epoch"], new["assignment_epoch"], new["member_count"]) == (
         "Reconciling",
@@ -184,10 +184,10 @@ def test_json_has_an_item_for_each_group_with_members_and_partitions(admin: Stan
         5,
         1,
     )
-    (found,) = new["members"]
-    assert found["assignment"] == [{"topic": "orders", "partition": 0}]
-    assert found["target_assignment"] == [{"topic": "orders", "partition": n} for n in (0, 1)]
-    assert (found["rack"], found["subscription"], found["epoch"]) == ("r", ["orders"], 4)
+    (told,) = new["members"]
+    assert told["assignment"] == [{"topic": "orders", "partition": 0}]
+    assert told["target_assignment"] == [{"topic": "orders", "partition": n} for n in (0, 1)]
+    assert (told["rack"], told["subscription"], told["epoch"]) == ("r", ["orders"], 4)
     assert new["partitions"][0]["member_id"] == "m"
 
 
@@ -268,7 +268,7 @@ def test_share_groups_are_shown_with_what_the_listing_tells(admin: StandIn) -> N
     assert "shared: share, Stable, coordinator two:9092" in describe("shared", "-o", "table").stdout
 
 
-def test_a_group_whose_offsets_cannot_be_read_is_shown_without_them_and_is_a_failure(admin: StandIn) -> None:
+def test_a_group_whose_offsets_may_not_be_read_is_shown_without_and_is_a_failure(admin: StandIn) -> None:
     admin.commits["old"] = BrokerError(30, "asking for the offsets of group old")
     done = describe("old", "idle", "-o", "json", code=4)
     assert "GROUP_AUTHORIZATION_FAILED" in done.stderr
@@ -297,7 +297,7 @@ def test_usage_errors(admin: StandIn, arguments: Sequence[str]) -> None:
 # --- as Kafka's script -------------------------------------------------------------------------------
 
 
-def test_kafka_columns_of_members_come_before_those_without_an_owner(admin: StandIn) -> None:
+def test_kafka_columns_of_members_come_before_those_that_nobody_reads(admin: StandIn) -> None:
     done = describe("old", "-o", "kafka")
     assert [line.split() for line in done.stdout.splitlines()] == [
         [],
@@ -379,7 +379,7 @@ def test_times_of_commits_are_looked_up_only_where_they_are_shown(
 ) -> None:
     stand_in = LogReader({TopicPartition("__consumer_offsets", 0): []})
     monkeypatch.setattr(_describe_records, "record_consumer", lambda _inv: stand_in)
-    requests: list[object] = []
-    monkeypatch.setattr(stand_in, "list_offsets", lambda *given: requests.append(given) or {})
+    looked: list[object] = []
+    monkeypatch.setattr(stand_in, "list_offsets", lambda *given: looked.append(given) or {})
     describe("idle", *arguments)
-    assert bool(requests) == asked
+    assert bool(looked) == asked

@@ -174,15 +174,15 @@ def test_times_are_added_and_what_is_not_known_is_reported(
     )
     done = kcli("b", "--with-time")
     assert done.return_value == 6
-    rows = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [(item["timestamp"], item["drained"]) for item in rows] == [
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(item["timestamp"], item["drained"]) for item in told] == [
         (1_700, False),
         (None, True),
         (None, None),
     ]
 
 
-def test_a_topic_without_commits_leaves_the_file_alone(admin: StandIn, tmp_path: Path) -> None:
+def test_a_topic_that_nobody_has_committed_leaves_the_file_alone(admin: StandIn, tmp_path: Path) -> None:
     path = tmp_path / "all.csv"
     path.write_text("old")
     assert kcli("a", "--topic", "nosuch", "--file", str(path)).return_value == 1

@@ -1,4 +1,4 @@
-"""``--zookeeper`` of export and import against nodes in memory: what is shown, asked, reported, and the exit codes."""
+"""``--zookeeper`` of export and import against nodes in memory: what is shown, asked, told, and the exit codes."""
 
 import json
 import sys
@@ -70,7 +70,7 @@ def test_partitions_of_brokers_are_left_out_of_forms_without_brokers(nodes: Node
     assert (done.return_value, list(tmp_path.glob("*.csv"))) == (1, [])
 
 
-def test_what_cannot_be_read_is_reported(nodes: Nodes) -> None:
+def test_what_may_not_be_read_is_told(nodes: Nodes) -> None:
     nodes.broken[f"{ORDERS}/0"] = AuthError("shut")
     done = kcli("export", "billing")
     assert (done.return_value, done.stdout) == (4, "orders,1,99\n")
@@ -208,7 +208,7 @@ def test_a_group_with_consumers_is_refused_and_the_others_done(nodes: Nodes) -> 
     assert (nodes.text(f"{ORDERS}/0"), nodes.text("/consumers/old/offsets/orders/1-0")) == ("7", "5000")
 
 
-def test_changes_of_others_are_reported(nodes: Nodes, tmp_path: Path) -> None:
+def test_what_others_do_meanwhile_is_told(nodes: Nodes, tmp_path: Path) -> None:
     nodes.before_write = lambda: nodes.put(f"{ORDERS}/1", 100)
     nodes.after_write = lambda: nodes.put(f"{ORDERS}/0", 13)
     done = kcli("import", "-", "--yes", "-o", "ndjson", stdin=LINES)

@@ -8,7 +8,7 @@ from kcli.flows.groups.bounded_reads import Budget
 from kcli.flows.groups.commit_times import commit_key, commit_times, offsets_partition
 from tests.log_reader import LogReader
 
-TP = TopicPartition("__consumer_offsets", 0)
+WHERE = TopicPartition("__consumer_offsets", 0)
 ONE, TWO = (GroupPartition("billing", TopicPartition("orders", number)) for number in range(2))
 
 
@@ -16,15 +16,15 @@ def value(offset: int, when: int, version: int = 3) -> bytes:
     return pack(">hqihq", version, offset, -1, 0, when)
 
 
-def record(offset: int, commit: GroupPartition, value: bytes | None) -> Record:
-    return Record(*TP, offset, 0, 0, commit_key(commit), value)
+def record(place: int, commit: GroupPartition, told: bytes | None) -> Record:
+    return Record(*WHERE, place, 0, 0, commit_key(commit), told)
 
 
 def times(
     records: list[Record], commits: dict[GroupPartition, int], size: int = 1 << 30
 ) -> tuple[dict[GroupPartition, int], int]:
     """What was found, and how many steps back it took."""
-    reader = LogReader({TP: records}, batch=100)
+    reader = LogReader({WHERE: records}, batch=100)
     found = commit_times(reader, 1, commits, Budget(size, 60.0), 1.0)  # type: ignore[arg-type]
     return found, len(reader.spans)
 
@@ -68,6 +68,6 @@ def test_deleted_foreign_and_unreadable_records_tell_nothing() -> None:
         record(0, ONE, None),
         record(1, ONE, b"\x00"),
         record(2, ONE, value(5, 1, version=99)),
-        Record(*TP, 3, 0, 0, None, b""),
+        Record(*WHERE, 3, 0, 0, None, b""),
     ]
     assert times(records, {ONE: 5})[0] == {}

@@ -1,4 +1,4 @@
-"""Remedies for names of groups that do not exist."""
+"""Which group somebody meant."""
 
 from typing import cast
 
@@ -27,9 +27,9 @@ class StandIn:
 
 
 def remedies(admin: StandIn, *names: str) -> list[str]:
-    found: dict[str, KcliError] = {name: NotFoundError(f"group {name} does not exist") for name in names}
-    name_nearest(cast(Admin, admin), found | {"other": BrokerError(30, "group other", do="this")})
-    return [error.do for error in found.values()]
+    told: dict[str, KcliError] = {name: NotFoundError(f"group {name} does not exist") for name in names}
+    name_nearest(cast(Admin, admin), told | {"other": BrokerError(30, "group other", do="this")})
+    return [error.do for error in told.values()]
 
 
 def test_one_question_for_all_that_are_missing() -> None:
@@ -48,13 +48,13 @@ def test_a_group_is_never_proposed_for_itself() -> None:
     assert nearest_text("billing", ["billing"]) == THERE_ARE
 
 
-def test_groups_of_other_types_have_a_remedy_of_their_own() -> None:
-    found = {
+def test_groups_of_other_kinds_are_told_apart_and_what_deals_with_them() -> None:
+    told = {
         name: UnsupportedError(f"group {name} cannot be described", why="it is a share or a streams group")
         for name in ("queue", "app", "unlisted")
     }
-    name_nearest(cast(Admin, StandIn()), found)
-    assert [(error.why, error.do) for error in found.values()] == [
+    name_nearest(cast(Admin, StandIn()), told)
+    assert [(error.why, error.do) for error in told.values()] == [
         (
             "it is a share group, which has no committed offsets",
             "Kafka's own kafka-share-groups.sh shows and changes share groups",

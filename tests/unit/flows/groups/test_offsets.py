@@ -1,4 +1,4 @@
-"""Commits and the ends of logs, joined: the order of requests, and partitions that cannot be read."""
+"""Commits and the ends of logs, joined: what is asked in which order, and partitions nobody can tell of."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -35,7 +35,7 @@ class StandIn:
         self, wanted: Mapping[TopicPartition, int], **_patience: float
     ) -> dict[TopicPartition, OffsetInfo | KcliError]:
         self.asked.append(f"{set(wanted.values())} {sorted(wanted)}")
-        return {tp: self.answers[time] for tp, time in wanted.items()}
+        return {tp: self.answers[place] for tp, place in wanted.items()}
 
 
 def of_one(commits: Any, *members_have: TopicPartition, **answers: Any) -> Any:
@@ -61,7 +61,7 @@ def test_no_groups_and_no_commits_ask_for_nothing_more() -> None:
     assert admin.asked == ["commits"]
 
 
-def test_partitions_that_cannot_be_read_have_a_note_and_the_others_their_ends() -> None:
+def test_partitions_that_nobody_can_tell_of_have_a_note_and_the_others_their_ends() -> None:
     commit = OffsetAndMetadata(4)
     found = of_one({GONE: commit, T2: commit, T1: commit, T0: commit})
     assert found == {

@@ -47,7 +47,7 @@ def test_gaps_are_stepped_over_on_both_sides() -> None:
     assert len(backwards) < 12
 
 
-def test_partitions_whose_log_is_unknown_are_left_out() -> None:
+def test_partitions_whose_log_nobody_can_tell_of_are_left_out() -> None:
     reader = LogReader({P0: log(P0, range(10)), P1: log(P1, range(10))})
     reader.unknown.add(P1)
     assert offsets(reader, {P0: 5, P1: 5}, 2) == {0: ([4], [5])}

@@ -58,9 +58,9 @@ def test_many_groups_on_one_partition_help_one_another() -> None:
     found = estimate_record_times(
         cast("Admin", leader), LagSample(NOW, groups, {P0: LogEnds(0, 2_000, 2_000)})
     )
-    for (_, at), time in found.items():
-        assert time.time_ms is not None
-        assert abs(time.time_ms - times[at]) < 0.01 * week
+    for (_, at), moment in found.items():
+        assert moment.time_ms is not None
+        assert abs(moment.time_ms - times[at]) < 0.01 * week
     assert leader.asked <= 62
 
 
@@ -74,7 +74,7 @@ def test_without_a_question_time_goes_by_evenly() -> None:
     assert search.time.time_ms == NOW + 1_200
 
 
-def test_a_log_whose_first_record_follows_the_commit_begins_there() -> None:
+def test_a_log_whose_first_record_lies_behind_the_commit_begins_there() -> None:
     search = TimeSearch(3, (7, NOW), (100, NOW + 10_000))
     assert search.done
     assert search.time.time_ms == NOW

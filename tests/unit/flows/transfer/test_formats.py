@@ -148,7 +148,7 @@ KCLI = '{"kind":"OffsetExport","topic":"t","partition":0,"offset":1}\n'
 
 
 @pytest.mark.parametrize(
-    ("text", "location", "reason"),
+    ("text", "place", "reason"),
     [
         ("t,0,1\nt,1\n", "line 2", "2 columns"),
         ("t,0,1\ng,t,1,1\n", "line 2", "4 columns, the lines before have 3"),
@@ -190,11 +190,11 @@ KCLI = '{"kind":"OffsetExport","topic":"t","partition":0,"offset":1}\n'
         (b"t,0,1\nt,\xff,1\n", "line 2", "not UTF-8"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_named_with_its_location(text: str | bytes, location: str, reason: str) -> None:
+def test_what_is_wrong_is_named_with_its_place(text: str | bytes, place: str, reason: str) -> None:
     with pytest.raises(ConfigError) as caught:
         read(text)
     assert caught.value.exit_code == 2
-    assert caught.value.what == f"file cannot be read: {location}"
+    assert caught.value.what == f"file cannot be read: {place}"
     assert reason in caught.value.why
 
 

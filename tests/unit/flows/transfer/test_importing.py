@@ -128,7 +128,7 @@ def test_a_mapped_topic_is_another_one() -> None:
         replace(SAVED, topic_id=None, cluster=None),
     ],
 )
-def test_what_is_the_same_or_is_not_known_is_accepted(saved: SavedOffset) -> None:
+def test_what_is_the_same_or_cannot_be_told_is_taken(saved: SavedOffset) -> None:
     assert new(planned(saved))[0] == 50
 
 

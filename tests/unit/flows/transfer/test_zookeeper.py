@@ -1,4 +1,4 @@
-"""Offsets in ZooKeeper without one: names, hosts, what may be set, and concurrent changes."""
+"""Offsets in ZooKeeper without one: names, hosts, what may be set, what is told when somebody comes in between."""
 
 from pathlib import Path
 
@@ -126,7 +126,7 @@ def test_an_export_leaves_nothing_out_silently(nodes: Nodes) -> None:
     ]
 
 
-def test_names_that_are_no_partitions_are_reported_where_the_topic_is_wanted(nodes: Nodes) -> None:
+def test_names_that_are_no_partitions_are_told_where_the_topic_is_wanted(nodes: Nodes) -> None:
     nodes.put(f"{ORDERS}/x", 1)
 
     def errors(scope: str) -> int:
@@ -166,8 +166,8 @@ def test_partitions_of_topics(nodes: Nodes) -> None:
 def test_what_no_consumer_would_read_is_refused(nodes: Nodes) -> None:
     text = lines(p0=1, p3=1, p1_0=5) + "/consumers/billing/offsets/nope/0:1\n"
     (group,) = plan_of(nodes, text).groups
-    found = {str(item.node): item.refusal and item.refusal.why for item in group.items}
-    assert found == {
+    told = {str(item.node): item.refusal and item.refusal.why for item in group.items}
+    assert told == {
         "orders-0": None,
         "orders-3": "the topic has 3 partitions",
         "orders 1-0": "the topic's partitions are those of Kafka 0.8 or later, the file's of 0.7",

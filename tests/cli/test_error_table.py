@@ -339,7 +339,7 @@ GROUPS = [
     Row("groups rewind billing --from-file /no/such", 2, "cannot read /no/such", "no such file", "check the name"),
     Row("groups import {dir}/one.csv", 2, "does not name its group", "", "--group"),
     Row("groups export", 2, "missing argument GROUP", "required without --all", "`kcli groups list`"),
-    Row("groups describe --all billing", 2, "--all with names", "it means all groups", "leave out --all"),
+    Row("groups describe --all billing", 2, "--all with names", "--all means all groups", "leave out --all"),
     Row("groups list --state stabel", 2, "no group state 'stabel'", "", "Stable"),
     Row("groups delete billing", 2, "confirmation required", "nothing was done", "give --yes to confirm"),
     Row("groups delete billing --confirm biling", 2, "does not name", "nothing was done", "--confirm billing"),

@@ -23,11 +23,7 @@ FIRST_STEP = 1_000  # offsets
 
 
 def commit_times(
-    consumer: Consumer,
-    partitions: int,
-    commits: Mapping[GroupPartition, int],
-    budget: Budget,
-    timeout: float,
+    consumer: Consumer, partitions: int, commits: Mapping[GroupPartition, int], budget: Budget, timeout: float
 ) -> dict[GroupPartition, int]:
     """Ms since the epoch of the newest commit of each of these offsets; commits that were not found are omitted.
 
@@ -58,7 +54,7 @@ def commit_times(
 
 
 def offsets_partition(group: str, partitions: int) -> TopicPartition:
-    """The partition in which a group's coordinator keeps its commits."""
+    """The partition in which a group's coordinator stores its commits."""
     return TopicPartition(TOPIC, java_hash(group.encode()) % partitions)
 
 

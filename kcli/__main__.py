@@ -10,7 +10,6 @@ SIGPIPE (141), a full disk is an error (1), never a traceback from the interpret
 # Only modules that the interpreter has loaded already: until main() is called, Ctrl-C would be a traceback. `_signal` has
 # all of `signal` that is used here. kcli's own modules are imported by functions for the same reason.
 import _signal as signal  # type: ignore[import-not-found]
-import gc
 import os
 import sys
 
@@ -21,6 +20,8 @@ def main() -> None:
     handles = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if handles:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+    import gc  # not loaded by the interpreter: see above
+
     # The default of Python 3.13. With the previous 700, imports would be searched for garbage forty times.
     gc.set_threshold(2_000)
     if sys.argv[1:2] == ["__complete"]:

@@ -19,6 +19,9 @@ KEYS = (
 )  # fmt: skip
 
 
+_UNREAD = "; the input was not read to its end"
+
+
 @dataclass(frozen=True, slots=True)
 class Files:
     """The files of the run, and the line at which it resumed; None for those that there are not."""
@@ -69,11 +72,11 @@ def _summary(result: ProduceResult, stop: Stop, *, acks: str) -> str:
     ]
     if result.transactions:
         parts.append(counted(result.transactions, "transaction"))
-    if result.failed or result.unknown or result.bad or stop:
+    if result.failed or result.unknown or result.unread or stop:
         parts.append(f"{counted(result.lines, 'line')} read")
         parts.append(f"{result.failed:,} failed")
         parts.append(f"{result.unknown:,} unknown")
-    return ", ".join(parts)
+    return ", ".join(parts) + (_UNREAD if result.unread else "")
 
 
 def _errors(inv: Invocation, topic: str, result: ProduceResult, failed: str = "") -> None:
@@ -105,7 +108,7 @@ def report_dry_run(
     """Reports the result of a dry run; returns the exit status that the run would have."""
     inv.talk.note(
         f"topic {topic} has {counted(partitions, 'partition')}; {counted(result.lines, 'line')} read, "
-        f"{result.failed:,} of them would fail; nothing was sent"
+        f"{result.failed:,} of them would fail{_UNREAD if result.unread else ''}; nothing was sent"
     )
     if inv.out.kind in ("json", "ndjson"):
         values = {

@@ -67,6 +67,7 @@ class ProduceResult:
 
     ``transactions`` were committed. ``error`` is the first failure of a record (of line ``error_line`` of
     ``error_input``), ``input_error`` is what ended the reading, ``output_error`` a failed write to an output.
+    ``unread``: the reading ended before the input did.
     """
 
     lines: int
@@ -83,6 +84,7 @@ class ProduceResult:
     first_bad: InputError | None = None
     output_error: OSError | None = None
     transactions: int = 0
+    unread: bool = False
 
 
 Progress = Callable[[int, int, int], None]
@@ -112,6 +114,7 @@ class ProduceRun:
         self._checkpoint = checkpoint
         self._lines = self._read = self._handed = self.transactions = 0
         self._save_at = time.monotonic() + CHECKPOINT_INTERVAL
+        self._at_end = False
         self._input_error: KcliError | None = None
         self._output_error: OSError | None = None
         rate = sending.records_per_second or sending.bytes_per_second
@@ -155,6 +158,7 @@ class ProduceRun:
             outcomes.first_bad,
             self._output_error,
             self.transactions,
+            not self._at_end,
         )
 
     def _sure(self) -> int:
@@ -170,6 +174,7 @@ class ProduceRun:
                 self._tick()
                 if self._stop:
                     break
+            self._at_end = not self._stop
         except ClosedError as error:
             if not self._stop:
                 self._input_error = error

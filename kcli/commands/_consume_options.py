@@ -1,7 +1,5 @@
 """The flags of ``consume``, checked and merged with the configuration, which a flag overrides."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

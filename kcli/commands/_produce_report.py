@@ -1,7 +1,5 @@
 """The report of ``kcli produce``: the summary on stderr, the document for ``-o``, the exit status."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from shlex import quote
 from typing import Any

@@ -4,8 +4,6 @@ The sending itself is in ``kcli.flows``. Checkpoints, the ``--failed`` file and 
 admin client, are imported only where they are used.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial

@@ -1,7 +1,5 @@
 """What ``kcli topics create`` does: creates, compares what exists with what was asked for, shows what there is now."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 

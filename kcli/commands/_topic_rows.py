@@ -1,7 +1,5 @@
 """What ``kcli topics`` prints: columns, rows, the description, the plan of a deletion. Pure but for printing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any

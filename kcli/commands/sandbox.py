@@ -1,5 +1,7 @@
 """``kcli sandbox``: its verbs and their options. What they do is in ``_sandbox_run.py``."""
 
+from typing import Any
+
 import click
 
 from kcli.commands.shared.command import group
@@ -45,15 +47,7 @@ def sandbox() -> None:
 @click.option("--data", metavar="DIR", help="data folder (default: one of kcli's own)")
 @click.option("--ephemeral", is_flag=True, help="throw the data away at `down`")
 @pass_invocation
-def up(
-    inv: Invocation,
-    name: str | None,
-    brokers: int | None,
-    kafka_version: str | None,
-    port: int | None,
-    data: str | None,
-    ephemeral: bool,
-) -> int:
+def up(inv: Invocation, /, **flags: Any) -> int:
     """Start it in the background; returns when every broker answers.
 
     NAME is default. Settings that are not given stay as they were the last time. Exit code 7 when it
@@ -61,7 +55,7 @@ def up(
     """
     from kcli.commands import _sandbox_run as run  # not for --help
 
-    return run.up(inv, name, brokers, kafka_version, port, data, ephemeral)
+    return run.up(inv, **flags)
 
 
 @sandbox.command(

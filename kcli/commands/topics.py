@@ -1,8 +1,6 @@
 """``kcli topics``: its verbs and their options. What they do is in ``_topics_run.py``."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
@@ -10,9 +8,6 @@ from kcli.commands.shared.command import group
 from kcli.commands.shared.context import Invocation, pass_invocation
 from kcli.commands.shared.params import OFFSET
 from kcli.commands.shared.types import TOPIC, CountType
-
-if TYPE_CHECKING:
-    from kcli.core.positions import OffsetSpec
 
 
 @group("topics", examples=(("kcli topics list", "all topics"), ("kcli topics describe orders", "one topic")))
@@ -33,7 +28,7 @@ def topics() -> None:
 @click.option("--internal", is_flag=True, help="show the cluster's own topics too, as __consumer_offsets")
 @click.option("--with-size", is_flag=True, help="show the size on the brokers' disks, in bytes")
 @pass_invocation
-def list_topics(inv: Invocation, match: str | None, internal: bool, with_size: bool) -> int:
+def list_topics(inv: Invocation, /, **flags: Any) -> int:
     """List topics.
 
     UNDER-REPLICATED counts partitions with fewer replicas in sync than they should have. SIZE-BYTES is the sum of the
@@ -41,7 +36,7 @@ def list_topics(inv: Invocation, match: str | None, internal: bool, with_size: b
     """
     from kcli.commands import _topics_run as run  # not for --help
 
-    return run.list_topics(inv, match, internal, with_size)
+    return run.list_topics(inv, **flags)
 
 
 @topics.command(
@@ -65,9 +60,7 @@ def list_topics(inv: Invocation, match: str | None, internal: bool, with_size: b
 )
 @click.option("--unavailable", is_flag=True, help="only partitions without a leader")
 @pass_invocation
-def describe_topics(
-    inv: Invocation, names: tuple[str, ...], match: str | None, under_replicated: bool, unavailable: bool
-) -> int:
+def describe_topics(inv: Invocation, /, **flags: Any) -> int:
     """Show the partitions, offsets and configuration of topics.
 
     A line per partition; LOG-START and END are its first offset and the one that the next record gets. The
@@ -77,7 +70,7 @@ def describe_topics(
     """
     from kcli.commands import _topics_run as run  # not for --help
 
-    return run.describe_topics(inv, names, match, under_replicated, unavailable)
+    return run.describe_topics(inv, **flags)
 
 
 @topics.command(
@@ -96,7 +89,7 @@ def describe_topics(
     help="earliest, latest, or a time: the offset of the first record that is not older",
 )
 @pass_invocation
-def topic_offsets(inv: Invocation, names: tuple[str, ...], when: OffsetSpec | None) -> int:
+def topic_offsets(inv: Invocation, names: tuple[str, ...], when: Any) -> int:
     """Show the offsets of topics, by partition.
 
     Without a TOPIC: of all topics but the cluster's own.
@@ -132,14 +125,7 @@ def topic_offsets(inv: Invocation, names: tuple[str, ...], when: OffsetSpec | No
 )
 @click.option("--if-not-exists", is_flag=True, help="a topic that already exists is not an error")
 @pass_invocation
-def create_topics(
-    inv: Invocation,
-    names: tuple[str, ...],
-    partitions: int | None,
-    replication_factor: int | None,
-    configs: tuple[str, ...],
-    if_not_exists: bool,
-) -> int:
+def create_topics(inv: Invocation, /, **flags: Any) -> int:
     """Create topics.
 
     All TOPICs get the same number of partitions and the same configuration. Exit code 7 where one exists; with
@@ -147,7 +133,7 @@ def create_topics(
     """
     from kcli.commands import _topics_run as run  # not for --help
 
-    return run.create_topics(inv, names, partitions, replication_factor, configs, if_not_exists)
+    return run.create_topics(inv, **flags)
 
 
 @topics.command(

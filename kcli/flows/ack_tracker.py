@@ -4,8 +4,6 @@ Chunks are added in the order in which they are sent; deliveries report rows in 
 only when the position is requested are the rows of the oldest unfinished chunk checked one by one.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from dataclasses import field
 

@@ -4,8 +4,6 @@ Written atomically, so there is always a complete file. It records its identity:
 or another input refuses it. A lock file beside it excludes a second run.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import secrets

@@ -167,8 +167,6 @@ class _Run:
         self._put(merger.drain())
         self.sink.flush()
 
-    # --- inside ------------------------------------------------------------------------------------
-
     def _one(self, fetched: FetchedBatch) -> int:
         """Writes the selected records of a batch; returns the offset of the last record, −1 for all of it."""
         try:

@@ -5,8 +5,6 @@ drops them before it begins (``FailedFile.drop_from``): an entry therefore has t
 is not the number of its line, and a checkpoint names its ``--failed`` file.
 """
 
-from __future__ import annotations
-
 import base64
 import os
 import stat

@@ -90,8 +90,6 @@ class GroupCommits:
         """The next offsets of partitions where more was written than the group has committed."""
         return {tp: place.offset for tp, place in self._due(self._flushed).items()}
 
-    # --- inside ------------------------------------------------------------------------------------
-
     def _due(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, OffsetAndMetadata]:
         if not self._enabled:
             return {}

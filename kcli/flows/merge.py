@@ -90,8 +90,6 @@ class Merger:
         came = self._queues[self._heads[0][1]].records[0][2]
         return min(1.0, max(0.0, came + PATIENCE - self._clock()))
 
-    # --- inside ------------------------------------------------------------------------------------
-
     def _pop(self) -> FetchedBatch:
         _, tp = heapq.heappop(self._heads)
         queue = self._queues[tp]

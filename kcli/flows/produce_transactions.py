@@ -5,8 +5,6 @@ of its records it is aborted, these are reported as failed, and the others are s
 aborts the open transaction; its records have failed, unless a checkpoint lets a later run read them again.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable
 from itertools import groupby

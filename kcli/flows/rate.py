@@ -1,7 +1,5 @@
 """``--rate``: a token bucket that fills steadily. The bucket is pure; ``wait`` can be interrupted by a stop."""
 
-from __future__ import annotations
-
 import select
 
 from kcli.flows.stop import Stop

@@ -73,8 +73,6 @@ class Decoders:
             for one in (self._decoded(part, extras) if isinstance(part, tuple) else (part,))
         ]
 
-    # --- inside ------------------------------------------------------------------------------------
-
     def _decoded(self, part: Op, extras: list[Extra]) -> list[Part]:
         if part[0] != op.BYTES or not isinstance(part[1], int):
             return [part]

@@ -6,7 +6,7 @@ bytes stay as they are.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.dataclass import dataclass
@@ -36,19 +36,22 @@ class Rendered:
     last: int = -1
 
 
-class Formatter(Protocol):
-    """Bytes of records; ``begin`` and ``end`` frame them. ``is_json``: unsafe characters become JSON's escapes."""
+class Formatter:
+    """Makes bytes of records; ``begin`` and ``end`` frame them. ``is_json``: unsafe characters become JSON's escapes."""
 
-    is_json: bool
+    is_json = False
 
     def begin(self) -> bytes:
-        """What stands before the first record."""
+        """What precedes the first record."""
+        return b""
 
     def batch(self, fetched: FetchedBatch, limit: int | None, selected: bytes | bytearray) -> Rendered:
-        """At most ``limit`` of the wanted records; ``selected`` has a byte per record, see ``render_records``."""
+        """At most ``limit`` of the selected records; ``selected`` has a byte per record, see ``render_records``."""
+        raise NotImplementedError
 
     def end(self) -> bytes:
-        """What stands behind the last record."""
+        """What follows the last record."""
+        return b""
 
 
 class RecordSink:
@@ -122,13 +125,11 @@ def marker_of(fetched: FetchedBatch) -> str | None:
     return "ABORT" if is_abort_marker(fetched.batch) else "COMMIT"
 
 
-class ProgramFormatter:
-    """What a render program can say. ``parts`` is made into one program per partition.
+class ProgramFormatter(Formatter):
+    """Formats by a render program: ``parts`` become one program per partition.
 
-    ``broker`` tells the id of a partition's broker, for formats that name it.
+    ``broker`` returns the id of a partition's broker, for formats that contain it.
     """
-
-    is_json = False
 
     def __init__(
         self,
@@ -144,14 +145,6 @@ class ProgramFormatter:
         self._closing = closing
         self._broker = broker
         self._programs: dict[tuple[TopicPartition, str | None, int], Program] = {}
-
-    def begin(self) -> bytes:
-        """See Formatter."""
-        return b""
-
-    def end(self) -> bytes:
-        """See Formatter."""
-        return b""
 
     def batch(self, fetched: FetchedBatch, limit: int | None, selected: bytes | bytearray) -> Rendered:
         """See Formatter."""
@@ -319,18 +312,8 @@ class CsvFormatter(ProgramFormatter):
         return self.HEADER if self._headers else b""
 
 
-class _RecordByRecord:
-    """What formatters for people share: they look at each record."""
-
-    is_json = False
-
-    def begin(self) -> bytes:
-        """See Formatter."""
-        return b""
-
-    def end(self) -> bytes:
-        """See Formatter."""
-        return b""
+class _RecordByRecord(Formatter):
+    """A formatter for people, which formats each record."""
 
     def one(self, record: Record, marker: str | None) -> bytes:
         """The bytes of one record, or of a marker of a transaction."""

@@ -1,7 +1,5 @@
 """The collector of cyclic garbage, out of the way of a command that makes very many objects once, and ends."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager

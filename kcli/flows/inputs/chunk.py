@@ -4,8 +4,6 @@ A *unit* is a record of the input or a bad piece of it, counted from 0 in each i
 chunk, counted from 0 in it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

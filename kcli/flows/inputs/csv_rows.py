@@ -5,8 +5,6 @@ An empty key or value without quotes is null, ``""`` is empty; with a null marke
 missing column is null (no headers, the current time). ``headers`` holds JSON as in ndjson.
 """
 
-from __future__ import annotations
-
 import re
 
 import msgspec

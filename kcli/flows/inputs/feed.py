@@ -3,8 +3,6 @@
 One input is open at a time. Plain lines are normally not parsed.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Sequence
 

@@ -5,8 +5,6 @@ that was read when the chunk is complete. The input may be a pipe: it is read ag
 it arrives.
 """
 
-from __future__ import annotations
-
 import zlib
 
 from kcli.core.errors import KcliError

@@ -1,7 +1,5 @@
 """The format of the input of ``produce``: which parser reads it, and how."""
 
-from __future__ import annotations
-
 from dataclasses import field
 
 from kcli.core.dataclass import dataclass

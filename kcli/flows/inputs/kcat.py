@@ -4,8 +4,6 @@ Its keys are ``key``, ``payload``, ``ts``, ``partition`` and ``headers``, a flat
 passes bytes through that are not UTF-8, which is not valid JSON; they are kept here.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

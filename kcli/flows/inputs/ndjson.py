@@ -6,8 +6,6 @@ has decoded names its serde (``encoding.py``). ``value`` is required, so that JS
 a record with a null value.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from typing import Any

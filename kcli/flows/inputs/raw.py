@@ -1,7 +1,5 @@
 """``-i raw``: each value after its length as four big-endian bytes, −1 for null; the format of ``consume -o raw``."""
 
-from __future__ import annotations
-
 from struct import Struct
 
 from kcli.core.kernels.active import NO_HEADERS

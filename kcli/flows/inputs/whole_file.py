@@ -1,7 +1,5 @@
 """``-i file``: the whole content of one FILE, or stdin, is the value of one record."""
 
-from __future__ import annotations
-
 from kcli.core.kernels.active import NO_HEADERS
 from kcli.flows.inputs.item import BadInput, InputRow, Item
 

@@ -234,8 +234,8 @@ def test_failed_feeds_each_input_to_its_own_format() -> None:
         row(6, b"k", b"v"),
         ("bad", 7, 0, "its input was too long to be kept"),
         ("bad", 8, 0, "it has no `value`: is it a line of `kcli consume -o ndjson`?"),
-        ("bad", 9, 0, "it came in by a pattern: give the same -f again"),
-        ("bad", 10, 0, "it came in a format 'xml' that is not known here"),
+        ("bad", 9, 0, "it was read by a pattern: give the same -f again"),
+        ("bad", 10, 0, "its format 'xml' is unknown"),
         ("bad", 11, 0, "it has no `input`: is it a line of a --failed file?"),
     ]
 

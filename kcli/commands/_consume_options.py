@@ -168,7 +168,7 @@ def check_flags(flags: dict[str, Any], inv: Invocation) -> None:
     if len(starts) > 1:
         raise usage(
             f"kcli consume: {' and '.join(starts)} together",
-            why="each says where to start",
+            why="each specifies where to start",
             do="use one of them",
         )
     formats = [

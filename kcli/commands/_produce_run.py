@@ -123,7 +123,7 @@ class Run:
         if self.options.transactional_id:
             self._begin_transactions()
         if self.checkpoint is not None:
-            self.tracker.begin(self.checkpoint.place)
+            self.tracker.start_at(self.checkpoint.position)
 
     def _begin_transactions(self) -> None:
         """Initializes the transactional id, and reads from the group how far its last transaction got."""
@@ -134,7 +134,7 @@ class Run:
             DEFAULT_EVERY,
             TransactionalRun,
             Transactions,
-            resumed_place,
+            resumed_position,
         )
 
         inv, name, checkpoint = self.inv, self.options.transactional_id, self.checkpoint
@@ -146,7 +146,7 @@ class Run:
             if checkpoint.resumes:
                 with Admin(inv.inner_options(ClientOptions), inv.hooks, timeout=inv.timeout) as admin:
                     stored = admin.fetch_offsets({group: [tp]}, require_stable=True)[group]
-                checkpoint.place = resumed_place(checkpoint, group, stored, tp)
+                checkpoint.position = resumed_position(checkpoint, group, stored, tp)
             limits = Transactions(limits.every, group=group, run=checkpoint.run)
         self._flow = partial(TransactionalRun, transactions=limits)
 
@@ -159,10 +159,10 @@ class Run:
         checkpoint = self.checkpoint
         if checkpoint is not None:
             if self.failed is not None and checkpoint.resumes:
-                self.failed.drop_from(checkpoint.place, self.files)
-            checkpoint.save(checkpoint.place)  # so that one that cannot be written is reported now
+                self.failed.drop_from(checkpoint.position, self.files)
+            checkpoint.save(checkpoint.position)  # so that one that cannot be written is reported now
             if checkpoint.resumes:
-                self.inv.talk.note(f"resuming at line {checkpoint.place.unit + 1:,} ({checkpoint.path})")
+                self.inv.talk.note(f"resuming at line {checkpoint.position.unit + 1:,} ({checkpoint.path})")
         self._note_terminal()
 
     def _note_terminal(self) -> None:
@@ -202,7 +202,7 @@ class Run:
             taps=[_tee(self.inv)] if self.flags["tee"] and not self.inv.dry_run else (),
             patience=CHECKPOINT_INTERVAL if ticks else None,
             fingerprints=self.checkpoint is not None,
-            begin=self.checkpoint.place if self.checkpoint else None,
+            begin=self.checkpoint.position if self.checkpoint else None,
         )
 
     def _sending(self) -> Sending:
@@ -226,7 +226,7 @@ class Run:
             self.flags["failed"],
             self.failed.count if self.failed else 0,
             self.flags["checkpoint"],
-            self.checkpoint.place.unit + 1 if self.checkpoint and self.checkpoint.resumes else None,
+            self.checkpoint.position.unit + 1 if self.checkpoint and self.checkpoint.resumes else None,
         )
         status = report(self.inv, self.topic, result, files, stop, self.options, self.producer.cluster_id)
         if result.output_error is not None and not stop:

@@ -21,11 +21,13 @@ def topics() -> None:
         ("kcli topics list --match 'orders*'", "by a shell pattern"),
         ("kcli topics list -o name", "one name a line, for scripts"),
         ("kcli topics list --internal -o wide", "the cluster's own topics too, with their ids"),
-        ("kcli topics list --with-size", "how much of the brokers' disks each takes"),
+        ("kcli topics list --with-size", "how much of the brokers' disks each uses"),
     ),
 )
 @click.option("--match", metavar="GLOB", help="only names that match this shell pattern")
-@click.option("--internal", is_flag=True, help="show the cluster's own topics too, as __consumer_offsets")
+@click.option(
+    "--internal", is_flag=True, help="show the cluster's own topics too, such as __consumer_offsets"
+)
 @click.option("--with-size", is_flag=True, help="show the size on the brokers' disks, in bytes")
 @pass_invocation
 def list_topics(inv: Invocation, /, **flags: Any) -> int:
@@ -65,8 +67,8 @@ def describe_topics(inv: Invocation, /, **flags: Any) -> int:
 
     A line per partition; LOG-START and END are its first offset and the one that the next record gets. The
     configuration is what was set on the topic itself, where it differs from the brokers' defaults. --under-replicated
-    and --unavailable look at all topics, internal ones too, unless some are named; with both, a partition that is
-    either is shown. Exit code 6 where offsets cannot be shown: the partition has no leader, for one.
+    and --unavailable apply to all topics, internal ones too, unless some are named; with both, a partition that is
+    either is shown. Exit code 6 where offsets cannot be shown, for example because a partition has no leader.
     """
     from kcli.commands import _topics_run as run  # not for --help
 
@@ -141,7 +143,7 @@ def create_topics(inv: Invocation, /, **flags: Any) -> int:
     examples=(
         ("kcli topics delete scratch", "asks for the name to be typed"),
         ("kcli topics delete scratch --yes", "in a script"),
-        ("kcli topics delete scratch --dry-run", "only show what would go"),
+        ("kcli topics delete scratch --dry-run", "only show what would be deleted"),
     ),
 )
 @click.argument("names", nargs=-1, required=True, type=TOPIC, metavar="TOPIC…")
@@ -149,8 +151,8 @@ def create_topics(inv: Invocation, /, **flags: Any) -> int:
 def delete_topics(inv: Invocation, names: tuple[str, ...]) -> int:
     """Delete topics with all their records.
 
-    There is no way back, so each name has to be typed, or --yes or --confirm NAME be given. An internal topic,
-    as __consumer_offsets, takes --confirm NAME: --yes is not enough. All questions come before the
+    This cannot be undone, so each name has to be typed, or --yes or --confirm NAME given. An internal topic, such
+    as __consumer_offsets, requires --confirm NAME: --yes is not enough. All questions are asked before the
     first topic is deleted.
     """
     from kcli.commands import _topics_run as run  # not for --help

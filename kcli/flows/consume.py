@@ -107,7 +107,7 @@ def consume(
 def _write(run: "_Run", batches: list[FetchedBatch], reading: Reading) -> None:
     """Writes, flushes and reports it to the reading. After an error, what came before it is flushed and counted."""
     try:
-        whole = run.take(batches)
+        whole = run.write_batches(batches)
     except KcliError:
         run.flush()
         reading.flushed(run.written)
@@ -139,7 +139,7 @@ class _Run:
         """Whether the limit is reached."""
         return self._limit is not None and self.result.records >= self._limit
 
-    def take(self, batches: Iterable[FetchedBatch]) -> bool:
+    def write_batches(self, batches: Iterable[FetchedBatch]) -> bool:
         """Writes the batches of one poll; returns False when the limit has cut them short."""
         self.written = {}
         for fetched in batches:
@@ -154,7 +154,7 @@ class _Run:
                 place = OffsetAndMetadata(fetched.then, "", fetched.then_epoch)
             self.written[fetched.tp] = place
         if self._merger is not None:
-            self._put(self._merger.take())
+            self._put(self._merger.take_ready())
         return not self.full()
 
     def flush(self) -> None:
@@ -175,7 +175,7 @@ class _Run:
             if selected is None:
                 return -1
             if self._merger is not None:
-                self._merger.add(fetched, selected)
+                self._merger.add_batch(fetched, selected)
                 return -1
             return self._write(fetched, selected)
         except CorruptRecordsError as error:

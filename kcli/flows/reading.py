@@ -140,7 +140,7 @@ class Chosen(_Range):
         """See Reading. Other topics continue where they are; an end is pinned again."""
         if self._on_recreate != "restart":
             raise error
-        self._warn(f"topic {error.topic} was created anew: reading it from its beginning")
+        self._warn(f"topic {error.topic} was recreated: reading it from its beginning")
         present = self._consumer.partitions([error.topic], self._timeout)[error.topic]
         wanted = {tp.partition for tp in self._consumer.assignment if tp.topic == error.topic}
         every = self._find_new is not None or self._until_end
@@ -151,8 +151,8 @@ class Chosen(_Range):
             if tp.topic != error.topic
             for state in (self._consumer.state(tp),)
         }
-        anew = self._spans(partitions, RangeSpec(OffsetSpec("earliest"), self._spec.stop))
-        self._consumer.assign({**others, **anew})
+        restarted = self._spans(partitions, RangeSpec(OffsetSpec("earliest"), self._spec.stop))
+        self._consumer.assign({**others, **restarted})
 
     def _spans(self, partitions: Sequence[TopicPartition], spec: RangeSpec) -> dict[TopicPartition, Span]:
         stop = None if self._later.at is not None else spec.stop
@@ -218,7 +218,7 @@ class GroupShare(_Range):
         """See Reading."""
         if self._on_recreate != "restart":
             raise error
-        self._warn(f"topic {error.topic} was created anew: reading it from its beginning")
+        self._warn(f"topic {error.topic} was recreated: reading it from its beginning")
         partitions = [tp for tp in self._consumer.assignment if tp.topic == error.topic]
         self._commits.lost(partitions)
         for tp, offset in ranges.starts(
@@ -254,7 +254,7 @@ class GroupShare(_Range):
 
     def _revoked(self, partitions: list[TopicPartition]) -> None:
         self._say(f"revoked: {', '.join(map(str, partitions))}")
-        self._commits.giving_up(partitions)
+        self._commits.commit_before_revocation(partitions)
 
     def _lost(self, partitions: list[TopicPartition]) -> None:
         self._say(f"lost: {', '.join(map(str, partitions))}")

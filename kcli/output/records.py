@@ -55,7 +55,7 @@ class Formatter:
 
 
 class RecordSink:
-    """Writes what a formatter makes; a context manager, so that a document is always closed."""
+    """Writes the output of a formatter; a context manager, so that a document is always closed."""
 
     def __init__(self, out: Output, formatter: Formatter, *, escape: bool) -> None:
         self._out = out
@@ -83,11 +83,11 @@ class RecordSink:
         return rendered.count, rendered.last
 
     def flush(self) -> None:
-        """What was written is with the reader."""
+        """Flushes buffered output."""
         self._out.flush()
 
     def check(self) -> None:
-        """BrokenPipeError when the reader has gone."""
+        """BrokenPipeError if the reader has closed the pipe."""
         self._out.check_reader()
 
     def _begin(self) -> None:
@@ -108,7 +108,7 @@ class RecordSink:
 def wanted_records(
     fetched: FetchedBatch, limit: int | None, selected: bytes | bytearray = ALL
 ) -> Iterator[Record]:
-    """The records of the batch that were asked for, at most ``limit``."""
+    """The selected records of the batch, at most ``limit``."""
     left = limit if limit is not None else fetched.batch.count
     for index, record in enumerate(fetched.batch.records(*fetched.tp)):
         if fetched.first <= record.offset < fetched.stop and (not selected or selected[index]):
@@ -138,7 +138,7 @@ class ProgramFormatter(Formatter):
         *,
         decoders: "Decoders | None" = None,
         closing: Callable[[str | None], Sequence[Part]] = lambda _marker: (),
-        broker: Callable[[TopicPartition], int] = lambda _where: -1,
+        broker: Callable[[TopicPartition], int] = lambda _tp: -1,
     ) -> None:
         self._extras = list(extras)
         self._parts = decoders.columns(parts, self._extras) if decoders is not None else list(parts)
@@ -287,7 +287,7 @@ class RawFormatter(ProgramFormatter):
 
 
 class CsvFormatter(ProgramFormatter):
-    """``-o csv``: a header line, then a line per record; bytes that are not UTF-8 are base64 and say so."""
+    """``-o csv``: a header line, then a line per record; bytes that are not UTF-8 are base64 and marked so."""
 
     HEADER = b"topic,partition,offset,timestamp,key,value,headers,key_encoding,value_encoding\n"
 

@@ -36,5 +36,5 @@ def _groups(cluster: Cluster, deadline: float) -> Answer:
     found = ask_brokers(
         cluster, cluster.view.nodes, lambda _broker: ListGroupsRequest(), read, deadline, "listing groups"
     )
-    told = [names for names in found.values() if not isinstance(names, KcliError)]
-    return Answer([name for names in told for name in names], whole=len(told) == len(found))
+    listed = [names for names in found.values() if not isinstance(names, KcliError)]
+    return Answer([name for names in listed for name in names], whole=len(listed) == len(found))

@@ -1,7 +1,7 @@
 """From input texts to the bytes of keys and values, where ``-s`` or the input itself names a serde. Pure.
 
 Text formats (lines, raw, file, patterns) and CSV give texts; NDJSON and kcat's lines give JSON. An input that names
-``str``, ``hex`` or ``base64`` as encoding means the bytes themselves, whatever ``-s`` says: that is how ``consume``
+``str``, ``hex`` or ``base64`` as encoding means the bytes themselves, whatever ``-s`` names: that is how ``consume``
 writes what it could not decode. What a serde rejects is bad input.
 """
 

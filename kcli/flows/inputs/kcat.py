@@ -57,7 +57,7 @@ def _decode_exactly(line: bytes) -> Any:
     """Decodes numbers of any size without loss."""
     try:
         return parse_json(line)
-    except ValueError:  # its error says less
+    except ValueError:  # its error has no column
         return _decode(line)
 
 

@@ -16,15 +16,15 @@ from kcli.commands.shared.types import GROUP, TOPIC, CountType
     "consume",
     outputs=RECORD_KINDS,
     examples=(
-        ("kcli consume orders -e", "all there is, then stop"),
-        ("kcli consume orders --offset latest", "only what comes from now on"),
+        ("kcli consume orders -e", "all records, then stop"),
+        ("kcli consume orders --offset latest", "only new records"),
         ("kcli consume orders --tail 10 -o table", "the last ten records, with their offsets"),
         ("kcli consume orders --offset @-1h -e -o ndjson", "the last hour, as JSON lines"),
         ("kcli consume orders -p 0 --offset 100:200 -f '%o %k=%v\\n'", "a range of one partition"),
         ("kcli consume '^orders-.*' --merge -e -f '%T %t %v\\n'", "several topics, ordered by time"),
         ("kcli consume orders --key 4711 -e", "all records with one key, from the partition that has it"),
         ("kcli consume orders --grep v:error --grep '!k:^test' -n 5", "the first five that match"),
-        ("kcli consume orders --where 'value.status == `500`' -e -o json", "by what is in JSON values"),
+        ("kcli consume orders --where 'value.status == `500`' -e -o json", "by the content of JSON values"),
         ("kcli consume orders -s key=str -s value=json -e -o ndjson", "values as JSON within JSON lines"),
         (
             "kcli consume orders -s value=avro -X schema.registry.url=http://registry:8081",
@@ -65,7 +65,7 @@ from kcli.commands.shared.types import GROUP, TOPIC, CountType
     "--exit",
     "until_end",
     is_flag=True,
-    help="Stop at the ends that the partitions have when reading starts.",
+    help="Stop at the end offsets that the partitions have when reading starts.",
 )
 @click.option("-n", "--max-messages", type=CountType(1), metavar="N", help="Stop after N records that match.")
 @click.option(

@@ -67,7 +67,7 @@ FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
     type=HEADER,
     multiple=True,
     metavar="NAME=VALUE",
-    help=r"Header of all records; NAME= is empty, NAME alone is null (with colons in it as \:). Repeatable.",
+    help=r"Header of all records; NAME= is empty, NAME alone is null (write colons in it as \:). Repeatable.",
 )
 @click.option("-p", "--partition", type=CountType(0), metavar="N", help="Partition of all records.")
 @click.option(
@@ -92,7 +92,7 @@ FORMATS = ("lines", "ndjson", "kcat", "raw", "csv", "file", "failed")
     "--format",
     "pattern",
     metavar="PATTERN",
-    help=r"Read records by a pattern, as -f '%k\t%v\n'; sizes as in '%R%s'.",
+    help=r"Read records by a pattern, such as -f '%k\t%v\n'; sizes as in '%R%s'.",
 )
 @serde_option("Encode keys, values, or both as: {names}; repeatable.")
 @click.option(
@@ -159,7 +159,7 @@ def produce(inv: Invocation, /, topic: str | None, files: tuple[str, ...], **fla
 
     Input comes from the FILEs in order, or from stdin; - is stdin among files. Bytes are sent as they are. A record
     that fails does not stop the run: the summary on stderr counts what the brokers confirmed, and --failed FILE
-    keeps the rest. Batches of about 1 MB cost the brokers a quarter of what small ones do.
+    collects the rest. Batches of about 1 MB cost the brokers a quarter of what small ones do.
 
     -i ndjson restores what `kcli consume -o ndjson` wrote: key, value, headers, timestamp; the partition too with
     --partitioner manual. -f reads records by a pattern of %k %v %s %h{%k=%v;} %d %T %p, each up to the text after it.

@@ -49,7 +49,7 @@ def list_topics(inv: Invocation, /, **flags: Any) -> int:
             "kcli topics describe orders payments -o json",
             "for scripts: one item a topic, with its configuration",
         ),
-        ("kcli topics describe --unavailable", "of all topics the partitions without a leader"),
+        ("kcli topics describe --unavailable", "the partitions of all topics that have no leader"),
         ("kcli topics describe --match 'orders*' --under-replicated", "where replicas are not in sync"),
     ),
 )

@@ -22,8 +22,8 @@ class InputPosition(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Chunk:
-    """``start`` is the position of its first unit, ``units`` their number, bad units included. ``read``: how many bytes of
-    the input had been read when it was made, and their checksum.
+    """``start`` is the position of its first unit, ``units`` their number, bad units included. ``read``: how many bytes
+    of the input had been read when it was made, and their checksum.
     """
 
     start: InputPosition

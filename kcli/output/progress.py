@@ -154,10 +154,8 @@ def progress_style(choice: str | None, talk: Talk, *, dumb: bool = False) -> str
     """What ``--progress`` means here: a bar on a terminal, a line per 10 s elsewhere, nothing with ``-q``."""
     if choice in ("none", "json"):
         return choice
-    if choice is None or choice == "auto":
-        if talk.quiet:
-            return "none"
-        return "bar" if talk.isatty and not dumb else "line"
+    if choice in (None, "auto") and talk.quiet:
+        return "none"
     return "bar" if talk.isatty and not dumb else "line"
 
 

@@ -73,7 +73,6 @@ class Pattern:
         if not any(isinstance(piece, Verb) and piece.name in "kvsh" for piece in pieces):
             raise PatternError("it reads neither a key nor a value nor headers")
         _check(pieces)
-        self.names_partition = any(isinstance(piece, Verb) and piece.name == "p" for piece in pieces)
         self.terminator = None if _is_sized(pieces) else _terminator(pieces, delimiter)
         last = pieces[-1]
         if self.terminator is not None and isinstance(last, bytes):

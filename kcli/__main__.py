@@ -13,6 +13,10 @@ import _signal as signal  # type: ignore[import-not-found]
 import os
 import sys
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kcli.commands.shared.global_values import GlobalValues
+
 
 def main() -> None:
     """The entry point of the ``kcli`` script."""
@@ -68,11 +72,10 @@ def run(arguments: list[str], *, raise_interrupts: bool = False) -> int:
     return code
 
 
-def _report(error: BaseException, values: object) -> int:
+def _report(error: BaseException, values: "GlobalValues | None") -> int:
     from kcli.commands.shared.exit import report_error
-    from kcli.commands.shared.global_values import GlobalValues
 
-    return report_error(error, values if isinstance(values, GlobalValues) else None)
+    return report_error(error, values)
 
 
 def _invoke(arguments: list[str], values: object, *, raise_interrupts: bool) -> int:

@@ -16,7 +16,7 @@ import contextlib
 import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import NamedTuple, NoReturn
 
 from kcli.commands.shared.cluster_words import ClusterWords, cluster_words
@@ -96,9 +96,7 @@ class _Completion:
         signal.signal(signal.SIGALRM, self._time_is_up)
         signal.setitimer(signal.ITIMER_REAL, LIMIT)
         if self._request.kind == _SANDBOXES:
-            from kcli.sandbox.discovery import all_states  # json
-
-            self._finish([state.name for state in all_states()], answered=True)
+            self._finish([state.name for state in _discovery().all_states()], answered=True)
         resolved = resolve(sources_of(self._request.cluster, _find_sandbox))
         options = resolved.options(ClientOptions, dict.fromkeys(_TIMEOUTS, round(LIMIT * 1000)))
         path = names_path(cache_home(), self._request.kind, options)
@@ -143,8 +141,12 @@ def _print(text: str) -> None:
         os.close(1)
 
 
-def _find_sandbox() -> str | None:
-    from kcli.sandbox.discovery import find_bootstrap  # json; only where no brokers are named
+def _discovery() -> ModuleType:
+    from kcli.sandbox import discovery  # json; not where brokers are named
 
-    found = find_bootstrap()
+    return discovery
+
+
+def _find_sandbox() -> str | None:
+    found = _discovery().find_bootstrap()
     return found[1] if found else None

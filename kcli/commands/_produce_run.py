@@ -6,7 +6,6 @@ admin client, are imported only where they are used.
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kcli.commands._produce_input import encoded_key, opened, signature, total_size
@@ -15,7 +14,7 @@ from kcli.commands.shared.context import Invocation, stdin_is_terminal
 from kcli.core.cluster.cluster import TOPIC_PATIENCE
 from kcli.core.cluster.metadata import no_partition, unknown_topic
 from kcli.core.errors import NotFoundError
-from kcli.core.options import ClientOptions, ProducerOptions
+from kcli.core.options import ProducerOptions
 from kcli.core.producer.producer import Producer
 from kcli.core.types import TopicPartition
 from kcli.flows.ack_tracker import AckTracker
@@ -121,34 +120,14 @@ class Run:
 
     def _find_beginning(self) -> None:
         if self.options.transactional_id:
-            self._begin_transactions()
+            from kcli.commands._produce_transactions import transactional_flow  # loads the admin client
+
+            every = self.flags["transaction_every"]
+            self._flow = transactional_flow(
+                self.inv, self.producer, self.options, self.topic, every, self.checkpoint
+            )
         if self.checkpoint is not None:
             self.tracker.start_at(self.checkpoint.position)
-
-    def _begin_transactions(self) -> None:
-        """Initializes the transactional id, and reads from the group how far its last transaction got."""
-        # Only with --transactional-id.
-        from kcli.core.admin.admin import Admin
-        from kcli.flows.groups.place_keepers import place_keeper
-        from kcli.flows.produce_transactions import (
-            DEFAULT_EVERY,
-            TransactionalRun,
-            Transactions,
-            resumed_position,
-        )
-
-        inv, name, checkpoint = self.inv, self.options.transactional_id, self.checkpoint
-        with inv.first_contact(f"the coordinator of {name}"):
-            self.producer.init_transactions(max(inv.timeout, self.options.request_timeout_ms / 1000))
-        limits = Transactions(self.flags["transaction_every"] or DEFAULT_EVERY)
-        if checkpoint is not None:
-            group, tp = place_keeper(name), TopicPartition(self.topic, 0)
-            if checkpoint.resumes:
-                with Admin(inv.inner_options(ClientOptions), inv.hooks, timeout=inv.timeout) as admin:
-                    stored = admin.fetch_offsets({group: [tp]}, require_stable=True)[group]
-                checkpoint.position = resumed_position(checkpoint, group, stored, tp)
-            limits = Transactions(limits.every, group=group, run=checkpoint.run)
-        self._flow = partial(TransactionalRun, transactions=limits)
 
     # --- reading and sending -----------------------------------------------------------------------
 

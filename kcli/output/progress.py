@@ -118,11 +118,9 @@ class Progress:
         return self.done / self.total if self.total else self.share
 
     def _document(self, seconds: float) -> str:
-        import json  # only with --progress json
-
         share = self._share()
         left = None if share is None else seconds_left(seconds, share)
-        return json.dumps(
+        return json_line(
             {
                 "kind": "Progress",
                 "title": self.title,
@@ -148,6 +146,13 @@ class Progress:
             self.talk.stream.flush()
         except (OSError, ValueError):
             pass
+
+
+def json_line(values: dict[str, Any]) -> str:
+    """An object of ``--progress json``."""
+    import json  # not loaded otherwise
+
+    return json.dumps(values)
 
 
 def progress_style(choice: str | None, talk: Talk, *, dumb: bool = False) -> str:

@@ -21,7 +21,7 @@ from kcli.flows.inputs.input_format import InputFormat
 from kcli.flows.inputs.item import InputError
 from kcli.flows.inputs.lines import LineFormat
 from kcli.flows.outcomes import Outcomes
-from kcli.flows.produce import ProduceResult, ProduceRun, Sending, settle
+from kcli.flows.produce import ProduceResult, ProduceRun, Sending, wait_for_confirmations
 from kcli.flows.stop import Stop
 
 
@@ -296,14 +296,14 @@ def test_a_stop_reaches_a_producer_that_waits_for_memory(tmp_path: Path, *, shor
 def test_after_a_stop_the_patience_is_short(clock: list[float]) -> None:
     stop = Stop()
     stop.request()
-    settle(StandIn(flushes=10_000), stop, lambda: None)  # type: ignore[arg-type]
+    wait_for_confirmations(StandIn(flushes=10_000), stop, lambda: None)  # type: ignore[arg-type]
     assert module.STOP_PATIENCE <= clock[0] < 5.0
 
 
 def test_without_a_stop_it_waits_as_long_as_it_takes() -> None:
     producer = StandIn(flushes=1000)
     producer.told = lambda _: None
-    settle(producer, Stop(), lambda: None)  # type: ignore[arg-type]
+    wait_for_confirmations(producer, Stop(), lambda: None)  # type: ignore[arg-type]
     assert producer.flushes == 1000
 
 

@@ -1,11 +1,12 @@
 """What ``kcli topics`` prints: columns, rows, descriptions, the plan of a deletion."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kcli.commands.shared.context import Invocation
-from kcli.core.admin.configs import ConfigEntry
 from kcli.core.admin.topics import TopicInfo
 from kcli.core.cluster.metadata import PartitionView
 from kcli.core.cluster.offsets import OffsetInfo
@@ -16,6 +17,9 @@ from kcli.flows.topic_sizes import TopicSize
 from kcli.output.listing import list_rows
 from kcli.output.sanitise import visible_line
 from kcli.output.tables import Column
+
+if TYPE_CHECKING:
+    from kcli.core.admin.configs import ConfigEntry
 
 Ends = dict[TopicPartition, tuple[int | None, int | None]]
 Row = dict[str, Any]

@@ -10,7 +10,6 @@ from kcli.commands.shared.context import Invocation
 from kcli.core.admin.admin import Admin
 from kcli.core.errors import KcliError
 from kcli.core.options import ClientOptions
-from kcli.flows.groups.nearest import name_nearest
 from kcli.flows.groups.place_keepers import keeps_a_place, names_them
 
 if TYPE_CHECKING:
@@ -64,6 +63,10 @@ def listed_groups(
 
 def described_groups(inv: Invocation, admin: Admin, names: Sequence[str]) -> dict[str, GroupDescription]:
     """The groups that exist; the others are reported as failures, with the most similar names."""
+    from kcli.flows.groups.nearest import (
+        name_nearest,
+    )  # loads the messages about groups, which topics do not need
+
     found = admin.describe_groups(names)
     name_nearest(admin, found)
     return without_errors(inv, found)

@@ -108,11 +108,11 @@ class _Completion:
         self._ask(options)
 
     def _ask(self, options: ClientOptions) -> None:
-        from kcli.flows.completion.question import ask_names  # only where no fresh names are cached
+        from kcli.flows.completion.names_request import request_names  # only where no fresh names are cached
 
         signal.setitimer(signal.ITIMER_REAL, LIMIT)
         try:
-            names, whole = ask_names(self._request.kind, options, _RESPONSES_WITHIN)
+            names, whole = request_names(self._request.kind, options, _RESPONSES_WITHIN)
         except KcliError:
             names, whole = [], False
         self._finish(names if whole else [*names, *self._kept], answered=whole)

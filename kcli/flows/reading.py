@@ -19,7 +19,7 @@ from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows import ranges
 from kcli.flows.group_commits import GroupCommits
 
-Say = Callable[[str], object]
+Message = Callable[[str], object]
 _BY_POLICY = ("earliest", "latest", "stored")
 
 
@@ -79,15 +79,15 @@ class _Range(Reading):
         *,
         until_end: bool,
         timeout: float,
-        say: Say,
-        warn: Say,
+        detail: Message,
+        warn: Message,
         on_recreate: str = "fail",
     ) -> None:
         super().__init__(consumer)
         self._spec = spec
         self._until_end = until_end
         self._timeout = timeout
-        self._say = say
+        self._detail = detail
         self._warn = warn
         self._on_recreate = on_recreate
         self._later = Later(spec.stop, until_end=until_end, now_ms=clock.wall_ms())
@@ -133,7 +133,7 @@ class Chosen(_Range):
         if self._find_new is not None and version != self._version:
             self._version = version
             if new := [tp for tp in self._find_new() if tp not in self._consumer.assignment]:
-                self._say(f"added since the start: {', '.join(map(str, new))}")
+                self._detail(f"added since the start: {', '.join(map(str, new))}")
                 self._consumer.add(self._spans(new, RangeSpec(OffsetSpec("earliest"))))
 
     def recreated(self, error: TopicRecreatedError) -> None:
@@ -242,7 +242,7 @@ class GroupShare(_Range):
         return now - self._empty_since >= late
 
     def _assigned(self, partitions: list[TopicPartition]) -> None:
-        self._say(f"assigned: {', '.join(map(str, partitions)) or 'nothing'}")
+        self._detail(f"assigned: {', '.join(map(str, partitions)) or 'nothing'}")
         start = self._spec.start
         if start is not None and start.kind not in _BY_POLICY:
             committed = self._consumer.committed(partitions, self._timeout)
@@ -253,11 +253,11 @@ class GroupShare(_Range):
         self._pin_unless_later(partitions)
 
     def _revoked(self, partitions: list[TopicPartition]) -> None:
-        self._say(f"revoked: {', '.join(map(str, partitions))}")
+        self._detail(f"revoked: {', '.join(map(str, partitions))}")
         self._commits.commit_before_revocation(partitions)
 
     def _lost(self, partitions: list[TopicPartition]) -> None:
-        self._say(f"lost: {', '.join(map(str, partitions))}")
+        self._detail(f"lost: {', '.join(map(str, partitions))}")
         self._commits.lost(partitions)
 
     def _pin_unless_later(self, partitions: Sequence[TopicPartition]) -> None:

@@ -65,9 +65,9 @@ class Feed:
             name = self._names[number]
             descriptor = self._opened(name)
             try:
-                print_ = Fingerprint(said(name), begin.offset, begin.crc)
+                print_ = Fingerprint(input_name(name), begin.offset, begin.crc)
                 taps: list[Tap] = [print_, *self._taps] if self._fingerprints else [*self._taps]
-                source = Source(descriptor, said(name), self._stop, taps=taps, patience=self._patience)
+                source = Source(descriptor, input_name(name), self._stop, taps=taps, patience=self._patience)
                 of_one = self._text if self._short else self._rows
                 yield from of_one(source, print_, begin)
             finally:
@@ -137,7 +137,7 @@ class Feed:
                 yield portion(last, 0, False)
 
 
-def said(name: str) -> str:
+def input_name(name: str) -> str:
     """The name of an input in messages."""
     return "stdin" if name == "-" else name
 

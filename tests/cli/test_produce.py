@@ -268,7 +268,7 @@ def test_7_for_files_of_another_run(cluster: FakeCluster, tmp_path: Path) -> Non
     (tmp_path / "input").write_bytes(b"a\nc\nd\n")
     done = produce(cluster, *run)
     assert done.returncode == 7
-    assert "is not the input that the checkpoint is of" in said(done)[0]
+    assert "is not the input of the checkpoint" in said(done)[0]
     assert values(cluster) == [b"a", b"b"]
 
 

@@ -27,7 +27,7 @@ def chosen_reading(
         spec,
         until_end=flags["until_end"],
         timeout=inv.timeout,
-        say=inv.talk.detail,
+        detail=inv.talk.detail,
         warn=inv.talk.warn,
         on_out_of_range=consumer.options.on_out_of_range,
         on_recreate=flags["on_recreate"],
@@ -58,7 +58,7 @@ def group_reading(
         commits,
         until_end=flags["until_end"],
         timeout=inv.timeout,
-        say=talk.detail,
+        detail=talk.detail,
         warn=talk.warn,
         on_recreate=flags["on_recreate"],
     )

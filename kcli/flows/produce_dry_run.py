@@ -1,7 +1,5 @@
 """A substitute for a producer: accepts records and reports what would fail before any request. Sends nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -184,6 +184,18 @@ def test_one_bad_line_is_reported_with_line_and_column(cluster: FakeCluster, tmp
     assert produce(cluster, "one", "-i", "ndjson", stdin=b"x\n").returncode == 1
 
 
+def test_the_summary_reports_that_a_fatal_error_left_input_unread(cluster: FakeCluster) -> None:
+    data = b'{"value":"1"}\n{"value":\n{"value":"3"}\n'
+    fatal = ("one", "-i", "ndjson", "--on-bad-input", "fail")
+    done = produce(cluster, *fatal, stdin=data)
+    summary = b"1 line read, 0 failed, 0 unknown; the input was not read to its end"
+    assert (done.returncode, summary in done.stderr) == (6, True)
+    done = produce(cluster, *fatal, "--dry-run", stdin=data)
+    assert b"0 of them would fail; the input was not read to its end; nothing was sent" in done.stderr
+    done = produce(cluster, "one", "-i", "ndjson", stdin=data)
+    assert b"3 lines read, 1 failed, 0 unknown\n" in done.stderr
+
+
 # --- exit codes -------------------------------------------------------------------------------------------------------
 
 
@@ -262,7 +274,7 @@ def test_7_for_files_of_another_run(cluster: FakeCluster, tmp_path: Path) -> Non
     (tmp_path / "input").write_bytes(b"a\nc\nd\n")
     done = produce(cluster, *run)
     assert done.returncode == 7
-    assert "is not the input that the checkpoint is of" in said(done)[0]
+    assert "is not the input of the checkpoint" in said(done)[0]
     assert values(cluster) == [b"a", b"b"]
 
 

@@ -4,8 +4,6 @@ Plain lines are normally sent without an object per record (``text.py``); they a
 transactions, with a rate limit, and when failed lines are retried.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

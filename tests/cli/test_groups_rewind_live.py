@@ -225,7 +225,7 @@ def test_11_unknown_exits_with_6_and_check_resolves_it(
             in done.stderr
         )
         assert (
-            "3 of 3 partitions of group g were set, but whether they are read from there on is not known"
+            "3 of 3 partitions of group g were set, but whether they are read from there is not known"
             in done.stderr
         )
         assert "no member has committed an offset for it in" in done.stderr
@@ -299,7 +299,7 @@ def test_ctrl_c_while_it_is_watched_reports_what_is_known(cluster: FakeCluster, 
         child.sendintr()
         text, code = ended(child)
         assert code == 130
-        assert "were set, but whether they are read from there on is not known" in text
+        assert "were set, but whether they are read from there is not known" in text
         assert "--check " in text
 
 

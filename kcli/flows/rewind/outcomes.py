@@ -92,9 +92,7 @@ class GroupReport:
 
 
 def idle_outcomes(plan: GroupPlan, stored: Stored, back: Committed | KcliError) -> list[Outcome]:
-    """The outcomes of the partitions of a group without members. ``stored``: the results of the commits; ``back``: what
-    was read back.
-    """
+    """Of a group without members. ``stored``: the results of the commits; ``back``: what was read back."""
     return [
         _idle_outcome(
             item, stored[item.tp], back if isinstance(back, KcliError) else back[item.tp], plan.remedies

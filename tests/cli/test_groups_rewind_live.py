@@ -324,7 +324,7 @@ def test_a_rewind_without_live_has_nothing_to_be_checked(cluster: FakeCluster, r
     commit(cluster, "g", {TopicPartition("t", 0): OffsetAndMetadata(9)})
     rewind("g", "--to", "5", "--topic", "t:0", "--yes")
     (journal,) = rewind.journals()
-    assert "only rewinds of running groups" in rewind("g", "--check", journal.stem, code=7).stderr
+    assert "only rewinds with --live" in rewind("g", "--check", journal.stem, code=7).stderr
     assert "there is no journal x" in rewind("g", "--check", "x", code=1).stderr
 
 

@@ -258,7 +258,7 @@ def test_10_only_the_partitions_of_a_member_that_does_not_come_back_are_open(
             done = rewind("g", "--to", "5", "--live", "--yes", "--watch=4s", code=6)
             lines = [line.split() for line in done.stdout.splitlines()[1:]]
             assert sorted(line[6] for line in lines) == ["held", "held", "unknown"]
-            assert "slow owned it and has not rejoined in" in done.stderr
+            assert "slow owned it and did not rejoin within" in done.stderr
             assert "1 of 3 members has not rejoined so far: slow at" in done.stderr
         assert group.failures == []
 

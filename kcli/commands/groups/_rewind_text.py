@@ -84,7 +84,7 @@ def _cause(one: OpenPartition) -> str:
     left = f"{max(1, round(one.left))} s left"
     if awaited.away:
         names = ", ".join(dict.fromkeys(_listed(member) for member in awaited.away))
-        return f"waiting until {names} has rejoined or its session has expired, {left}"
+        return f"waiting for {names} to rejoin, or for the session to expire, {left}"
     return f"waiting for late commits of batches read before, {left}"
 
 

@@ -160,7 +160,7 @@ def _why(verdict: PartitionVerdict, seconds: float) -> str:
         return verdict.why
     if awaited.away:
         names = ", ".join(sorted({one.client_id or one.member_id for one in awaited.away}))
-        return f"{names} owned it and has not rejoined in {seconds:.0f} s: it may still commit what it read before"
+        return f"{names} owned it and did not rejoin within {seconds:.0f} s: what was read before may still be committed"
     if awaited.until is not None:
         span = f"until {awaited.until:.0f} s after the group was released"
         return f"its previous owner may still commit what it read before, {span}"

@@ -321,7 +321,7 @@ PRODUCE = [
 ]  # fmt: skip
 
 GROUPS = [
-    Row("groups rewind billing", 2, "no target given", "nothing says where", "--to earliest, --to @-1h"),
+    Row("groups rewind billing", 2, "no target given", "it is required", "--to earliest, --to @-1h"),
     Row("groups rewind billing --to yestrday", 2, "is not a target", "earliest, latest", "--to 2026-11-21T10:00Z"),
     Row(
         "groups rewind billing --to 2026-11-21T10:00 --yes", 2, "has no time zone", "without a terminal",
@@ -367,7 +367,7 @@ NOT_THERE = [
     Row("groups remove-members billing ann --yes", 1, "has no member ann", "", "describe billing --members`"),
     Row("groups rewind billing --to 1 --topic orders:9 --yes", 1, "no partition 9", "has 3 partitions", "describe"),
     Row("groups rewind mixed --to 1 --exclude-topic paymets", 1, "excludes nothing", "", "did you mean payments?"),
-    Row("groups rewind billing --undo=nope --yes", 1, "no journal nope", "looked for in", "rewind --journal`"),
+    Row("groups rewind billing --undo=nope --yes", 1, "no journal nope", "the journals are in", "rewind --journal`"),
     Row("groups lag billing --topic ordrs", 1, "for topic ordrs", "", "without --topic"),
     Row("sandbox down nope", 1, "there is no sandbox nope", "", "`kcli sandbox up nope`"),
     Row("consume orders -e", 1, "No space left on device", "ENOSPC", "free space", out=FULL),
@@ -537,11 +537,11 @@ REFUSED = [
     ),
     Row(
         "groups rewind billing --to 9 --yes", 7, "partitions of group billing", "the group became live",
-        "--live rewinds a running group", fails(OffsetCommitRequest, Code.UNKNOWN_MEMBER_ID),
+        "rewind it as it runs with --live", fails(OffsetCommitRequest, Code.UNKNOWN_MEMBER_ID),
     ),
     Row(
         "groups rewind billing --to 9 --yes", 7, "partitions of group billing", "REBALANCE_IN_PROGRESS",
-        "--live rewinds a running group", fails(OffsetCommitRequest, Code.REBALANCE_IN_PROGRESS),
+        "rewind it as it runs with --live", fails(OffsetCommitRequest, Code.REBALANCE_IN_PROGRESS),
     ),
     Row("topics create orders", 7, "could not create topic orders", "TOPIC_ALREADY_EXISTS", "--if-not-exists"),
     Row("groups create billing -t orders --from 1 --yes", 7, "already exists", "committed", "`kcli groups rewind"),

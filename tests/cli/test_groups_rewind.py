@@ -491,7 +491,7 @@ def test_a_journal_that_cannot_be_written_keeps_everything_as_it_is(
 ) -> None:
     (tmp_path / "state").write_text("in the way")
     done = rewind("g", "--to", "earliest", "--yes", code=1)
-    assert "cannot make the folder" in done.stderr
+    assert "cannot create the directory" in done.stderr
     assert offsets(cluster) == [20, 15, 20]
 
 

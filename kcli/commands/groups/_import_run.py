@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from shlex import join
 
-from kcli.commands.groups._executing import Presentation, confirm_and_execute
+from kcli.commands.groups._executing import confirm_and_execute
 from kcli.commands.groups._options import selected, single_partitions
 from kcli.commands.shared.cluster import connect, open_admin
 from kcli.commands.shared.context import Invocation, stdin_is_terminal
@@ -54,7 +54,7 @@ def run(
         )
         partly = path == STDIN or bool(scopes)
         plan = advise_stopping(plan, lambda one: "" if partly else _live_command(offsets, path, one, request))
-        return confirm_and_execute(inv, admin, plan, failures, Presentation(report="OffsetImportReport"))
+        return confirm_and_execute(inv, admin, plan, failures, kind="OffsetImportReport")
 
 
 def _live_command(offsets: Sequence[SavedOffset], path: str, group: str, request: ImportRequest) -> str:

@@ -5,8 +5,13 @@ from contextlib import contextmanager
 from functools import partial
 
 from kcli.commands.groups import _zookeeper_rows as rows
-from kcli.commands.groups._lone_plan import show_alone
-from kcli.commands.groups._verdicts import refusal_codes, report_failed, report_overwritten, report_refused
+from kcli.commands.groups._partition_errors import (
+    refusal_codes,
+    report_failed,
+    report_overwritten,
+    report_refused,
+)
+from kcli.commands.groups._plan_output import show_plan_only
 from kcli.commands.shared.confirm import confirm
 from kcli.commands.shared.context import Invocation
 from kcli.core.clock import wall_ms
@@ -51,7 +56,7 @@ def import_into_zookeeper(
         remarks = partial(_report_refused, inv, plan)
         if inv.dry_run or not plan.possible:
             text = rows.plan_text(plan, hosts, dry=True)
-            show_alone(inv, text, rows.PLAN, rows.plan_rows(plan), plan.cluster)
+            show_plan_only(inv, text, rows.PLAN, rows.plan_rows(plan), plan.cluster)
             remarks()
             return inv.finish(done=plan.possible, also=refusal_codes(plan.refused, possible=plan.possible))
         confirm(inv, rows.plan_text(plan, hosts), rows.question(plan), remarks=remarks)

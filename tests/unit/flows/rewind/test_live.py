@@ -222,7 +222,7 @@ def test_what_a_judge_needs_is_recorded_when_the_members_are_released() -> None:
     assert [(one.member.client_id, one.at) for one in facts.arrivals] == [("one", pytest.approx(-12))]
     assert [one.member.client_id for one in facts.attendance.away] == ["two"]
     assert facts_of(entry_of(facts)) == facts
-    gone = replace(facts.arrivals[0], unassigned_since=-11.0, left_at=-2.5)
+    gone = facts.arrivals[0]._replace(unassigned_since=-11.0, left_at=-2.5)
     told = replace(facts, arrivals=(*facts.arrivals, gone))
     assert facts_of(entry_of(told)) == told
 

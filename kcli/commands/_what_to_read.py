@@ -203,7 +203,7 @@ def wanted_key(flags: dict[str, Any], serdes: "Serdes | None" = None) -> bytes |
         return data
     from kcli.serde.errors import EncodeError
     from kcli.serde.names import PLAIN
-    from kcli.serde.serde import Place
+    from kcli.serde.serde import SerdeContext
 
     if serdes.key.name not in PLAIN:
         raise usage(
@@ -212,7 +212,7 @@ def wanted_key(flags: dict[str, Any], serdes: "Serdes | None" = None) -> bytes |
             do="use --grep k:REGEX, or --where with key",
         )
     try:
-        return serdes.key.encode_text(data, Place("", "key"))
+        return serdes.key.encode_text(data, SerdeContext("", "key"))
     except EncodeError as error:
         raise usage(
             f"kcli consume: --key {flags['key']!r} is no key",

@@ -20,7 +20,7 @@ from kcli.output.listing import list_rows
 from kcli.output.tables import Column
 
 if TYPE_CHECKING:
-    from kcli.sandbox.artifacts import Progress
+    from kcli.sandbox.progress import Progress
     from kcli.sandbox.status import SandboxStatus
 
 KIND = "SandboxStatus"

@@ -16,7 +16,7 @@ from kcli.flows.groups.budget import Budget
 from kcli.flows.groups.reading_back import backwards, known_bounds
 from kcli.serde.errors import DecodeError
 from kcli.serde.internal.serde import InternalTopicSerde
-from kcli.serde.serde import Place
+from kcli.serde.serde import SerdeContext
 
 TOPIC = "__consumer_offsets"
 _OFFSET_COMMIT = 1
@@ -83,7 +83,7 @@ def decoded(serde: InternalTopicSerde, record: Record) -> dict[str, Any] | None:
     if record.value is None:
         return None
     try:
-        told = serde.decode(record.value, Place(record.topic, key=record.key))
+        told = serde.decode(record.value, SerdeContext(record.topic, key=record.key))
     except DecodeError:
         return None
     data = told.get("data") if isinstance(told, dict) else None

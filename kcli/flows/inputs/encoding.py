@@ -77,10 +77,10 @@ class Encoding:
 
     def _written(self, encode: Callable[..., bytes], value: Any, part: str) -> bytes:
         from kcli.serde.errors import EncodeError
-        from kcli.serde.serde import Place
+        from kcli.serde.serde import SerdeContext
 
         try:
-            return encode(value, Place(self._topic, part))
+            return encode(value, SerdeContext(self._topic, part))
         except EncodeError as error:
             raise BadLine(str(error)) from None
 

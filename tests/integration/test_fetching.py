@@ -209,7 +209,12 @@ def made_anew(kafka: Kafka, topic: str, partitions: int) -> None:
 @pytest.mark.case("B8")
 @pytest.mark.parametrize("partitions", [1, 2, 4])
 def test_a_topic_that_is_created_anew_is_not_read_on(kafka: Kafka, partitions: int) -> None:
-    """With as many, fewer and more partitions."""
+    """With as many, fewer and more partitions.
+
+    Brokers before 3.1 fetch by name: the new topic has records at the old position too, and returns them until the
+    client's metadata shows the new topic id. So on 2.8.2 some of these runs read on (2 of 3 when it was last tried);
+    tests/fault/test_fetching.py holds what is certain there, with Fetch version 12.
+    """
     if kafka.version.startswith(("2.", "3.0.")):
         pytest.skip(f"Kafka {kafka.version} has no topic ids in Fetch (KIP-516)")
     topic = kafka.topic("anew", partitions=2)

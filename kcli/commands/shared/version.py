@@ -2,7 +2,7 @@
 
 from kcli import __version__
 
-LIBRARIES = ("click", "rich", "textual", "msgspec", "crc32c", "lz4", "cramjam", "backports.zstd", "isal")
+LIBRARIES = ("click", "rich", "msgspec", "crc32c", "lz4", "cramjam", "backports.zstd", "isal")
 
 
 def version_text(*, verbose: bool) -> str:

@@ -94,7 +94,7 @@ def test_patterns_match_what_there_is_and_never_internal_topics(cluster: FakeClu
     assert lines(cluster, "^t2$", "-t", "t2", "-e", "-f", "%t\\n") == ["t2"]
 
 
-def test_a_pattern_that_matches_nothing_is_1_and_one_that_is_none_2(cluster: FakeCluster) -> None:
+def test_an_unmatched_pattern_exits_with_1_and_an_invalid_one_with_2(cluster: FakeCluster) -> None:
     done = kcli("consume", "^x", "-e", bootstrap=cluster.bootstrap)
     assert (done.returncode, b"no topic matches ^x" in done.stderr) == (1, True)
     done = kcli("consume", "^(", "-e", bootstrap=cluster.bootstrap)
@@ -729,7 +729,9 @@ def test_a_silent_cluster_is_3() -> None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )
-def test_what_contradicts_itself_is_2_before_any_network_use(arguments: tuple[str, ...], said: str) -> None:
+def test_contradictory_options_exit_with_2_before_any_network_use(
+    arguments: tuple[str, ...], said: str
+) -> None:
     done = kcli("consume", *arguments, bootstrap="127.0.0.1:1")
     assert done.returncode == 2, done.stderr
     assert said in done.stderr.decode()

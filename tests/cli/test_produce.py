@@ -227,7 +227,7 @@ def test_1_for_an_unknown_topic_and_for_nothing_confirmed(cluster: FakeCluster) 
         (["-t", "two", "-t", "three"], "-t two -t three"),
     ],
 )
-def test_2_for_what_makes_no_sense(cluster: FakeCluster, arguments: list[str], what: str) -> None:
+def test_2_for_invalid_combinations(cluster: FakeCluster, arguments: list[str], what: str) -> None:
     done = produce(cluster, "one", *arguments, stdin=b"a\n")
     assert done.returncode == 2
     assert what in done.stderr.decode().splitlines()[0]
@@ -276,7 +276,7 @@ def test_files_that_cannot_be_written_end_it_at_the_start(cluster: FakeCluster) 
     assert values(cluster) == []
 
 
-def test_a_dry_run_finds_a_checkpoint_that_is_none(cluster: FakeCluster, tmp_path: Path) -> None:
+def test_a_dry_run_finds_an_invalid_checkpoint(cluster: FakeCluster, tmp_path: Path) -> None:
     (tmp_path / "other").write_text("hello")
     for path in ("/dev/null", str(tmp_path / "other")):
         done = produce(cluster, "one", "--checkpoint", path, "--dry-run")
@@ -350,7 +350,7 @@ def test_a_failed_file_in_a_folder_that_is_missing_is_about_the_folder(cluster: 
 def test_a_partition_that_does_not_exist_fails_alone_and_a_checkpoint_gets_past_it(
     cluster: FakeCluster, tmp_path: Path
 ) -> None:
-    """The run goes on; the line is in the file with its number, once, whatever is run again."""
+    """The run continues; the line is in the file with its number, once, whatever is run again."""
     lines = [b'{"value":"%d","partition":%d}\n' % (i, 9 if i == 20_000 else i % 3) for i in range(40_000)]
     flags = ["-i", "ndjson", "--partitioner", "manual", "--failed", str(tmp_path / "f")]
     flags += ["--checkpoint", str(tmp_path / "c"), "-o", "json"]
@@ -527,7 +527,7 @@ def test_a_transaction_whose_sequence_the_broker_has_lost_is_written_again(
 
 @pytest.mark.case("C3")
 def test_a_signal_aborts_the_open_transaction(cluster: FakeCluster) -> None:
-    """Exit 130; what was committed before stays, the rest is told as not stored."""
+    """Exit 130; what was committed before stays, the rest is reported as not stored."""
     run = ["produce", "one", "--transactional-id", "x", "--transaction-every", "2"]
     with start(*run, bootstrap=cluster.bootstrap) as process:
         assert process.stdin is not None

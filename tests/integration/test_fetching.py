@@ -150,7 +150,7 @@ def test_what_compaction_left_is_read_as_others_read_it(kafka: Kafka) -> None:
 
 @pytest.mark.case("O5")
 def test_records_that_are_deleted_under_a_reader(kafka: Kafka) -> None:
-    """The error names what is there and how much is gone; nothing is skipped without a word."""
+    """The error names what is there and how much is gone; nothing is skipped silently."""
     tp = TopicPartition(kafka.topic("deleted"), 0)
     for number in range(20):
         send(kafka, tp, b"%d" % number)
@@ -270,7 +270,7 @@ def described(kafka: Kafka, topic: str, *in_sync: int, leader: int | None = None
 @pytest.mark.case("B11")
 @pytest.mark.timeout(300)
 def test_an_unclean_election_is_reported(kafka3: Kafka) -> None:
-    """A replica that lacks the last records becomes leader: which offsets are lost, exit 5; a seek goes on."""
+    """A replica that lacks the last records becomes leader: which offsets are lost, exit 5; a seek continues."""
     config = {"unclean.leader.election.enable": "true", "min.insync.replicas": "1"}
     tp = TopicPartition(kafka3.topic("unclean", replicas=2, config=config), 0)
     info = described(kafka3, tp.topic)

@@ -281,7 +281,7 @@ def test_a_member_that_polls_too_late_leaves_reports_it_and_rejoins(kafka: Kafka
 @both_protocols
 @pytest.mark.parametrize("first", ["static", "other"])
 def test_a_static_member_comes_back_to_its_partitions(kafka: Kafka, protocol: str, first: str) -> None:
-    """KIP-345: nobody else notices, whoever leads the group."""
+    """KIP-345: nobody else notices, whichever broker leads the group."""
     needs(kafka, protocol)
     topic = kafka.topic("static", partitions=PARTITIONS)
     consumer = member_of(kafka, topic, protocol, group_instance_id="one")

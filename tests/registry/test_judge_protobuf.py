@@ -126,7 +126,7 @@ def test_the_id_in_a_header(
     assert ours("protobuf").decode(data, place) == {"price": 2.5, "deep": []}
 
 
-def test_what_they_register_is_compiled(
+def test_registered_schemas_are_compiled(
     running: RunningRegistry, client: SchemaRegistryClient, compiled: Callable[[str], ProtoFile]
 ) -> None:
     kind = message_type(compiled(PROTO3), "shop.First")

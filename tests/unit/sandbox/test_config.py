@@ -99,7 +99,7 @@ def test_zookeeper_before_3_3(version: str, expected: bool) -> None:
 
 
 @pytest.mark.parametrize("version", ["", "4", "4.3", "4.3.1-rc0", "v4.3.1", "../x", "4.3.1\n"])
-def test_a_version_that_is_none_is_refused(version: str) -> None:
+def test_an_invalid_version_is_refused(version: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse_version(version)
     assert caught.value.exit_code == 2

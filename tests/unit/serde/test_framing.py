@@ -41,7 +41,7 @@ def test_a_guid_in_front() -> None:
 
 
 @pytest.mark.parametrize("value", [None, b"", b"\1abc", b"\2" + GUID.bytes])
-def test_a_header_that_is_none_is_passed_over(value: bytes | None) -> None:
+def test_an_invalid_header_is_passed_over(value: bytes | None) -> None:
     place = SerdeContext("t", "value", (("__value_schema_id", value),))
     assert unframe(b"\0\0\0\0\7x", place) == Framed(7, b"x")
 

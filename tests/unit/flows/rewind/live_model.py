@@ -2,7 +2,7 @@
 background, commit by themselves, after each batch, or from a worker thread; that are killed, stopped, and joined by
 others. Seen by a judge as kcli would see it. Not a test.
 
-What is true of a partition the model knows: after the members were let in it is read from the new offset on, one record
+What is true of a partition the model knows: after the members were released it is read from the new offset on, one record
 after the other, unless somebody begins beyond what was read again by then.
 """
 
@@ -208,7 +208,7 @@ class World:
         return {partition: order[partition % len(order)] for partition in range(self.partitions)}
 
     def commit(self, member: Member, offsets: dict[int, int], _generation: int) -> bool:
-        """Who is a member may commit for any partition; at the door of a classic group nobody may."""
+        """A member may commit for any partition; a member waiting to rejoin a classic group may not."""
         allowed = self.may_commit(member)
         if not allowed and member.habit.retries:
             member.kept |= offsets

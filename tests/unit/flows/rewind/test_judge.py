@@ -17,9 +17,9 @@ Member = tuple[str, str, Sequence[TopicPartition]]
 
 
 class Scene:
-    """A group of members, each with one partition, that was sent out ``held`` seconds before it was let in, at 0.
+    """A group of members, each with one partition, that was sent out ``held`` seconds before it was released, at 0.
 
-    ``back``: client ids of those who were at the door by then. Looks come every tenth of a second, as ``look`` says.
+    ``back``: client ids of those waiting to rejoin by then. Looks come every tenth of a second, as ``look`` says.
     """
 
     def __init__(

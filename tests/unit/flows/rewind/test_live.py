@@ -298,7 +298,7 @@ def test_an_evicted_barrier_is_a_refusal() -> None:
 
 
 class Watching:
-    """An admin client whose group goes on from look to look; time passes only in ``sleep``.
+    """An admin client whose group continues from look to look; time passes only in ``sleep``.
 
     ``interrupts``: Ctrl-C in the sleep after so many looks.
     """

@@ -19,7 +19,7 @@ from tests.rewinding import QUICK, others, wait_for
 OLD, END, NEW = 10, 20, 3
 
 
-def test_9_a_late_commit_of_an_old_batch_in_a_new_epoch_is_not_reported_as_held(
+def test_a_late_commit_of_an_old_batch_in_a_new_epoch_is_not_reported_as_held(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The members have read to 20 and committed nothing yet. One commits 15 after the release: nobody has read that

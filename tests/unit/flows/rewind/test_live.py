@@ -252,7 +252,7 @@ def test_a_refused_partition_does_not_affect_the_rest() -> None:
     assert set(result.facts.partitions) == {B}
 
 
-def test_10_no_member_has_read_beyond_the_log_end_at_the_owners_return() -> None:
+def test_no_member_has_read_beyond_the_log_end_at_the_owners_return() -> None:
     """The other one is away: it has noticed that it was sent out by a heartbeat, at the latest after 16 s."""
     barrier = Barrier({A: 100, B: 100}, back=1)
     began = barrier.now

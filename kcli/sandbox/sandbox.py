@@ -176,13 +176,15 @@ class Sandbox:
             self._write_files(state)
             launch.format_nodes(self.home, state, on_step)
             state = launch.start_zookeeper(self.home, state, self._record, on_step)
-            on_step(f"starting {_brokers(state)} at {state.bootstrap}")
+            brokers = "1 broker" if len(state.nodes) == 1 else f"{len(state.nodes)} brokers"
+            on_step(f"starting {brokers} at {state.bootstrap}")
             for node in state.nodes:
                 state = launch.start_node(self.home, state, node.node_id, self._record)
             launch.wait_ready(self.home, state, settings.timeout, on_step)
             # With ZooKeeper the cluster chose its id itself.
             chosen = cluster_id(state.data)
-            state = replace(state, phase=Phase.UP, cluster_id=chosen, started_at=_now())
+            now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+            state = replace(state, phase=Phase.UP, cluster_id=chosen, started_at=now)
             self._record(state)
         except BaseException:
             # Also Ctrl-C: a half-up cluster would be in the way of the next try.
@@ -267,11 +269,3 @@ def _without_processes(state: SandboxState) -> SandboxState:
         nodes=tuple(replace(node, process=None) for node in state.nodes),
         zookeeper=state.zookeeper and replace(state.zookeeper, process=None),
     )
-
-
-def _brokers(state: SandboxState) -> str:
-    return "1 broker" if len(state.nodes) == 1 else f"{len(state.nodes)} brokers"
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -16,7 +16,7 @@ from kcli.core.types import Header, Record
 from kcli.output.template import Extra, Part, Wanted
 from kcli.serde.errors import DecodeError
 from kcli.serde.json_text import dump_json
-from kcli.serde.serde import Place, Serde
+from kcli.serde.serde import Serde, SerdeContext
 
 PARTS = {op.KEY: "key", op.VALUE: "value"}
 TEXT = b"str"
@@ -58,7 +58,7 @@ class Decoders:
         serde, data = self.of(which), record.key if which == op.KEY else record.value
         if serde is None or data is None:
             return None
-        place = Place(record.topic, PARTS[which], record.headers, record.key)
+        place = SerdeContext(record.topic, PARTS[which], record.headers, record.key)
         try:
             return serde.decode_text(data, place).encode()
         except DecodeError as error:
@@ -139,9 +139,9 @@ class _Cells:
         """The bytes; None for a null."""
         return self._cut(self._own, index)
 
-    def place(self, index: int) -> Place:
+    def place(self, index: int) -> SerdeContext:
         """For the serde."""
-        return Place(self._topic, self._part, self._headers(index), self._cut(self._keys, index))
+        return SerdeContext(self._topic, self._part, self._headers(index), self._cut(self._keys, index))
 
     def _headers(self, index: int) -> tuple[Header, ...]:
         columns = self._columns

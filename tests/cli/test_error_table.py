@@ -1,7 +1,7 @@
 """What people and networks do wrong, a row each: exit code, and cause and remedy in the words of the error.
 
 Each row is one run of kcli as a process against the world of ``error_world``. A row's ``what``, ``why`` and ``do`` are
-parts of the three lines of an error; what somebody has to type next stands in ``do``, or there is no remedy.
+parts of the three lines of an error; what somebody has to type next is in ``do``, or there is no remedy.
 """
 
 import subprocess

@@ -239,7 +239,7 @@ def test_each_command_gives_options_to_all_its_clients(here: Here, line: str) ->
     assert {name: getattr(opened[0], name) for name in TLS} == TLS
 
 
-def test_a_live_rewind_gives_options_to_its_guard_too(here: Here) -> None:
+def test_a_live_rewind_gives_options_to_its_barrier_too(here: Here) -> None:
     words = [word for name, value in COMMON.items() for word in x(name, value)]
     with others(here.cluster.bootstrap, "t", "live", 1, **QUICK), clients() as opened:
         wait_for(lambda: max(here.cluster.committed_offsets("live").values(), default=0) >= 20)

@@ -305,7 +305,7 @@ def test_a_pipe_closed_before_the_first_byte_is_141() -> None:
 
 @pytest.mark.case("C2")
 @pytest.mark.parametrize("arguments", ["--help", "help options", "-V"])
-def test_a_full_disk_is_1_and_said(arguments: str) -> None:
+def test_a_full_disk_exits_with_1_and_is_reported(arguments: str) -> None:
     done = shell(f"kcli {arguments} > /dev/full")
     assert done.returncode == 1
     what, _why, _do = lines_of(done)

@@ -210,7 +210,7 @@ SILENT: dict[str, Any] = {"enable_auto_commit": False}
 
 
 @BOTH
-def test_11_unknown_exits_with_6_and_check_resolves_it(
+def test_unknown_exits_with_6_and_check_resolves_it(
     cluster: FakeCluster, rewind: Kcli, kind: dict[str, Any]
 ) -> None:
     """Nobody commits while it is watched. Later somebody does, between the new and the old offset."""
@@ -247,7 +247,7 @@ def test_11_unknown_exits_with_6_and_check_resolves_it(
     assert offsets(cluster) == [20] * PARTITIONS
 
 
-def test_10_only_the_partitions_of_a_member_that_does_not_come_back_are_open(
+def test_only_the_partitions_of_a_member_that_does_not_come_back_are_open(
     cluster: FakeCluster, rewind: Kcli
 ) -> None:
     slow = {**QUICK, "client_id": "slow"}
@@ -263,7 +263,7 @@ def test_10_only_the_partitions_of_a_member_that_does_not_come_back_are_open(
         assert group.failures == []
 
 
-def test_9_a_newcomer_with_the_client_id_of_a_member_that_is_away_is_not_taken_for_it(
+def test_a_newcomer_with_the_client_id_of_a_member_that_is_away_is_not_taken_for_it(
     cluster: FakeCluster, rewind: Kcli
 ) -> None:
     """It joins later than a live member would have come back, reads the partition, and commits."""

@@ -290,7 +290,7 @@ def test_commands_recognise_a_peer_that_is_not_kafka(peer: str) -> None:
 
 @pytest.mark.case("N4")
 def test_a_tls_port_that_hangs_up_on_plaintext_is_reported() -> None:
-    """OpenSSL resets without a word: exit 3 long before the timeout, and the option to look at."""
+    """OpenSSL resets silently: exit 3 long before the timeout, and the option to look at."""
 
     def serve(peer: Conversation) -> None:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -594,7 +594,7 @@ def test_an_answer_that_makes_no_sense_names_the_numbers_and_ends_its_connection
 @pytest.mark.case("N9")
 @pytest.mark.parametrize("change", [of_another, repeated, too_long])
 def test_records_for_the_other_brokers_are_confirmed(change: Callable[[bytes], bytes]) -> None:
-    """In a producer; the broken connection is made again and goes on."""
+    """In a producer; the broken connection is made again and continues."""
     with FakeCluster(2, topics={"t": 2}) as cluster, quick(cluster) as producer:
         for partition in range(2):
             send(producer, "t", partition, b"first")
@@ -680,7 +680,7 @@ WINDOW = 5.0
 
 @pytest.mark.case("N2", "N11", "R14")
 def test_a_dead_broker_with_200_partitions_is_tried_at_most_nine_times_in_five_seconds() -> None:
-    """Twelve in ten, one at a time, for whatever purpose; then all goes on, nothing lost, nothing twice."""
+    """Twelve in ten, one at a time, for whatever purpose; then all continues, nothing lost, nothing twice."""
     heard = Heard()
     with FakeCluster(2) as cluster:
         cluster.create_topic("t", PARTITIONS, replicas={p: [2, 1] for p in range(PARTITIONS)})

@@ -1,4 +1,4 @@
-"""Frames of requests and answers: headers, the choice of a version, what stands behind an answer."""
+"""Frames of requests and answers: headers, the choice of a version, what follows an answer."""
 
 import struct
 

@@ -10,7 +10,7 @@ try:
 except ImportError as missing:  # KCLI_IMPL names one that is not installed
     KERNELS = f"not available ({missing})"
 
-LIBRARIES = ("click", "rich", "textual", "msgspec", "crc32c", "lz4", "cramjam", "backports.zstd", "isal")
+LIBRARIES = ("click", "rich", "msgspec", "crc32c", "lz4", "cramjam", "backports.zstd", "isal")
 
 
 def version_details() -> str:

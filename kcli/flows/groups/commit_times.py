@@ -15,7 +15,7 @@ from kcli.core.types import Record, TopicPartition
 from kcli.flows.groups.bounded_reads import Budget, known_bounds, read_backwards
 from kcli.serde.errors import DecodeError
 from kcli.serde.internal.serde import InternalTopicSerde
-from kcli.serde.serde import Place
+from kcli.serde.serde import SerdeContext
 
 TOPIC = "__consumer_offsets"
 _OFFSET_COMMIT = 1
@@ -70,7 +70,7 @@ def decoded(serde: InternalTopicSerde, record: Record) -> dict[str, Any] | None:
     if record.value is None:
         return None
     try:
-        value = serde.decode(record.value, Place(record.topic, key=record.key))
+        value = serde.decode(record.value, SerdeContext(record.topic, key=record.key))
     except DecodeError:
         return None
     data = value.get("data") if isinstance(value, dict) else None

@@ -7,13 +7,13 @@ from kcli.flows.inputs.item import BadLine
 from kcli.serde.errors import EncodeError
 from kcli.serde.names import NAMES, PLAIN, SerdeSpec, SerdeSpecs
 from kcli.serde.opening import open_serdes
-from kcli.serde.serde import Place, Serde
+from kcli.serde.serde import Serde, SerdeContext
 
 
 def encoded(encode: Callable[..., bytes], value: Any, topic: str, part: str) -> bytes:
     """The bytes that ``encode`` of a serde makes of ``value``; raises BadLine."""
     try:
-        return encode(value, Place(topic, part))
+        return encode(value, SerdeContext(topic, part))
     except EncodeError as error:
         raise BadLine(str(error)) from None
 

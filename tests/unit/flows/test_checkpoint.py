@@ -201,7 +201,7 @@ def test_a_write_that_fails_leaves_whole_lines(tmp_path: Path, monkeypatch: pyte
     file.close()
 
 
-def test_what_fails_twice_is_no_quotation_of_a_quotation(tmp_path: Path) -> None:
+def test_a_repeated_failure_is_quoted_once(tmp_path: Path) -> None:
     file = FailedFile(str(tmp_path / "failed"), "failed", several=False)
     entry = {
         "line": 9,

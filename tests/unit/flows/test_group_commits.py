@@ -148,7 +148,7 @@ def test_before_partitions_are_revoked_they_are_committed_and_then_forgotten(cas
     assert case.consumer.commits == [{P0: 10}, {P1: 20}]
 
 
-def test_what_others_have_already_is_not_committed(case: Case) -> None:
+def test_partitions_owned_by_others_are_not_committed(case: Case) -> None:
     case.consumer.read(P0, 10)
     case.commits.flushed_all()
     case.commits.lost([P0])

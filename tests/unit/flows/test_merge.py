@@ -114,7 +114,7 @@ def test_where_a_partition_has_nothing_more_at_present_a_record_waits_for_a_seco
     assert merger.wait == 1.0
 
 
-def test_what_waits_for_a_partition_that_is_behind_does_not_keep_us_busy() -> None:
+def test_waiting_for_a_lagging_partition_is_no_hot_loop() -> None:
     merger, _, clock = made(P0, P1)
     add(merger, P0, [10])
     clock.now = 60.0

@@ -188,7 +188,7 @@ def test_csv_of_one_group_and_another_topic(nodes: Nodes) -> None:
     assert nodes.text("/consumers/new/offsets/o2/0") == "7"
 
 
-def test_some_partitions_refused_is_6_none_of_them_there_is_1(nodes: Nodes) -> None:
+def test_some_refused_partitions_exit_with_6_and_only_missing_ones_with_1(nodes: Nodes) -> None:
     nodes.put("/brokers/topics/orders", '{"partitions":{"0":[1]}}')
     done = kcli("import", "-", "--yes", stdin=LINES)
     assert done.return_value == 6

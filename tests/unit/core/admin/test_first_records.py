@@ -1,4 +1,4 @@
-"""What stands in the requests for first records: each has room for one offset of a partition."""
+"""What is in the requests for first records: each has room for one offset of a partition."""
 
 from kcli.core.admin.first_records import _Position, _request, _split_shares
 from kcli.core.types import TopicPartition

@@ -116,7 +116,7 @@ def test_when_the_broker_is_gone_every_key_says_so(asked: Any) -> None:
 
 
 def test_a_transactional_id_is_not_looked_up_in_version_0(asked: Any) -> None:
-    """It would be taken for a group's name. (The scripted broker sends nothing, so the floor is looked at.)"""
+    """It would be taken for a group's name. (The scripted broker sends nothing, so the floor is checked.)"""
     cluster, coordinators, brokers, _ = asked(one, 3)
     found(cluster, coordinators.find_many(TRANSACTION, ["a"]))
     ((_, _, request),) = brokers.asked(FindCoordinatorRequest)

@@ -1,4 +1,4 @@
-"""A live rewind that is looked at again: what its journal and the history of its group decide."""
+"""A live rewind that is checked again: what its journal and the history of its group decide."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ def history(*commits: tuple[float, int], changes: tuple[float, ...] = (0.1,)) ->
 def said(
     told: Journal, log: GroupHistory | None, now: float, committed: int, end: int = 9_000, wait: float = 0.1
 ) -> str:
-    """As of ``now``, in seconds since the members were let in, and watched for ``wait`` seconds."""
+    """As of ``now``, in seconds since the members were released, and watched for ``wait`` seconds."""
     group = GroupDescription(
         "g", "classic", "Stable", "consumer", "range", 1,
         (MemberDescription("one-1", None, "one", "/h", assignment=(A,)),),

@@ -148,7 +148,7 @@ def test_groups_that_do_not_exist_get_the_nearest_names(nodes: Nodes) -> None:
 
 
 @pytest.mark.parametrize("data", ["", "[]", "{", '{"id":3}', "[" * 100_000])
-def test_a_cluster_id_that_is_none_is_not_known(nodes: Nodes, data: str) -> None:
+def test_an_invalid_cluster_id_is_unknown(nodes: Nodes, data: str) -> None:
     nodes.put("/cluster/id", data)
     assert cluster_id(as_session(nodes)) == ""
 

@@ -43,7 +43,7 @@ def main() -> None:
 def _complete(arguments: list[str]) -> None:
     """A shell requests names: without click, and silent about errors."""
     try:
-        from kcli.commands._complete import complete
+        from kcli.commands._complete import complete  # what no other start needs
 
         complete(arguments)
     finally:
@@ -56,6 +56,7 @@ def run(arguments: list[str], *, raise_interrupts: bool = False) -> int:
     """
     values = None
     try:
+        # Inside the try: Ctrl-C may come while it loads.
         from kcli.commands.shared.global_values import GlobalValues
 
         values = GlobalValues()
@@ -73,13 +74,14 @@ def run(arguments: list[str], *, raise_interrupts: bool = False) -> int:
 
 
 def _report(error: BaseException, values: "GlobalValues | None") -> int:
-    from kcli.commands.shared.exit import report_error
+    from kcli.commands.shared.exit import report_error  # only errors need it
 
     return report_error(error, values)
 
 
 def _invoke(arguments: list[str], values: object, *, raise_interrupts: bool) -> int:
     """Not ``cli.main()``: that turns a closed pipe into exit status 1 and prints a line end for Ctrl-C."""
+    # Not at the top: shells that complete names start without click.
     from click.exceptions import Exit
 
     from kcli.cli import cli

@@ -69,9 +69,8 @@ def group_reading(
 
 def hidden_records(inv: Invocation, consumer: Consumer, ends: Mapping[TopicPartition, int]) -> None:
     """Warns of records that an open transaction hides from readers of committed records."""
-    from kcli.flows.hidden import (
-        hidden_at,
-    )  # loads parts of the admin client, which no other end of a reading needs
+    # It loads parts of the admin client, which no other end of a reading needs.
+    from kcli.flows.hidden import hidden_at
 
     for hidden in hidden_at(consumer, ends):
         inv.talk.warn(str(hidden))

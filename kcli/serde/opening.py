@@ -114,15 +114,14 @@ def _open_with_schema(spec: SerdeSpec, registry: Callable[[], Registry], writing
 
 
 def _schema_serde(name: str) -> type[SchemaSerde]:
-    # Each needs the library of an optional extra.
     if name == "avro":
-        from kcli.serde.avro.serde import AvroSerde
+        from kcli.serde.avro.serde import AvroSerde  # needs the library of an extra
 
         return AvroSerde
     if name == "protobuf":
-        from kcli.serde.protobuf.serde import ProtobufSerde
+        from kcli.serde.protobuf.serde import ProtobufSerde  # needs the library of an extra
 
         return ProtobufSerde
-    from kcli.serde.json_schema import JsonSchemaSerde
+    from kcli.serde.json_schema import JsonSchemaSerde  # needs the library of an extra
 
     return JsonSchemaSerde

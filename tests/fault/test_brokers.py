@@ -189,7 +189,7 @@ def test_commands_name_a_lasting_leader_error_and_its_duration() -> None:
 @pytest.mark.parametrize("who", ["producer", "reader"])
 def test_what_lasts_is_reported_while_it_lasts(monkeypatch: pytest.MonkeyPatch, who: str) -> None:
     """A stream has no deadline, so its user hears of the error and for how long: once, and when it is over."""
-    monkeypatch.setattr(troubles, "TELL_AFTER", 0.3)
+    monkeypatch.setattr(troubles, "REPORT_AFTER", 0.3)
     heard = Heard()
     with FakeCluster(1, topics={"t": 1}) as cluster:
         fill(cluster, 3)
@@ -358,7 +358,7 @@ def too_few() -> Iterator[FakeCluster]:
 @pytest.mark.case("B6")
 def test_records_wait_for_replicas_which_is_reported_and_recovers(monkeypatch: pytest.MonkeyPatch) -> None:
     """With how many there are, and how many the topic wants."""
-    monkeypatch.setattr(troubles, "TELL_AFTER", 0.3)
+    monkeypatch.setattr(troubles, "REPORT_AFTER", 0.3)
     heard = Heard()
     with too_few() as cluster, quick(cluster, hooks=heard.hooks) as producer:
         cluster.set_isr("t", 0, [1, 2, 3])

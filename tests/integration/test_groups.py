@@ -364,7 +364,7 @@ def test_commits_of_everything_of_a_topic_of_a_partition_and_by_hand(kafka: Kafk
         assert committed(kafka, group, topic, 3) == [nothing, all_ten, nothing]
         consumer.commit({partitions[0]: OffsetAndMetadata(4, "half way")})
         assert consumer.committed(partitions[:1]) == {partitions[0]: OffsetAndMetadata(4, "half way", -1)}
-        with pytest.raises(ConfigError, match="nothing of it is assigned"):
+        with pytest.raises(ConfigError, match="none of its partitions is assigned"):
             consumer.commit("another topic")
         assert committed(kafka, group, topic, 3) == [(4, None), all_ten, nothing]
         consumer.commit(topic)

@@ -7,7 +7,7 @@ from kcli.core.errors import KcliError
 from kcli.core.hooks import Hooks
 from kcli.core.types import TopicPartition
 
-TELL_AFTER = 10.0
+REPORT_AFTER = 10.0
 """Seconds; a leader that died has been replaced by then."""
 
 
@@ -22,7 +22,7 @@ class StallReporter:
     def met(self, tp: TopicPartition, error: KcliError, now: float) -> None:
         """Another attempt has failed, and there will be more."""
         lasts = now - self._since.setdefault(tp, now)
-        if lasts >= TELL_AFTER and tp.topic not in self._told:
+        if lasts >= REPORT_AFTER and tp.topic not in self._told:
             self._told.add(tp.topic)
             self._hooks.log("warning", self._area, f"{error}; tried for {lasts:.0f} s, and trying on")
 

@@ -1,6 +1,6 @@
 """What lasts is reported once, and its end."""
 
-from kcli.core.cluster.stall_reporter import TELL_AFTER, StallReporter
+from kcli.core.cluster.stall_reporter import REPORT_AFTER, StallReporter
 from kcli.core.errors import KcliError
 from kcli.core.hooks import Hooks
 from kcli.core.types import TopicPartition
@@ -18,7 +18,7 @@ def test_short_waits_are_not_reported() -> None:
     troubles, said = rig()
     for _ in range(5):
         troubles.met(P0, KcliError("no"), 100)
-        troubles.met(P0, KcliError("no"), 100 + TELL_AFTER - 0.1)
+        troubles.met(P0, KcliError("no"), 100 + REPORT_AFTER - 0.1)
         troubles.over(P0)
     assert said == []
 
@@ -41,6 +41,6 @@ def test_another_time_is_reported_again() -> None:
     troubles, said = rig()
     for start in (0, 100):
         troubles.met(P0, KcliError("no"), start)
-        troubles.met(P0, KcliError("no"), start + TELL_AFTER)
+        troubles.met(P0, KcliError("no"), start + REPORT_AFTER)
         troubles.over(P0)
     assert [level for level, _ in said] == ["warning", "info"] * 2

@@ -129,7 +129,7 @@ class OffsetMap:
                 raise CorruptRecordsError("a segment of an offset map", why=str(error)) from error
 
     def _encoded(self, first: int) -> bytes:
-        pieces = []
+        pieces: list[bytes] = []
         source = target = 0
         for index in range(first, min(first + RUNS_PER_SEGMENT, len(self))):
             length = self._length[index]

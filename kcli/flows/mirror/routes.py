@@ -23,7 +23,7 @@ class Route(NamedTuple):
 
 
 class Rename(NamedTuple):
-    """``A=B``: a name; ``^regex=replacement`` with ``\\1`` and so on for its groups, where the regex matches all of it."""
+    """``A=B`` renames a topic; ``^regex=replacement`` renames each one it matches, with ``\\1`` for its groups."""
 
     pattern: re.Pattern[str] | str
     replacement: str

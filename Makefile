@@ -83,9 +83,11 @@ check: venv-dev
 	@$(PY) -m mypy
 	@$(BIN)/lint-imports --no-logo --cache-dir $(CACHE)/import-linter
 	@$(PY) -m kcli.docgen --check
+	@$(PY) -m tests.checks.traceability --check
 
 docs: venv
 	@$(PY) -m kcli.docgen
+	@$(PY) -m tests.checks.traceability
 
 bench-produce-consume: venv-dev
 	@$(PY) -m benchmarks produce_consume

@@ -130,7 +130,7 @@ def encoded_key(form: InputFormat) -> InputFormat:
     from kcli.flows.inputs.item import BadLine
 
     try:
-        return replace(form, how=replace(form.how, key=form.encoding.text("key", form.how.key)))
+        return replace(form, how=form.how._replace(key=form.encoding.text("key", form.how.key)))
     except BadLine as bad:
         raise usage(
             "kcli produce: the key of -k cannot be written",

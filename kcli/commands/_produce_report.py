@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from kcli.core.dataclass import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from kcli.commands.shared.context import Invocation
@@ -17,8 +15,7 @@ KEYS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Files:
+class Files(NamedTuple):
     """The files of the run and where it went on; None or empty for what there is not."""
 
     failed: str | None = None

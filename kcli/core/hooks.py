@@ -5,10 +5,8 @@ The client proposal asks for this: a library reports through its API, and its us
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
-
-from kcli.core.dataclass import dataclass
 
 Event = Callable[..., None]
 
@@ -27,7 +25,7 @@ def _contained(event: Event) -> Event:
     return call
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Hooks:
     """Callables that the clients call, from the thread that runs their loop; they must not block or raise.
 

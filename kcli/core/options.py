@@ -8,9 +8,9 @@ import dataclasses
 import functools
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from kcli.core.dataclass import dataclass
 from kcli.core.errors import ConfigError
 from kcli.core.near_names import near_names
 

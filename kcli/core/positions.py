@@ -6,8 +6,7 @@
 
 import re
 from datetime import UTC, datetime, time, timedelta, tzinfo
-
-from kcli.core.dataclass import dataclass
+from typing import NamedTuple
 
 EARLIEST_WORDS = frozenset(("earliest", "beginning", "start", "oldest"))
 LATEST_WORDS = frozenset(("latest", "end", "newest"))
@@ -15,8 +14,7 @@ STORED_WORDS = frozenset(("current", "stored"))
 DAY_WORDS = frozenset(("now", "today", "yesterday"))
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetSpec:
+class OffsetSpec(NamedTuple):
     """A position in every partition.
 
     ``kind``: ``earliest``, ``latest``, ``stored`` (the group's committed offset), ``offset`` (``value`` itself),
@@ -27,8 +25,7 @@ class OffsetSpec:
     value: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class RangeSpec:
+class RangeSpec(NamedTuple):
     """From ``start`` up to, not including, ``stop``; None is open."""
 
     start: OffsetSpec | None
@@ -141,8 +138,7 @@ def parse_duration_ms(text: str, *, unit: bool = False) -> int:
     return round(sum(float(count) * _UNITS[name] for count, name in parts))
 
 
-@dataclass(frozen=True, slots=True)
-class ResetPolicy:
+class ResetPolicy(NamedTuple):
     """``auto.offset.reset``: ``kind`` is ``earliest``, ``latest``, ``none``, or ``duration`` (``back_ms`` ago)."""
 
     kind: str

@@ -1,9 +1,8 @@
 """Values that every layer shares: topics, partitions and brokers, and records as the API shows them."""
 
-from dataclasses import field
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
-
-from kcli.core.dataclass import dataclass
 
 
 class TopicPartition(NamedTuple):
@@ -16,8 +15,7 @@ class TopicPartition(NamedTuple):
         return f"{self.topic}-{self.partition}"
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """A broker as metadata names it. ``id`` is negative for a bootstrap address whose id is unknown."""
 
     id: int
@@ -38,8 +36,7 @@ Header = tuple[str | bytes, bytes | None]
 """Name and value of a record header. Names are UTF-8 text; bytes where they are not. Repeats keep order."""
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """A record, as it is read.
 
     ``timestamp`` is in ms since the epoch (−1: none); ``timestamp_type`` is 0 for CreateTime, 1 for LogAppendTime, −1
@@ -57,8 +54,7 @@ class Record:
     leader_epoch: int = -1
 
 
-@dataclass(frozen=True, slots=True)
-class ProducerRecord:
+class ProducerRecord(NamedTuple):
     """A record to be sent; ``partition`` None lets the partitioner choose, ``timestamp`` None is now.
 
     ``key`` and ``value`` are bytes or None, or any value that the producer's serializers convert to bytes.
@@ -72,8 +68,7 @@ class ProducerRecord:
     timestamp: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RecordMetadata:
+class RecordMetadata(NamedTuple):
     """The location of an acknowledged record. ``offset`` is −1 if the broker did not return it (acks=0)."""
 
     topic: str
@@ -82,18 +77,16 @@ class RecordMetadata:
     timestamp: int
 
 
-@dataclass(frozen=True, slots=True)
-class TopicSpec:
+class TopicSpec(NamedTuple):
     """A topic to be created; −1 leaves a count to the broker's default."""
 
     name: str
     partitions: int = -1
     replication_factor: int = -1
-    configs: dict[str, str] = field(default_factory=dict)
+    configs: Mapping[str, str] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetAndMetadata:
+class OffsetAndMetadata(NamedTuple):
     """A position to be committed: the offset of the next record to read, and the committer's metadata."""
 
     offset: int
@@ -101,8 +94,7 @@ class OffsetAndMetadata:
     leader_epoch: int = -1
 
 
-@dataclass(frozen=True, slots=True)
-class GroupMetadata:
+class GroupMetadata(NamedTuple):
     """The identity under which a group's offsets are committed; the defaults mean no member in particular (KIP-447)."""
 
     group_id: str

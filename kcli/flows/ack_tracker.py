@@ -7,14 +7,13 @@ only when the position is requested are the rows of the oldest unfinished chunk 
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from kcli.core.dataclass import dataclass
 from kcli.core.producer.origins import Rows
 from kcli.flows.inputs.chunk import Chunk, Place
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class _Open:
     """An unfinished chunk: ``left`` rows are not complete; ``held`` is a unit that never will be."""
 

@@ -6,13 +6,12 @@ counted has been written and flushed, and only what was flushed is reported to t
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.fetched import FetchedBatch
 from kcli.core.consumer.partition_recovery import TopicRecreatedError
-from kcli.core.dataclass import dataclass
 from kcli.core.errors import CorruptRecordsError, KcliError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.filters.selection import Selection

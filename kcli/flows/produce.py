@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcli.core.clock import wall_ms
-from kcli.core.dataclass import dataclass
 from kcli.core.errors import ClosedError, KcliError
 from kcli.core.producer.partitioner import ANYWHERE
 from kcli.core.producer.producer import Producer
@@ -41,8 +40,7 @@ _STOPPED = (
 _MOST_FILES = 3  # --failed and --checkpoint may fail once each
 
 
-@dataclass(frozen=True, slots=True)
-class Sending:
+class Sending(NamedTuple):
     """How records are sent. ``by_hand``: to the partition that each record names.
 
     ``records_per_second`` and ``bytes_per_second`` (of input) limit the rate. ``stop_at_bad``: bad input ends the run.
@@ -60,8 +58,7 @@ class Sending:
     lingers: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ProduceResult:
+class ProduceResult(NamedTuple):
     """``lines`` were read: the sum of those ``confirmed``, ``failed`` and ``unknown``. Of the failed lines ``bad`` were
     not valid records, the others were rejected or never sent; lines of unknown outcome may be stored.
 

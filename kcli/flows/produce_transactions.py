@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
 import msgspec
 
-from kcli.core.dataclass import dataclass
 from kcli.core.error_codes import (
     INVALID_RECORD,
     INVALID_TIMESTAMP,

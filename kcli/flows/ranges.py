@@ -1,12 +1,12 @@
 """From a user's range (offsets, times, the last N) to the offsets to be read in each partition."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from kcli.core.cluster.metadata import no_partition
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Span
-from kcli.core.dataclass import dataclass
 from kcli.core.errors import ConfigError, DataLossError, KcliError
 from kcli.core.positions import OffsetSpec, RangeSpec
 from kcli.core.types import TopicPartition

@@ -5,10 +5,10 @@ what is text and ``base64`` for what is not, so that reading it back is never a 
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from kcli.core.dataclass import dataclass
 from kcli.core.kernels import render_ops as op
 from kcli.core.kernels.active import decode_headers
 from kcli.core.kernels.render_ops import Op

@@ -6,10 +6,10 @@ bytes stay as they are.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from kcli.core.consumer.fetched import FetchedBatch
-from kcli.core.dataclass import dataclass
 from kcli.core.kernels import render_ops as op
 from kcli.core.kernels.render_ops import Program
 from kcli.core.records.isolation import is_abort_marker
@@ -27,7 +27,7 @@ ALL = b""
 """For ``selected``: no record is left out."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Rendered:
     """``count`` records as bytes; ``last`` is the offset of the last one, −1 where the whole batch is meant."""
 

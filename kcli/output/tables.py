@@ -4,10 +4,10 @@ A row is a dict of JSON-ready values by column key; further keys appear in JSON 
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kcli.core.dataclass import dataclass
 from kcli.output.blocks import Block, BlockLines
 from kcli.output.sanitise import visible_line
 

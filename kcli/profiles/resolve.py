@@ -5,10 +5,9 @@ sandboxes are handed in. Nothing here or anywhere assumes localhost:9092.
 """
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from kcli.core.dataclass import dataclass
 from kcli.core.errors import ConfigError
 from kcli.core.near_names import near_names
 from kcli.core.options import ClientOptions, build, field_of, is_option, key_of, parse_pairs
@@ -31,7 +30,7 @@ KAFKA_NAMES = ("KAFKA_BOOTSTRAP_SERVERS", "KAFKA_SECURITY_PROTOCOL")
 NO_PROFILES = "profiles are not supported yet by this version of kcli"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Resolved:
     """``values`` by field name, ``origins`` likewise; ``ignored`` (key, origin) of other clients' options that mean
     nothing here; ``notes`` and ``warnings`` to say.
@@ -56,7 +55,7 @@ class Resolved:
         return build(kind, configured | said)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Sources:
     """Everything that may say something; see ``resolve``."""
 

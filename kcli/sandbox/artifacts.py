@@ -10,12 +10,11 @@ import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kcli.core.dataclass import dataclass
 from kcli.flows.file_lock import file_lock
 from kcli.sandbox.errors import DownloadError, UsageError
 from kcli.sandbox.fetch import Fetcher, NotPublishedError

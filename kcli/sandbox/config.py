@@ -8,9 +8,8 @@ machines, or make a first request slow; whatever is given as ``extra`` wins.
 
 import re
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from kcli.core.dataclass import dataclass
 from kcli.sandbox.errors import UsageError
 from kcli.sandbox.ports import HOST
 

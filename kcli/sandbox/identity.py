@@ -9,9 +9,8 @@ import os
 import signal
 import sys
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-
-from kcli.core.dataclass import dataclass
 
 _HAS_PROC = sys.platform.startswith("linux")
 

@@ -9,10 +9,8 @@ imports jgo.
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
-
-from kcli.core.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

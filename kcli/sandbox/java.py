@@ -11,9 +11,9 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from kcli.core.dataclass import dataclass
 from kcli.sandbox.errors import JavaMissingError
 
 MINIMUM = 17

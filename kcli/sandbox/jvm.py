@@ -3,8 +3,8 @@ ZooKeeper. Pure.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from kcli.core.dataclass import dataclass
 from kcli.sandbox.logging_config import jvm_flags
 
 _SHORT_RUN = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-Xmx128m")

@@ -8,8 +8,7 @@ client that is tested against it. Runs in the caller's thread; every wait has a 
 import socket
 import struct
 from collections.abc import Sequence
-
-from kcli.core.dataclass import dataclass
+from dataclasses import dataclass
 
 _API_VERSIONS, _METADATA = 18, 3
 _CLIENT_ID = b"kcli-sandbox"

@@ -6,9 +6,9 @@ runs.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TypeVar
 
-from kcli.core.dataclass import dataclass
 from kcli.sandbox.config import DEFAULT_VERSION, parse_version, uses_zookeeper
 from kcli.sandbox.errors import RefusedError, UsageError
 from kcli.sandbox.state import SandboxState

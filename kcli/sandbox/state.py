@@ -8,12 +8,11 @@ time; whether they still run is asked of the system each time, never stored.
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, field
+from dataclasses import asdict, dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from kcli.core.dataclass import dataclass
 from kcli.sandbox.config import ClusterPlan, Listener, NodePlan
 from kcli.sandbox.identity import ProcessId
 

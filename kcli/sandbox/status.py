@@ -4,9 +4,9 @@ processes.
 
 import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
-from kcli.core.dataclass import dataclass
 from kcli.sandbox import process
 from kcli.sandbox.identity import ProcessId
 from kcli.sandbox.ports import HOST

@@ -5,9 +5,8 @@ SERDE is ``NAME`` or ``NAME:ARG=VALUE,ARG=VALUE``: ``value=avro:subject=orders-v
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from kcli.core.dataclass import dataclass
 from kcli.core.errors import ConfigError
 from kcli.core.near_names import near_names
 

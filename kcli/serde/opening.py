@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kcli.core.dataclass import dataclass
 from kcli.core.errors import ConfigError
 from kcli.serde.extras import library
 from kcli.serde.names import INTERNAL, SerdeSpec, SerdeSpecs

@@ -7,10 +7,10 @@ once.
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from kcli.core.dataclass import dataclass
 from kcli.core.errors import ConfigError, KcliError
 from kcli.serde.errors import DecodeError, EncodeError, SchemaNotFoundError
 from kcli.serde.framing import Framed, SchemaId, frame, schema_id_of, unframe

@@ -29,6 +29,7 @@ SHAPES = [
 ]
 
 
+@pytest.mark.case("R2")
 @pytest.mark.timeout(580)
 @pytest.mark.parametrize("count", SWALLOWED)
 @pytest.mark.parametrize(("codec", "batch_size", "largest"), SHAPES)

@@ -22,6 +22,7 @@ def ended(lives: Lifetime) -> tuple[int, int]:
     return lives.ended["reset"], lives.ended["fin"]
 
 
+@pytest.mark.case("R3")
 @pytest.mark.timeout(280)
 @pytest.mark.parametrize("rounds", [10, pytest.param(200, marks=pytest.mark.soak)])
 def test_every_connection_lives_for_a_second(kafka3: Kafka, rounds: int) -> None:

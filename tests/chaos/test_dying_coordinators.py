@@ -24,6 +24,7 @@ def assert_committed_soon(admin: Admin, wanted: dict[str, dict[TopicPartition, O
     assert found == wanted
 
 
+@pytest.mark.case("B15")
 @pytest.mark.timeout(200)
 @pytest.mark.parametrize(
     "end",

@@ -50,12 +50,13 @@ def churn(crowd: Crowd, rng: random.Random, seconds: float) -> None:
         time.sleep(EVERY)
 
 
+@pytest.mark.case("G1", "G10", "R5")
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(("protocol", "assignor", "seconds"), RUNS)
-def test_g1_g10_r5_members_come_go_and_die(
+def test_members_come_go_and_die(
     kafka3: Kafka, tmp_path: Path, protocol: str, assignor: str, seconds: float
 ) -> None:
-    """G1, G10 and R5: duplicates only of what the dead had not committed."""
+    """Duplicates only of what the dead had not committed."""
     if protocol == "consumer" and kafka3.version != "unknown" and int(kafka3.version.split(".")[0]) < 4:
         pytest.skip(f"Kafka {kafka3.version} has no KIP-848 groups")
     topic = kafka3.topic("churn", partitions=PARTITIONS, replicas=3)

@@ -52,12 +52,13 @@ def kill_and_wait(kafka: Kafka, members: Crowd, boss: Callable[[], int]) -> floa
         node.start()
 
 
+@pytest.mark.case("G6", "R5")
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(("protocol", "assignor", "kills"), RUNS)
-def test_g6_r5_coordinators_and_leaders_are_killed(
+def test_coordinators_and_leaders_are_killed(
     kafka3: Kafka, tmp_path: Path, protocol: str, assignor: str, kills: int
 ) -> None:
-    """G6 and R5: the heirs know the group, the members find them."""
+    """The heirs know the group, the members find them."""
     if protocol == "consumer" and kafka3.version != "unknown" and int(kafka3.version.split(".")[0]) < 4:
         pytest.skip(f"Kafka {kafka3.version} has no KIP-848 groups")
     topic = kafka3.topic("orphans", partitions=PARTITIONS, replicas=3, config={"min.insync.replicas": "2"})

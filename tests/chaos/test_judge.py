@@ -33,14 +33,16 @@ def history(seed: int, records: int = 200) -> tuple[Ledger, list[Read]]:
     return ledger, reads
 
 
+@pytest.mark.case("R25")
 @pytest.mark.parametrize("seed", range(50))
-def test_r25_a_clean_history_is_not_accused(seed: int) -> None:
+def test_a_clean_history_is_not_accused(seed: int) -> None:
     ledger, reads = history(seed)
     assert check(ledger, RUN, reads) == {}
 
 
+@pytest.mark.case("R25")
 @pytest.mark.parametrize("seed", range(50))
-def test_r25_each_of_the_six_defects_is_found(seed: int) -> None:
+def test_each_of_the_six_defects_is_found(seed: int) -> None:
     ledger, reads = history(seed)
     prove_the_judge(ledger, RUN, reads, seed)
 

@@ -25,12 +25,13 @@ def leader_of(kafka: Kafka, topic: str, partition: int) -> int:
     return info.partitions[partition].leader
 
 
+@pytest.mark.case("B1", "R1")
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     ("kills", "records"), [(1, 5_000), pytest.param(10, 100_000, marks=pytest.mark.soak)]
 )
-def test_b1_r1_leaders_are_killed_under_load(kafka3: Kafka, kills: int, records: int) -> None:
-    """B1 (R1): another codec for each kill, records of 0 B to 64 KiB."""
+def test_leaders_are_killed_under_load(kafka3: Kafka, kills: int, records: int) -> None:
+    """B1: another codec for each kill, records of 0 B to 64 KiB."""
     topic = kafka3.topic("kills", partitions=PARTITIONS, replicas=3)
     load = Workload(topic, partitions=PARTITIONS, seed=SEED, largest=65_536)
     kills_that_hit = 0

@@ -216,11 +216,10 @@ class Watch:
             assert self.again(item) == [item["new"]] or item["status"] != "held"
 
 
+@pytest.mark.case("O11", "O12", "O13", "O14", "R10", "S0-55")
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("cell", RUNS)
-def test_o11_o12_o13_o14_r10_every_report_of_a_live_rewind_is_true(
-    kafka: Kafka, tmp_path: Path, cell: Cell
-) -> None:
+def test_every_report_of_a_live_rewind_is_true(kafka: Kafka, tmp_path: Path, cell: Cell) -> None:
     """There, and back again with an undo."""
     if cell.protocol == "consumer" and kafka.version != "unknown" and int(kafka.version.split(".")[0]) < 4:
         pytest.skip(f"Kafka {kafka.version} has no KIP-848 groups")

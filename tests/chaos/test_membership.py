@@ -146,6 +146,7 @@ DEFECTS: dict[str, Callable[[History], None]] = {
 }
 
 
+@pytest.mark.case("R5")
 @pytest.mark.parametrize("defect", DEFECTS)
 @pytest.mark.parametrize("seed", range(5))
 def test_each_defect_is_found(defect: str, seed: int) -> None:

@@ -74,9 +74,10 @@ def in_flight(producer: Producer) -> bool:
     return found
 
 
+@pytest.mark.case("B3")
 @pytest.mark.timeout(280)
-def test_b3_all_brokers_restart_one_after_another_under_load(kafka3: Kafka) -> None:
-    """B3: one round with SIGTERM and one with SIGKILL; no error, no warning, nothing lost, doubled or reordered."""
+def test_all_brokers_restart_one_after_another_under_load(kafka3: Kafka) -> None:
+    """One round with SIGTERM and one with SIGKILL; no error, no warning, nothing lost, doubled or reordered."""
     topic = kafka3.topic("rolling", partitions=PARTITIONS, replicas=3, config={"min.insync.replicas": "2"})
     workload = Workload(topic, partitions=PARTITIONS, seed=SEED)
     heard = Heard()

@@ -1,4 +1,4 @@
-"""Two of three brokers are away, the topic wants two replicas in sync: nothing is taken until one is back (B6)."""
+"""Two of three brokers are away, the topic wants two replicas in sync: nothing is taken until one is back."""
 
 import pytest
 
@@ -13,9 +13,10 @@ pytestmark = pytest.mark.integration
 PATIENCE = 60.0
 
 
+@pytest.mark.case("B6")
 @pytest.mark.timeout(280)
-def test_b6_with_one_replica_of_two_records_wait_it_is_told_and_it_heals(kafka3: Kafka) -> None:
-    """B6: "min.insync.replicas=2, 1 of 3 in sync"; afterwards all are stored, once."""
+def test_with_one_replica_of_two_records_wait_it_is_told_and_it_heals(kafka3: Kafka) -> None:
+    """ "min.insync.replicas=2, 1 of 3 in sync"; afterwards all are stored, once."""
     topic = kafka3.topic("too-few", replicas=3, config={"min.insync.replicas": "2"})
     workload = Workload(topic, partitions=1, seed=SEED)
     heard = Heard()

@@ -162,10 +162,11 @@ class Transactions:
         assert position == self.committed[-1] + 1, f"seed {SEED}"
 
 
+@pytest.mark.case("P11", "R11")
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(("count", "kills"), [(50, 1), pytest.param(1_000, 4, marks=pytest.mark.soak)])
-def test_p11_r11_the_coordinator_is_killed_under_transactions(kafka3: Kafka, count: int, kills: int) -> None:
-    """P11 (R11): no aborted record is read, no transaction is torn, no commit is lost, positions belong to them."""
+def test_the_coordinator_is_killed_under_transactions(kafka3: Kafka, count: int, kills: int) -> None:
+    """P11: no aborted record is read, no transaction is torn, no commit is lost, positions belong to them."""
     topic = kafka3.topic("txn", partitions=PARTITIONS, replicas=3)
     rng = random.Random(SEED)
     transactions = Transactions(topic, f"{topic}-positions", rng)

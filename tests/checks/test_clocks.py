@@ -49,12 +49,14 @@ def sources() -> dict[str, str]:
     return {str(path.relative_to(ROOT)): path.read_text() for path in sorted(CORE.rglob("*.py"))}
 
 
-def test_n17_only_one_file_of_the_core_reads_the_time_of_day() -> None:
+@pytest.mark.case("N17")
+def test_only_one_file_of_the_core_reads_the_time_of_day() -> None:
     found = {file: told for file, text in sources().items() if (told := list(wall_clocks(text)))}
     assert set(found) == {CLOCK}, found
 
 
-def test_n17_the_time_of_day_is_asked_for_where_a_timestamp_is_meant() -> None:
+@pytest.mark.case("N17")
+def test_the_time_of_day_is_asked_for_where_a_timestamp_is_meant() -> None:
     asking = {file for file, text in sources().items() if asks_wall_ms(text)}
     assert asking - {CLOCK} <= WALL_MS_FOR.keys()
 

@@ -20,6 +20,7 @@ ON_USE_ONLY = {
 }
 
 
+@pytest.mark.case("S0-1")
 def test_import_contracts_are_kept(capsys, monkeypatch):
     monkeypatch.chdir(ROOT)
     status = lint_imports(cache_dir=".cache/import-linter", no_logo=True)
@@ -48,6 +49,7 @@ def test_startup_imports_click_and_little_else(question):
     assert packages & ON_USE_ONLY == set()
 
 
+@pytest.mark.case("S0-1")
 def test_importing_the_core_costs_nothing():
     imported = modules_imported_by("-c", "import kcli.core")
     ours = {name for name in imported if name.startswith("kcli")}

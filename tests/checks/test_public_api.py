@@ -7,6 +7,7 @@ import pytest
 import kcli.core
 
 
+@pytest.mark.case("S0-6")
 @pytest.mark.parametrize("name", kcli.core.__all__)
 def test_every_public_name_says_what_it_is(name: str) -> None:
     thing = getattr(kcli.core, name)

@@ -101,6 +101,7 @@ def test_a_pattern_that_matches_nothing_is_1_and_one_that_is_none_2(cluster: Fak
     assert (done.returncode, b"not a regular expression" in done.stderr) == (2, True)
 
 
+@pytest.mark.case("B10")
 def test_topics_and_partitions_that_come_later_are_read(cluster: FakeCluster) -> None:
     with start(
         "consume",
@@ -149,7 +150,8 @@ def test_ends_that_are_times_to_come_are_waited_for(cluster: FakeCluster) -> Non
     assert (process.returncode, out) == (0, b"in time\n"), err
 
 
-def test_c15_times_are_echoed_in_utc_and_local(cluster: FakeCluster) -> None:
+@pytest.mark.case("C15")
+def test_times_are_echoed_in_utc_and_local(cluster: FakeCluster) -> None:
     done = shell(
         f"TZ=Europe/Berlin kcli consume t -e --since 2026-10-25T02:30 --until 2026-10-25T04:00 -b {cluster.bootstrap}"
     )
@@ -302,7 +304,8 @@ def test_targets_that_come_late_are_waited_for() -> None:
         assert len({*first, *group(cluster, "-e", protocol=NEW_PROTOCOL)}) == 60
 
 
-def test_o2_a_limit_commits_exactly_behind_the_last_written_record(cluster: FakeCluster) -> None:
+@pytest.mark.case("O2")
+def test_a_limit_commits_exactly_behind_the_last_written_record(cluster: FakeCluster) -> None:
     first = group(cluster, "-n", "7", "-f", "%p %o\\n")
     assert len(first) == 7
     ends = {int(p): int(o) + 1 for p, o in (line.split() for line in first)}
@@ -388,7 +391,8 @@ def test_members_share_partitions_and_hand_over_exactly(cluster: FakeCluster) ->
     assert committed(cluster) == ends
 
 
-def test_c1_a_reader_that_leaves_commits_nothing_unwritten(cluster: FakeCluster) -> None:
+@pytest.mark.case("C1")
+def test_a_reader_that_leaves_commits_nothing_unwritten(cluster: FakeCluster) -> None:
     done = shell(
         f"kcli consume t -g g {' '.join(QUICK)} -b {cluster.bootstrap} | head -1; echo ${{PIPESTATUS[0]}}"
     )
@@ -399,7 +403,8 @@ def test_c1_a_reader_that_leaves_commits_nothing_unwritten(cluster: FakeCluster)
     assert all(offset <= 20 for offset in committed(cluster).values())
 
 
-def test_c1_a_reader_that_left_before_the_next_record_is_noticed(cluster: FakeCluster) -> None:
+@pytest.mark.case("C1")
+def test_a_reader_that_left_before_the_next_record_is_noticed(cluster: FakeCluster) -> None:
     process = start("consume", "t", *PROMPT, bootstrap=cluster.bootstrap, bufsize=0)
     assert process.stdout is not None
     for _ in range(60):
@@ -410,7 +415,8 @@ def test_c1_a_reader_that_left_before_the_next_record_is_noticed(cluster: FakeCl
     assert process.stderr.read() == b""
 
 
-def test_c2_a_full_disk_is_1_and_nothing_is_committed(cluster: FakeCluster) -> None:
+@pytest.mark.case("C2")
+def test_a_full_disk_is_1_and_nothing_is_committed(cluster: FakeCluster) -> None:
     done = shell(f"kcli consume t -g g {' '.join(QUICK)} -b {cluster.bootstrap} > /dev/full")
     assert done.returncode == 1
     assert b"cannot write output: No space left on device" in done.stderr
@@ -419,7 +425,8 @@ def test_c2_a_full_disk_is_1_and_nothing_is_committed(cluster: FakeCluster) -> N
     assert cluster.group_state("g") in ("Empty", "Dead")
 
 
-def test_c2_a_full_tmpfs_keeps_what_was_written_and_commits_no_more(
+@pytest.mark.case("C2")
+def test_a_full_tmpfs_keeps_what_was_written_and_commits_no_more(
     cluster: FakeCluster, tmp_path: Path
 ) -> None:
     for _ in range(40):
@@ -451,7 +458,8 @@ def test_c2_a_full_tmpfs_keeps_what_was_written_and_commits_no_more(
         assert offset <= max(written, default=-1) + 2
 
 
-def test_c3_a_second_signal_ends_it_at_once_and_says_what_is_not_committed(cluster: FakeCluster) -> None:
+@pytest.mark.case("C3")
+def test_a_second_signal_ends_it_at_once_and_says_what_is_not_committed(cluster: FakeCluster) -> None:
     held = cluster.hold(OffsetCommitRequest)
     with start(
         "consume", "t", "-g", "g", "-X", "fetch.max.wait.ms=50", bootstrap=cluster.bootstrap, bufsize=0
@@ -468,7 +476,8 @@ def test_c3_a_second_signal_ends_it_at_once_and_says_what_is_not_committed(clust
     assert b"written but not committed: t-0@20, t-1@20, t-2@20" in err
 
 
-def test_c3_a_signal_counts_more_than_the_reader_that_it_ends_too(cluster: FakeCluster) -> None:
+@pytest.mark.case("C3")
+def test_a_signal_counts_more_than_the_reader_that_it_ends_too(cluster: FakeCluster) -> None:
     """Ctrl-C in ``consume | less``: both get it, and the pipe may break before the rest is written."""
     for _ in range(30):
         put(cluster, "t", 0, *[(None, b"x" * 1000)] * 20)
@@ -484,7 +493,8 @@ def test_c3_a_signal_counts_more_than_the_reader_that_it_ends_too(cluster: FakeC
     assert b"Traceback" not in process.stderr.read()
 
 
-def test_c4_a_suspended_member_commits_nothing_as_a_zombie(cluster: FakeCluster) -> None:
+@pytest.mark.case("C4")
+def test_a_suspended_member_commits_nothing_as_a_zombie(cluster: FakeCluster) -> None:
     """SIGSTOP for longer than the session: others take over; after SIGCONT it joins again."""
     common = ("t", "-g", "g", *QUICK, "-X", "session.timeout.ms=1000", "-f", "%p %o\\n")
     with start("consume", *common, bootstrap=cluster.bootstrap, bufsize=0) as one:
@@ -534,6 +544,7 @@ def test_a_last_commit_that_fails_is_no_success(cluster: FakeCluster) -> None:
 # --- choices -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.case("O5")
 def test_out_of_range_is_5_unless_chosen(cluster: FakeCluster) -> None:
     cluster.delete_records("t", 0, 15)
     done = kcli("consume", "t", "-p", "0", "--offset", "3", "-e", bootstrap=cluster.bootstrap)
@@ -558,6 +569,7 @@ def test_out_of_range_is_5_unless_chosen(cluster: FakeCluster) -> None:
     assert lines(cluster, "t", "-p", "0", "--offset", "99", "-e", "--on-out-of-range", "latest") == []
 
 
+@pytest.mark.case("O5")
 def test_a_committed_offset_that_is_gone_is_5_unless_chosen(cluster: FakeCluster) -> None:
     group(cluster, "-n", "60")
     fill(cluster, partitions=1)
@@ -583,7 +595,8 @@ def damage(cluster: FakeCluster, partition: int) -> None:
     cluster.replace(FetchRequest, flip)
 
 
-def test_f2_a_damaged_batch_is_5_unless_skipped_and_then_counted(cluster: FakeCluster) -> None:
+@pytest.mark.case("F2")
+def test_a_damaged_batch_is_5_unless_skipped_and_then_counted(cluster: FakeCluster) -> None:
     damage(cluster, 1)
     done = kcli("consume", "t", "-p", "1", "-e", bootstrap=cluster.bootstrap)
     assert done.returncode == 5
@@ -627,6 +640,7 @@ def test_the_record_api_names_the_partition_of_a_batch_that_cannot_be_read(clust
     assert caught.value.tp == TopicPartition("packed", 1)
 
 
+@pytest.mark.case("B8")
 def test_a_topic_created_anew_is_5_unless_restarted(cluster: FakeCluster) -> None:
     for choice, code in (("fail", 5), ("restart", 130)):
         with start(
@@ -721,7 +735,8 @@ def test_what_contradicts_itself_is_2_before_any_network_use(arguments: tuple[st
     assert said in done.stderr.decode()
 
 
-def test_c12_any_locale_prints_utf8(cluster: FakeCluster) -> None:
+@pytest.mark.case("C12")
+def test_any_locale_prints_utf8(cluster: FakeCluster) -> None:
     cluster.create_topic("wide", 1)
     put(cluster, "wide", 0, ("ключ".encode(), "漢字 שלום 😀".encode()))
     worst = "PYTHONUTF8=0 LC_ALL=C PYTHONIOENCODING=latin-1"
@@ -732,9 +747,10 @@ def test_c12_any_locale_prints_utf8(cluster: FakeCluster) -> None:
         assert kind == "hex" or "漢字 שלום 😀".encode() in done.stdout.replace(b"\\u05", b"")
 
 
+@pytest.mark.case("C17")
 @pytest.mark.parametrize("arguments", ["", "-o ndjson", "--merge", "--tail 5", "-g small"])
-def test_c17_reading_much_for_a_slow_reader_stays_small(cluster: FakeCluster, arguments: str) -> None:
-    """C17: 60 MB, in three partitions, whatever the way to read; the reader takes nothing for a while."""
+def test_reading_much_for_a_slow_reader_stays_small(cluster: FakeCluster, arguments: str) -> None:
+    """60 MB, in three partitions, whatever the way to read; the reader takes nothing for a while."""
     cluster.create_topic("much", 3)
     for batch in range(60):
         put(cluster, "much", batch % 3, *[(None, b"%d" % batch * 500) for _ in range(1000)])
@@ -745,7 +761,8 @@ def test_c17_reading_much_for_a_slow_reader_stays_small(cluster: FakeCluster, ar
     assert int(done.stderr.split(b"RSS ")[1].split()[0]) < 128_000
 
 
-def test_c17_a_tenth_of_a_gigabyte_of_addresses_is_enough(cluster: FakeCluster) -> None:
+@pytest.mark.case("C17")
+def test_a_tenth_of_a_gigabyte_of_addresses_is_enough(cluster: FakeCluster) -> None:
     done = shell(f"ulimit -v 100000; kcli consume t -e -b {cluster.bootstrap} | wc -l")
     assert (done.stdout.split(), done.stderr) == ([b"60"], b"")
 

@@ -1,4 +1,4 @@
-"""``kcli consume -g`` ended at random moments: by signals, by a reader that leaves, by a full disk (C1, C2, C3, O2).
+"""``kcli consume -g`` ended at random moments: by signals, by a reader that leaves, by a full disk.
 
 Whatever the moment: the exit status is right, rows have no gaps, and nothing is committed that was not written. The seed
 is in the name of a failing test: ``KCLI_MOMENTS_SEED`` takes it again.
@@ -15,10 +15,14 @@ from concurrent.futures import ThreadPoolExecutor
 from fcntl import fcntl
 from pathlib import Path
 
+import pytest
+
 from kcli.core.types import Record
 from tests.batches import batch_of
 from tests.command import KCLI, environment
 from tests.fake.cluster import FakeCluster
+
+pytestmark = pytest.mark.case("O2", "C1", "C2", "C3")
 
 TRIES = int(os.environ.get("KCLI_MOMENTS", "60"))
 SEED = int(os.environ.get("KCLI_MOMENTS_SEED", str(random.randrange(1 << 30))))
@@ -119,6 +123,7 @@ def _wait(condition: Callable[[], bool]) -> None:
         time.sleep(0.005)
 
 
+@pytest.mark.case("O2", "C1", "C2", "C3")
 def test_at_any_moment_only_what_was_written_is_committed(tmp_path: Path) -> None:
     with FakeCluster(1, topics={"t": PARTITIONS}) as cluster:
         for partition in range(PARTITIONS):

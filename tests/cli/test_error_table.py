@@ -1,4 +1,4 @@
-"""R15: what people and networks do wrong, a row each: exit code, and cause and remedy in the words of the error.
+"""What people and networks do wrong, a row each: exit code, and cause and remedy in the words of the error.
 
 Each row is one run of kcli as a process against the world of ``error_world``. A row's ``what``, ``why`` and ``do`` are
 parts of the three lines of an error; what somebody has to type next stands in ``do``, or there is no remedy.
@@ -589,8 +589,9 @@ def kcli() -> Iterator[WarmKcli]:
         yield found
 
 
+@pytest.mark.case("R15")
 @pytest.mark.parametrize("row", TABLE, ids=str)
-def test_r15_code_cause_and_remedy(here: World, kcli: WarmKcli, row: Row, tmp_path: Path) -> None:
+def test_code_cause_and_remedy(here: World, kcli: WarmKcli, row: Row, tmp_path: Path) -> None:
     if row.script is not None:
         row.script(here)
     try:
@@ -604,7 +605,8 @@ def test_r15_code_cause_and_remedy(here: World, kcli: WarmKcli, row: Row, tmp_pa
     assert row.do, "what is to be done?"
 
 
-def test_r15_sixty_rows_and_every_code() -> None:
+@pytest.mark.case("R15")
+def test_sixty_rows_and_every_code() -> None:
     assert len(TABLE) >= 60
     assert {row.code for row in TABLE} == set(range(1, 9))
     assert len({(row.line, row.why, row.script, row.env) for row in TABLE}) == len(TABLE)

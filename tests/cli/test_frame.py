@@ -121,6 +121,7 @@ def lines_of(done: subprocess.CompletedProcess[str]) -> tuple[str, str, str]:
     return what, why, do
 
 
+@pytest.mark.case("R15")
 @pytest.mark.parametrize(
     ("arguments", "what", "do"),
     [
@@ -174,6 +175,7 @@ def test_no_broker_is_an_error_that_shows_the_ways(tmp_path: Path) -> None:
     assert "localhost" not in done.stderr
 
 
+@pytest.mark.case("N2")
 def test_an_unreachable_broker_is_3_and_named() -> None:
     done = kcli("topics", "list", "-b", NOWHERE, "--timeout", "2s", "-q")
     assert (done.returncode, done.stdout) == (3, "")
@@ -188,6 +190,7 @@ def test_errors_are_an_object_where_the_output_is_json() -> None:
     assert {"what", "why", "do"} <= error.keys()
 
 
+@pytest.mark.case("S0-5")
 def test_debug_shows_the_traceback_and_only_debug() -> None:
     plain = kcli("topics", "list", "-b", NOWHERE, "--timeout", "1s")
     debug = kcli("topics", "list", "-b", NOWHERE, "--timeout", "1s", "--debug=conf")
@@ -267,6 +270,7 @@ def test_color_always_and_never() -> None:
     assert "\x1b[1m" in kcli("--help", env=environment(FORCE_COLOR="1")).stdout
 
 
+@pytest.mark.case("C12")
 def test_odd_locales_never_break_output() -> None:
     done = kcli("--help", env=environment(LC_ALL="C", PYTHONIOENCODING="ascii"))
     assert done.returncode == 0
@@ -276,6 +280,7 @@ def test_odd_locales_never_break_output() -> None:
 # pipes and signals
 
 
+@pytest.mark.case("C1")
 def test_a_closed_pipe_is_141_and_quiet() -> None:
     done = shell("kcli help options | head -n 1; echo ${PIPESTATUS[0]}")
     first, status = done.stdout.splitlines()
@@ -284,6 +289,7 @@ def test_a_closed_pipe_is_141_and_quiet() -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.case("C1")
 def test_a_pipe_closed_before_the_first_byte_is_141() -> None:
     read, write = os.pipe()
     os.close(read)
@@ -297,6 +303,7 @@ def test_a_pipe_closed_before_the_first_byte_is_141() -> None:
     assert done.stderr.split() == ["141"]
 
 
+@pytest.mark.case("C2")
 @pytest.mark.parametrize("arguments", ["--help", "help options", "-V"])
 def test_a_full_disk_is_1_and_said(arguments: str) -> None:
     done = shell(f"kcli {arguments} > /dev/full")
@@ -334,6 +341,7 @@ with Stop(unconfirmed=lambda: "3 records are unconfirmed") as stop:
 """
 
 
+@pytest.mark.case("C3")
 @pytest.mark.parametrize(
     ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)], ids=str
 )
@@ -354,6 +362,7 @@ def test_the_first_signal_stops_in_order_the_second_at_once(number: signal.Signa
         assert err == ("kcli: stopped at once: 3 records are unconfirmed\n" if way == "hang" else "")
 
 
+@pytest.mark.case("C3")
 def test_a_signal_that_the_parent_ignores_stays_ignored() -> None:
     code = "import signal\nfrom kcli.flows.stop import Stop\nwith Stop():\n print(repr(signal.getsignal(signal.SIGHUP)))"
     done = subprocess.run(
@@ -363,6 +372,7 @@ def test_a_signal_that_the_parent_ignores_stays_ignored() -> None:
     assert "SIG_IGN" in done.stdout
 
 
+@pytest.mark.case("C18")
 def test_confirmation_without_a_terminal_is_2(tmp_path: Path) -> None:
     code = (
         "import sys\nimport click\nfrom kcli.commands.shared import command, confirm, context\nfrom kcli import cli\n"

@@ -120,10 +120,11 @@ def test_the_report_and_the_plan_for_programs(cluster: FakeCluster, kcli: Kcli, 
     assert line["kind"] == "OffsetImportReportItem"
 
 
-def test_c18_without_a_terminal_and_without_yes_the_plan_is_shown_and_nothing_imported(
+@pytest.mark.case("C18")
+def test_without_a_terminal_and_without_yes_the_plan_is_shown_and_nothing_imported(
     cluster: FakeCluster, kcli: Kcli, file: Path
 ) -> None:
-    """C18."""
+    """"""
     file.write_text("t,0,4\n")
     for arguments in (
         ("import", str(file), "--group", "g"),
@@ -280,7 +281,8 @@ def test_groups_with_members_are_refused(cluster: FakeCluster, kcli: Kcli, file:
     assert offsets(cluster, "another") == [20, 15, 2]
 
 
-def test_o10_a_new_group_that_gets_a_member_after_the_plan_is_refused(
+@pytest.mark.case("O10")
+def test_a_new_group_that_gets_a_member_after_the_plan_is_refused(
     cluster: FakeCluster, kcli: Kcli, file: Path
 ) -> None:
     file.write_text("t,0,4\n")
@@ -322,6 +324,7 @@ def test_what_cannot_be_copied(cluster: FakeCluster, kcli: Kcli) -> None:
 # --- create ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.case("S0-42")
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [

@@ -132,6 +132,7 @@ def test_by_group_without_names(cluster: FakeCluster) -> None:
     assert lag(cluster, "--topic", "nowhere", codes=(1,)) == []
 
 
+@pytest.mark.case("S4-26")
 def test_by_partition_with_the_age_of_the_first_unread_record(cluster: FakeCluster) -> None:
     first, drained, never = lag(cluster, "g")
     assert (first["topic"], first["partition"], first["committed"], first["end"]) == ("t", 0, 4, 10)

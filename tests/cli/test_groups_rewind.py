@@ -92,10 +92,11 @@ def test_the_plan_for_programs(rewind: Kcli) -> None:
     }  # fmt: skip
 
 
-def test_c18_without_a_terminal_and_without_yes_the_plan_is_shown_and_nothing_done(
+@pytest.mark.case("C18")
+def test_without_a_terminal_and_without_yes_the_plan_is_shown_and_nothing_done(
     cluster: FakeCluster, rewind: Kcli
 ) -> None:
-    """C18."""
+    """"""
     done = rewind("g", "--to", "earliest", code=2)
     assert done.stdout == ""
     assert "Rewind group g" in done.stderr
@@ -320,7 +321,8 @@ def test_wait_goes_on_when_the_last_member_has_left(cluster: FakeCluster, rewind
     assert offsets(cluster) == [0, 0, 0]
 
 
-def test_o10_a_group_that_becomes_live_after_the_plan_is_refused(cluster: FakeCluster, rewind: Kcli) -> None:
+@pytest.mark.case("O10", "S0-58")
+def test_a_group_that_becomes_live_after_the_plan_is_refused(cluster: FakeCluster, rewind: Kcli) -> None:
     """Between the last look at the state and the commit: the broker refuses, and nothing is left behind."""
     hold: Hold = cluster.hold(OffsetCommitRequest)
     with rewind.start("g", "--to", "earliest", "--yes", "-o", "json") as process:
@@ -335,7 +337,8 @@ def test_o10_a_group_that_becomes_live_after_the_plan_is_refused(cluster: FakeCl
     assert not rewind.journals()
 
 
-def test_o10_state_is_read_again_before_the_journal(cluster: FakeCluster, rewind: Kcli) -> None:
+@pytest.mark.case("O10")
+def test_state_is_read_again_before_the_journal(cluster: FakeCluster, rewind: Kcli) -> None:
     """A member that comes between plan and execution."""
     hold: Hold = cluster.hold(OffsetFetchRequest, when=plain)
     with rewind.start("g", "--to", "earliest", "--yes") as process:
@@ -352,8 +355,9 @@ def test_o10_state_is_read_again_before_the_journal(cluster: FakeCluster, rewind
 # --- what can happen on the way ----------------------------------------------------------------------
 
 
+@pytest.mark.case("O15")
 @pytest.mark.parametrize("moment", ["journal written", "after the first commit", "before the read-back"])
-def test_o15_a_killed_rewind_can_be_undone_exactly(moment: str, cluster: FakeCluster, rewind: Kcli) -> None:
+def test_a_killed_rewind_can_be_undone_exactly(moment: str, cluster: FakeCluster, rewind: Kcli) -> None:
     commit(cluster, "h", {T0: OffsetAndMetadata(3, "x"), T2: OffsetAndMetadata(4)})
     before = committed(cluster), committed(cluster, "h")
     hold = {
@@ -373,7 +377,8 @@ def test_o15_a_killed_rewind_can_be_undone_exactly(moment: str, cluster: FakeClu
     assert (committed(cluster), committed(cluster, "h")) == before
 
 
-def test_o16_of_two_rewinds_at_once_one_wins(cluster: FakeCluster, rewind: Kcli) -> None:
+@pytest.mark.case("O16")
+def test_of_two_rewinds_at_once_one_wins(cluster: FakeCluster, rewind: Kcli) -> None:
     """The first is held at its read-back: between its look and its commit a slow machine would leave it in doubt."""
     hold: Hold = cluster.hold(OffsetFetchRequest, after=2, when=plain)
     with rewind.start("g", "--to", "earliest", "--yes") as first:
@@ -387,7 +392,8 @@ def test_o16_of_two_rewinds_at_once_one_wins(cluster: FakeCluster, rewind: Kcli)
     assert len(rewind.journals()) == 1
 
 
-def test_o16_a_plan_that_somebody_overtook_is_not_carried_out(cluster: FakeCluster, rewind: Kcli) -> None:
+@pytest.mark.case("O16")
+def test_a_plan_that_somebody_overtook_is_not_carried_out(cluster: FakeCluster, rewind: Kcli) -> None:
     hold: Hold = cluster.hold(OffsetFetchRequest, after=1, when=plain)
     with rewind.start("g", "--to", "earliest", "--yes") as process:
         hold.wait()
@@ -400,7 +406,8 @@ def test_o16_a_plan_that_somebody_overtook_is_not_carried_out(cluster: FakeClust
     assert offsets(cluster) == [20, 9, 20]
 
 
-def test_o16_another_machines_commit_is_seen_by_the_read_back(cluster: FakeCluster, rewind: Kcli) -> None:
+@pytest.mark.case("O16")
+def test_another_machines_commit_is_seen_by_the_read_back(cluster: FakeCluster, rewind: Kcli) -> None:
     hold: Hold = cluster.hold(OffsetFetchRequest, after=2, when=plain)
     with rewind.start("g", "--to", "earliest", "--yes", "-o", "json") as process:
         hold.wait()
@@ -416,7 +423,8 @@ def test_o16_another_machines_commit_is_seen_by_the_read_back(cluster: FakeClust
     ]
 
 
-def test_o17_metadata_that_the_broker_takes_no_more_fails_its_partition_alone(
+@pytest.mark.case("O17")
+def test_metadata_that_the_broker_takes_no_more_fails_its_partition_alone(
     cluster: FakeCluster, rewind: Kcli
 ) -> None:
     cluster.fail(OffsetCommitRequest, Code.OFFSET_METADATA_TOO_LARGE, where=T0)
@@ -428,7 +436,8 @@ def test_o17_metadata_that_the_broker_takes_no_more_fails_its_partition_alone(
     assert offsets(cluster) == [20, 15, 20]
 
 
-def test_o17_expired_offsets_are_said(cluster: FakeCluster, rewind: Kcli) -> None:
+@pytest.mark.case("O17")
+def test_expired_offsets_are_said(cluster: FakeCluster, rewind: Kcli) -> None:
     """A partition whose commit is gone has no old offset; those with one are as ever."""
     with Admin(bootstrap_servers=cluster.bootstrap) as admin:
         admin.delete_offsets({"g": [T1]})
@@ -489,9 +498,8 @@ def test_a_journal_that_cannot_be_written_keeps_everything_as_it_is(
 # --- times and numbers -------------------------------------------------------------------------------
 
 
-def test_o8_a_time_after_the_last_record_goes_to_the_end_and_says_so(
-    cluster: FakeCluster, rewind: Kcli
-) -> None:
+@pytest.mark.case("O8")
+def test_a_time_after_the_last_record_goes_to_the_end_and_says_so(cluster: FakeCluster, rewind: Kcli) -> None:
     done = rewind("g", "--to", f"@{STAMP + 60 * MINUTE}", "--dry-run")
     notes = [line.split("   ")[-1].strip() for line in done.stdout.splitlines()[3:6]]
     assert notes == [
@@ -503,7 +511,8 @@ def test_o8_a_time_after_the_last_record_goes_to_the_end_and_says_so(
     assert "at most 5 records will be skipped (4m of data)" in done.stdout
 
 
-def test_o8_of_equal_timestamps_the_first_offset_counts(cluster: FakeCluster, rewind: Kcli) -> None:
+@pytest.mark.case("O8")
+def test_of_equal_timestamps_the_first_offset_counts(cluster: FakeCluster, rewind: Kcli) -> None:
     cluster.create_topic("same", 2)
     for partition, kind in ((0, 0), (1, 1)):
         rows = [Record("same", partition, n, STAMP + n // 5 * 1000, kind, None, b"v", ()) for n in range(20)]
@@ -517,7 +526,8 @@ def test_o8_of_equal_timestamps_the_first_offset_counts(cluster: FakeCluster, re
     assert offsets(cluster, "e") == [10, 10]
 
 
-def test_o9_a_rewind_by_a_number_counts_offsets_and_says_so(cluster: FakeCluster, rewind: Kcli) -> None:
+@pytest.mark.case("O9")
+def test_a_rewind_by_a_number_counts_offsets_and_says_so(cluster: FakeCluster, rewind: Kcli) -> None:
     """In a compacted log ten offsets back may be one record; what is read again is told as ``at most``."""
     cluster.create_topic("compacted", 1)
     rows = [Record("compacted", 0, n, STAMP + n * MINUTE, 0, b"k%d" % n, b"v", ()) for n in (0, 5, 19)]
@@ -530,7 +540,8 @@ def test_o9_a_rewind_by_a_number_counts_offsets_and_says_so(cluster: FakeCluster
     assert "The change counts offsets, not records." in done.stdout
 
 
-def test_o9_markers_of_transactions_are_offsets_too(cluster: FakeCluster, rewind: Kcli) -> None:
+@pytest.mark.case("O9")
+def test_markers_of_transactions_are_offsets_too(cluster: FakeCluster, rewind: Kcli) -> None:
     cluster.create_topic("paid", 1)
     with Producer(bootstrap_servers=cluster.bootstrap, transactional_id="till") as producer:
         producer.init_transactions()
@@ -557,7 +568,8 @@ def test_what_breaks_off_on_the_way_tells_how_to_undo_it(cluster: FakeCluster, r
     assert offsets(cluster) == [20, 15, 20]
 
 
-def test_o1_offset_deletes_are_made_again_when_the_answer_is_lost(cluster: FakeCluster, rewind: Kcli) -> None:
+@pytest.mark.case("O1")
+def test_offset_deletes_are_made_again_when_the_answer_is_lost(cluster: FakeCluster, rewind: Kcli) -> None:
     commit(cluster, "h", {T0: OffsetAndMetadata(3)})
     rewind("h", "--to", "latest", "--yes")
     cluster.swallow(OffsetDeleteRequest, then="reset")

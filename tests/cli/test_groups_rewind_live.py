@@ -69,8 +69,9 @@ def settled(cluster: FakeCluster) -> bool:
     return stable and list(cluster.committed_offsets("g").values()) == [20] * PARTITIONS
 
 
+@pytest.mark.case("O11", "O13", "S0-55")
 @BOTH
-def test_o11_o13_members_read_again_from_where_the_plan_says(
+def test_members_read_again_from_where_the_plan_says(
     cluster: FakeCluster, rewind: Kcli, kind: dict[str, Any]
 ) -> None:
     with reading(cluster, kind) as group:
@@ -139,7 +140,8 @@ def test_what_was_not_committed_before_cannot_be_taken_back_while_the_group_runs
         assert "brokers keep the commits of topics that a group reads" in refused
 
 
-def test_o14_a_kafka_streams_application_is_refused(cluster: FakeCluster, rewind: Kcli) -> None:
+@pytest.mark.case("O14")
+def test_a_kafka_streams_application_is_refused(cluster: FakeCluster, rewind: Kcli) -> None:
     def streams(_request: Any, answer: Any) -> None:
         answer.groups[0].protocol_data = "stream"
 
@@ -165,8 +167,9 @@ def test_a_group_that_may_not_be_joined_goes_on_as_before(
         assert not rewind.journals()
 
 
+@pytest.mark.case("O15")
 @BOTH
-def test_o15_killed_while_it_holds_the_group_goes_on_at_the_new_offsets_and_an_undo_puts_back_the_old(
+def test_killed_while_it_holds_the_group_goes_on_at_the_new_offsets_and_an_undo_puts_back_the_old(
     cluster: FakeCluster, rewind: Kcli, kind: dict[str, Any]
 ) -> None:
     with reading(cluster, kind) as group:
@@ -186,8 +189,9 @@ def test_o15_killed_while_it_holds_the_group_goes_on_at_the_new_offsets_and_an_u
         by_one_record(rewind, "--undo", "--live")
 
 
+@pytest.mark.case("O16")
 @pytest.mark.parametrize("flag", ["--live", "--hold"])
-def test_o16_of_two_on_one_machine_the_second_disturbs_nobody(
+def test_of_two_on_one_machine_the_second_disturbs_nobody(
     cluster: FakeCluster, rewind: Kcli, flag: str
 ) -> None:
     with reading(cluster, MODERN):

@@ -56,8 +56,9 @@ def failures(path: Path) -> list[dict[str, Any]]:
 # --- formats ----------------------------------------------------------------------------------------------------------
 
 
-def test_c11_consume_and_produce_make_an_exact_copy(cluster: FakeCluster) -> None:
-    """C11: what consume writes as ndjson, produce restores: bytes, nulls, headers, timestamps, partitions."""
+@pytest.mark.case("C11")
+def test_consume_and_produce_make_an_exact_copy(cluster: FakeCluster) -> None:
+    """What consume writes as ndjson, produce restores: bytes, nulls, headers, timestamps, partitions."""
     lines = [
         {"value": "v", "key": "k", "timestamp": 17, "partition": 2, "headers": [["a", "1"], ["a", None], ["", ""]]},
         {"value": None, "key": "", "timestamp": 2**40, "partition": 0},
@@ -97,8 +98,9 @@ def test_formats(cluster: FakeCluster, arguments: list[str], stdin: bytes, expec
     assert [(key, value) for key, value, _, _ in records(cluster)] == expected
 
 
-def test_c5_ends_of_input(cluster: FakeCluster) -> None:
-    """C5: a last line without its end is sent once, an empty input is no error, a closed one is."""
+@pytest.mark.case("C5")
+def test_ways_in_which_input_ends(cluster: FakeCluster) -> None:
+    """A last line without its end is sent once, an empty input is no error, a closed one is."""
     ok(produce(cluster, "one", stdin=b"a\nb"))
     assert values(cluster) == [b"a", b"b"]
     assert b"0 records confirmed" in produce(cluster, "one").stderr
@@ -107,7 +109,8 @@ def test_c5_ends_of_input(cluster: FakeCluster) -> None:
     assert "stdin is closed" in said(done)[0]
 
 
-def test_c6_what_was_read_before_an_error_is_confirmed(cluster: FakeCluster, tmp_path: Path) -> None:
+@pytest.mark.case("C6")
+def test_what_was_read_before_an_error_is_confirmed(cluster: FakeCluster, tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"one\n")
     done = produce(cluster, "one", str(tmp_path / "a"), "/proc/self/mem")
     assert done.returncode == 6
@@ -116,8 +119,9 @@ def test_c6_what_was_read_before_an_error_is_confirmed(cluster: FakeCluster, tmp
     assert shell("kcli produce one < /", bootstrap=cluster.bootstrap).returncode == 1
 
 
-def test_c7_bytes_are_kept_and_a_line_without_end_is_named(cluster: FakeCluster, tmp_path: Path) -> None:
-    """C7: NUL, CR LF, no UTF-8, a byte-order mark; a line that fits no record takes nothing else with it."""
+@pytest.mark.case("C7")
+def test_bytes_are_kept_and_a_line_without_end_is_named(cluster: FakeCluster, tmp_path: Path) -> None:
+    """NUL, CR LF, no UTF-8, a byte-order mark; a line that fits no record takes nothing else with it."""
     lines = [b"\xef\xbb\xbfbom", b"nul\0", b"cr\r", b"\xff\xfe"]
     failed = tmp_path / "failed"
     data = b"\n".join([*lines, b"x" * 6_000_000, b"y" * 1_100_000, b"last"])
@@ -134,10 +138,11 @@ def test_c7_bytes_are_kept_and_a_line_without_end_is_named(cluster: FakeCluster,
 # --- what fails -------------------------------------------------------------------------------------------------------
 
 
-def test_c9_what_brokers_refuse_is_kept_with_line_numbers_and_fed_again(
+@pytest.mark.case("C9")
+def test_what_brokers_refuse_is_kept_with_line_numbers_and_fed_again(
     cluster: FakeCluster, tmp_path: Path
 ) -> None:
-    """C9: exit 6, every failed line with its number, and the same flags feed them again."""
+    """Exit 6, every failed line with its number, and the same flags feed them again."""
     cluster.configure("t", max_message_bytes="2000")
     large = {5, 700, 999}
     lines = [b"k%d:%d:" % (i, i) + b"x" * (3000 if i in large else 10) for i in range(1000)]
@@ -159,8 +164,9 @@ def test_c9_what_brokers_refuse_is_kept_with_line_numbers_and_fed_again(
     assert sorted((r.key, r.value) for r in found) == sorted(tuple(line.split(b":", 1)) for line in lines)
 
 
-def test_c8_one_bad_line_is_told_with_line_and_column(cluster: FakeCluster, tmp_path: Path) -> None:
-    """C8: the others are sent; exit 6, or 1 if nothing was confirmed; the bad one is kept."""
+@pytest.mark.case("C8")
+def test_one_bad_line_is_told_with_line_and_column(cluster: FakeCluster, tmp_path: Path) -> None:
+    """The others are sent; exit 6, or 1 if nothing was confirmed; the bad one is kept."""
     failed = tmp_path / "failed"
     data = b"".join(b'{"value":"%d"}\n' % i if i != 7001 else b'{"value":"7001\n' for i in range(1, 9001))
     done = produce(cluster, "one", "-i", "ndjson", "--failed", str(failed), stdin=data)
@@ -260,7 +266,8 @@ def test_7_for_files_of_another_run(cluster: FakeCluster, tmp_path: Path) -> Non
     assert values(cluster) == [b"a", b"b"]
 
 
-def test_c14_files_that_cannot_be_written_end_it_at_the_start(cluster: FakeCluster) -> None:
+@pytest.mark.case("C14")
+def test_files_that_cannot_be_written_end_it_at_the_start(cluster: FakeCluster) -> None:
     for flag in ("--failed", "--checkpoint"):
         for more in ([], ["--dry-run"]):
             done = produce(cluster, "one", flag, "/no/such/folder/file", *more, stdin=b"a\n")
@@ -401,7 +408,8 @@ def test_all_lines_that_were_read_are_in_the_file_when_the_topic_is_deleted(
     assert process.returncode in (1, 6)
 
 
-def test_c14_a_failed_file_on_a_full_disk_ends_it_with_counts(cluster: FakeCluster) -> None:
+@pytest.mark.case("C14")
+def test_a_failed_file_on_a_full_disk_ends_it_with_counts(cluster: FakeCluster) -> None:
     data = b'{"value":"a"}\nx\n{"value":"b"}\n'
     done = produce(cluster, "one", "-i", "ndjson", "--failed", "/dev/full", stdin=data)
     assert done.returncode in (1, 6)
@@ -437,7 +445,8 @@ def test_a_checkpoint_goes_on_where_input_was_added(cluster: FakeCluster, tmp_pa
     assert values(cluster) == [b"%d" % i for i in range(30)]
 
 
-def test_c16_a_second_run_on_a_checkpoint_is_refused(cluster: FakeCluster, tmp_path: Path) -> None:
+@pytest.mark.case("C16")
+def test_a_second_run_on_a_checkpoint_is_refused(cluster: FakeCluster, tmp_path: Path) -> None:
     run = ["produce", "one", "--checkpoint", str(tmp_path / "at")]
     with start(*run, bootstrap=cluster.bootstrap) as first:
         assert first.stdin is not None
@@ -452,8 +461,9 @@ def test_c16_a_second_run_on_a_checkpoint_is_refused(cluster: FakeCluster, tmp_p
     assert values(cluster) == [b"a", b"b"]
 
 
-def test_c16_whoever_takes_a_transactional_id_over_shuts_the_other_out(cluster: FakeCluster) -> None:
-    """C16: exit 7, and nothing of the open transaction is seen."""
+@pytest.mark.case("C16")
+def test_whoever_takes_a_transactional_id_over_shuts_the_other_out(cluster: FakeCluster) -> None:
+    """Exit 7, and nothing of the open transaction is seen."""
     run = ["produce", "one", "--transactional-id", "import"]
     with start(*run, bootstrap=cluster.bootstrap) as first:
         assert first.stdin is not None
@@ -515,8 +525,9 @@ def test_a_transaction_whose_sequence_the_broker_has_lost_is_written_again(
         )
 
 
+@pytest.mark.case("C3")
 def test_a_signal_aborts_the_open_transaction(cluster: FakeCluster) -> None:
-    """C3: exit 130; what was committed before stays, the rest is told as not stored."""
+    """Exit 130; what was committed before stays, the rest is told as not stored."""
     run = ["produce", "one", "--transactional-id", "x", "--transaction-every", "2"]
     with start(*run, bootstrap=cluster.bootstrap) as process:
         assert process.stdin is not None
@@ -596,8 +607,9 @@ def test_a_rate_is_kept(cluster: FakeCluster) -> None:
     assert len(values(cluster)) == 110
 
 
-def test_c4_a_run_that_is_suspended_goes_on(cluster: FakeCluster) -> None:
-    """C4."""
+@pytest.mark.case("C4")
+def test_a_run_that_is_suspended_goes_on(cluster: FakeCluster) -> None:
+    """"""
     with start("produce", "one", bootstrap=cluster.bootstrap) as process:
         assert process.stdin is not None
         process.stdin.write(b"a\n")
@@ -614,14 +626,15 @@ def test_c4_a_run_that_is_suspended_goes_on(cluster: FakeCluster) -> None:
     assert values(cluster) == [b"a", b"b"]
 
 
+@pytest.mark.case("C12")
 @pytest.mark.parametrize(
     "setting",
     ["LC_ALL=C", "LC_ALL=xx_YY", "PYTHONIOENCODING=ascii", "PYTHONUTF8=0 LC_ALL=C PYTHONIOENCODING=latin-1"],
 )
-def test_c12_bytes_are_kept_in_any_locale(
+def test_bytes_are_kept_in_any_locale(
     cluster: FakeCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: str
 ) -> None:
-    """C12: of the input, of -k, -K and -H, of the names of files; what is said is UTF-8, or escaped."""
+    """Of the input, of -k, -K and -H, of the names of files; what is said is UTF-8, or escaped."""
     monkeypatch.chdir(tmp_path)
     Path("漢").write_bytes("ключ→".encode() + b"\xff\n")
     Path(os.fsdecode(b"\xe9")).write_bytes(b"\xe9\n")
@@ -638,10 +651,11 @@ def test_c12_bytes_are_kept_in_any_locale(
     assert said(done)[0].removeprefix("kcli: produce: cannot read ") in ("нет", told)
 
 
-def test_c17_input_without_end_into_a_cluster_that_takes_nothing_stays_small_and_resumes(
+@pytest.mark.case("C17")
+def test_input_without_end_into_a_cluster_that_takes_nothing_stays_small_and_resumes(
     cluster: FakeCluster,
 ) -> None:
-    """C17: below 200 MB with the brokers silent; when they answer, everything that was read is stored."""
+    """Below 200 MB with the brokers silent; when they answer, everything that was read is stored."""
     line = f'yes {"x" * 999} | head -c 50000000 | "$PYTHON" -c "{MEASURE}" "$PYTHON" -m kcli produce one'
     env = environment(cluster.bootstrap, PYTHON=sys.executable)
     held = cluster.hold(ProduceRequest)

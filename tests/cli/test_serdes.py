@@ -250,6 +250,7 @@ def test_filters_see_what_is_decoded(cluster: FakeCluster, registry: RunningRegi
     assert consume(cluster, "-s", "key=avro", *at(registry), "--key", "x").returncode == 2
 
 
+@pytest.mark.case("S1-15")
 def test_internal_topics_are_decoded_by_themselves(cluster: FakeCluster) -> None:
     topic = "__consumer_offsets"
     cluster.create_topic(topic, 1)

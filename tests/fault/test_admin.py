@@ -65,6 +65,7 @@ THREE = {"g1": {T0: 1}, "g2": {T1: 2}, "g3": {T2: 3}}
 # --- FindCoordinator: one request, or one for each key, decided before anything is sent ----------------------------
 
 
+@pytest.mark.case("S3-1", "S3-4")
 @pytest.mark.parametrize("age", ["4.3", "2.8"])
 def test_five_thousand_groups_cost_one_round_trip_each_of_look_up_and_question(age: str) -> None:
     """One request where the broker can, pipelined ones where it cannot: the same answers, the same round trips."""
@@ -89,6 +90,7 @@ def test_five_thousand_groups_cost_one_round_trip_each_of_look_up_and_question(a
     assert found == {name: {T0: at(number)} if number % 500 == 0 else {} for number, name in enumerate(names)}
 
 
+@pytest.mark.case("S3-4", "S3-5")
 def test_a_half_upgraded_cluster_is_asked_by_what_each_broker_offers() -> None:
     """Decided from the connection at hand: no request is sent that its broker does not know."""
     groups = {f"g{number}": {T0: number} for number in range(30)}
@@ -112,6 +114,7 @@ def test_a_half_upgraded_cluster_is_asked_by_what_each_broker_offers() -> None:
         assert cluster.notes == []
 
 
+@pytest.mark.case("S3-2")
 def test_one_key_that_has_no_coordinator_leaves_the_others_alone() -> None:
     with FakeCluster(3, topics={"t": 3}) as cluster:
         committed(cluster, THREE)
@@ -160,6 +163,7 @@ CALLS: dict[type[Request], Callable[[Admin, list[str]], Any]] = {
 }
 
 
+@pytest.mark.case("S3-7")
 @pytest.mark.parametrize("code", MOVING)
 @pytest.mark.parametrize("api", CALLS, ids=lambda api: api.api_name)
 def test_a_coordinator_that_is_not_ready_is_asked_again_and_the_others_are_not(
@@ -235,8 +239,9 @@ def test_a_coordinator_that_hangs_does_not_hold_up_another_that_moved() -> None:
         held.release()
 
 
-def test_o1_a_commit_whose_answer_was_lost_is_made_again_and_no_failure() -> None:
-    """O1: the same positions are stored once more."""
+@pytest.mark.case("O1")
+def test_a_commit_whose_answer_was_lost_is_made_again_and_no_failure() -> None:
+    """The same positions are stored once more."""
     with FakeCluster(3, topics={"t": 3}) as cluster:
         cluster.swallow(OffsetCommitRequest, "reset")
         with administrator(cluster) as admin:
@@ -266,11 +271,12 @@ def test_a_removal_whose_answer_was_lost_is_no_failure() -> None:
             }
 
 
-# --- O4, G8: errors of single partitions, partitions that are left out ---------------------------------------------
+# --- errors of single partitions, partitions that are left out -----------------------------------------------------
 
 
-def test_o4_a_partition_that_cannot_be_committed_is_told_and_the_others_are_stored() -> None:
-    """O4: each with its own error; what a retry cannot help is not retried."""
+@pytest.mark.case("O4")
+def test_a_partition_that_cannot_be_committed_is_told_and_the_others_are_stored() -> None:
+    """Each with its own error; what a retry cannot help is not retried."""
     unknown = TopicPartition("t", 9)
     with FakeCluster(3, topics={"t": 3}) as cluster:
         cluster.fail(OffsetCommitRequest, Code.OFFSET_METADATA_TOO_LARGE, where=T1, times=FOREVER)
@@ -282,8 +288,9 @@ def test_o4_a_partition_that_cannot_be_committed_is_told_and_the_others_are_stor
         assert len(cluster.seen(OffsetCommitRequest)) == 2
 
 
-def test_o4_only_the_partition_that_was_refused_for_the_moment_is_committed_again() -> None:
-    """O4: the others keep what they have."""
+@pytest.mark.case("O4")
+def test_only_the_partition_that_was_refused_for_the_moment_is_committed_again() -> None:
+    """The others keep what they have."""
     with FakeCluster(3, topics={"t": 3}) as cluster:
         cluster.fail(OffsetCommitRequest, Code.COORDINATOR_LOAD_IN_PROGRESS, where=T1)
         with administrator(cluster) as admin:
@@ -295,8 +302,9 @@ def test_o4_only_the_partition_that_was_refused_for_the_moment_is_committed_agai
         assert numbers == [[0, 1], [1]]
 
 
-def test_o4_an_offset_that_cannot_be_read_is_told_beside_the_others() -> None:
-    """O4: of one partition of one group, for a code that no retry helps."""
+@pytest.mark.case("O4")
+def test_an_offset_that_cannot_be_read_is_told_beside_the_others() -> None:
+    """Of one partition of one group, for a code that no retry helps."""
     with FakeCluster(3, topics={"t": 3}) as cluster:
         committed(cluster, {"g": {T0: 1, T1: 2}})
         cluster.fail(OffsetFetchRequest, Code.TOPIC_AUTHORIZATION_FAILED, where=T1, times=FOREVER)
@@ -307,8 +315,9 @@ def test_o4_an_offset_that_cannot_be_read_is_told_beside_the_others() -> None:
                 assert _codes(found) == {T0: 0, T1: Code.TOPIC_AUTHORIZATION_FAILED}
 
 
-def test_o4_one_subscribed_topic_does_not_keep_the_other_offsets_from_being_deleted() -> None:
-    """O4: GROUP_SUBSCRIBED_TO_TOPIC is of its partitions only."""
+@pytest.mark.case("O4")
+def test_one_subscribed_topic_does_not_keep_the_other_offsets_from_being_deleted() -> None:
+    """GROUP_SUBSCRIBED_TO_TOPIC is of its partitions only."""
     other = TopicPartition("other", 0)
     with FakeCluster(3, topics={"t": 3, "other": 1}) as cluster:
         committed(cluster, {"g": {T0: 1, other: 2}})
@@ -322,9 +331,10 @@ def test_o4_one_subscribed_topic_does_not_keep_the_other_offsets_from_being_dele
         }
 
 
+@pytest.mark.case("G8")
 @pytest.mark.parametrize("age", ["4.3", "2.8"])
-def test_g8_a_partition_that_the_answer_leaves_out_is_an_error_and_never_no_commit(age: str) -> None:
-    """G8: asked for again, alone, and at the deadline said aloud."""
+def test_a_partition_that_the_answer_leaves_out_is_an_error_and_never_no_commit(age: str) -> None:
+    """Asked for again, alone, and at the deadline said aloud."""
     with FakeCluster(3, topics={"t": 3}) as cluster:
         if age == "2.8":
             cluster.cap_versions(LIKE_2_8)
@@ -340,8 +350,9 @@ def test_g8_a_partition_that_the_answer_leaves_out_is_an_error_and_never_no_comm
         assert len(cluster.seen(OffsetFetchRequest)) > 2
 
 
-def test_g8_a_partition_that_was_left_out_once_is_read() -> None:
-    """G8: the second answer has it."""
+@pytest.mark.case("G8")
+def test_a_partition_that_was_left_out_once_is_read() -> None:
+    """The second answer has it."""
     with FakeCluster(3, topics={"t": 3}) as cluster:
         committed(cluster, {"g": {T0: 1, T1: 2}})
         cluster.replace(OffsetFetchRequest, _without(T1), times=1)
@@ -349,8 +360,9 @@ def test_g8_a_partition_that_was_left_out_once_is_read() -> None:
             assert admin.fetch_offsets({"g": [T0, T1]}) == {"g": {T0: at(1), T1: at(2)}}
 
 
-def test_g8_a_group_that_the_answer_leaves_out_is_an_error() -> None:
-    """G8: for all that was asked of it; the other groups have theirs."""
+@pytest.mark.case("G8")
+def test_a_group_that_the_answer_leaves_out_is_an_error() -> None:
+    """For all that was asked of it; the other groups have theirs."""
 
     def without_g2(_request: Any, answer: Any) -> None:
         answer.groups = [row for row in answer.groups if row.group_id != "g2"]
@@ -364,9 +376,10 @@ def test_g8_a_group_that_the_answer_leaves_out_is_an_error() -> None:
         assert "leaves it out" in str(found["g2"])
 
 
+@pytest.mark.case("G8")
 @pytest.mark.parametrize("wanted", [None, [T0, T1]])
-def test_g8_an_unstable_offset_is_waited_for(wanted: list[TopicPartition] | None) -> None:
-    """G8: that partition is asked for again, until the transaction has ended."""
+def test_an_unstable_offset_is_waited_for(wanted: list[TopicPartition] | None) -> None:
+    """That partition is asked for again, until the transaction has ended."""
     with FakeCluster(3, topics={"t": 3}) as cluster:
         committed(cluster, {"g": {T0: 1, T1: 2}})
         unstable = cluster.fail(OffsetFetchRequest, Code.UNSTABLE_OFFSET_COMMIT, where=T1, times=3)
@@ -380,8 +393,9 @@ def test_g8_an_unstable_offset_is_waited_for(wanted: list[TopicPartition] | None
         assert later == [[1]] * 3
 
 
-def test_g8_an_offset_that_stays_unstable_is_an_error_of_its_partition() -> None:
-    """G8: at the deadline, with the reason; never the older offset."""
+@pytest.mark.case("G8")
+def test_an_offset_that_stays_unstable_is_an_error_of_its_partition() -> None:
+    """At the deadline, with the reason; never the older offset."""
     with FakeCluster(3, topics={"t": 3}) as cluster:
         committed(cluster, {"g": {T0: 1, T1: 2}})
         cluster.fail(OffsetFetchRequest, Code.UNSTABLE_OFFSET_COMMIT, where=T1, times=FOREVER)
@@ -401,6 +415,7 @@ def test_waiting_for_stable_offsets_is_refused_where_the_broker_cannot() -> None
         assert cluster.seen(OffsetFetchRequest) == []
 
 
+@pytest.mark.case("S1-6")
 def test_no_commit_is_told_apart_from_an_offset() -> None:
     with FakeCluster(3, topics={"t": 3}) as cluster:
         committed(cluster, {"g": {T0: 0}})
@@ -491,8 +506,9 @@ def test_what_a_broker_would_store_without_a_look_is_refused_here() -> None:
 # --- groups: listed, described, deleted ----------------------------------------------------------------------------
 
 
-def test_b15_a_group_that_two_brokers_list_is_told_once_and_as_its_coordinator_says() -> None:
-    """B15: while coordinators move, the old one still lists it."""
+@pytest.mark.case("B15")
+def test_a_group_that_two_brokers_list_is_told_once_and_as_its_coordinator_says() -> None:
+    """While coordinators move, the old one still lists it."""
     with FakeCluster(3, topics={"t": 3}) as cluster:
         committed(cluster, {**THREE, "both": {T0: 1}})
         home = cluster.coordinator("group", "both")
@@ -514,9 +530,10 @@ def test_b15_a_group_that_two_brokers_list_is_told_once_and_as_its_coordinator_s
         assert [row.group_id for row in listing.groups] == sorted(row.group_id for row in listing.groups)
 
 
+@pytest.mark.case("B15")
 @pytest.mark.parametrize("how", ["stopped", "loading", "refused"])
-def test_b15_a_broker_that_does_not_tell_its_groups_makes_the_listing_partial(how: str) -> None:
-    """B15: the others' groups are there, the broker that could not be asked is named."""
+def test_a_broker_that_does_not_tell_its_groups_makes_the_listing_partial(how: str) -> None:
+    """The others' groups are there, the broker that could not be asked is named."""
     with FakeCluster(3, topics={"t": 3}) as cluster:
         names = [group_at(cluster, node) for node in (1, 2, 3)]
         committed(cluster, {name: {T0: 1} for name in names})
@@ -533,8 +550,9 @@ def test_b15_a_broker_that_does_not_tell_its_groups_makes_the_listing_partial(ho
         assert list(listing.errors) == [2]
 
 
-def test_b15_a_broker_that_dies_meanwhile_has_its_groups_told_by_its_heir() -> None:
-    """B15: all are asked again, since the answers they gave before do not have what moved to them."""
+@pytest.mark.case("B15")
+def test_a_broker_that_dies_meanwhile_has_its_groups_told_by_its_heir() -> None:
+    """All are asked again, since the answers they gave before do not have what moved to them."""
     with FakeCluster(3, topics={"t": 3}) as cluster:
         names = [group_at(cluster, node) for node in (1, 2, 3)]
         committed(cluster, {name: {T0: 1} for name in names})
@@ -585,6 +603,7 @@ def test_filters_that_a_broker_does_not_know_are_refused_by_name_not_left_out() 
             assert not admin.list_groups(types=["classic"]).is_partial  # they know no others
 
 
+@pytest.mark.case("S3-7")
 @pytest.mark.parametrize("versions", [{}, {DescribeGroupsRequest: 5}, {DescribeGroupsRequest: 0}])
 def test_groups_of_both_kinds_are_described_and_unknown_ones_are_unknown(
     versions: dict[type[Request], int],
@@ -665,8 +684,9 @@ def test_a_members_bytes_that_cannot_be_read_leave_the_description_standing() ->
         assert (found.members[0].subscription, found.members[0].assignment) == (("t",), None)
 
 
-def test_o4_one_group_that_cannot_be_deleted_leaves_the_others_deleted() -> None:
-    """O4: one request for each coordinator, an error for each group."""
+@pytest.mark.case("S3-8", "O4")
+def test_one_group_that_cannot_be_deleted_leaves_the_others_deleted() -> None:
+    """One request for each coordinator, an error for each group."""
     with FakeCluster(3, topics={"t": 3}) as cluster:
         committed(cluster, {f"g{n}": {T0: 1} for n in range(12)})
         Member(cluster, "g3")
@@ -737,7 +757,7 @@ def test_static_members_are_removed_by_instance_id() -> None:
                 admin.remove_members({"g": [GroupMember()]})
 
 
-# --- O7: offsets by place and time ---------------------------------------------------------------------------------
+# --- offsets by place and time -------------------------------------------------------------------------------------
 
 PLACES = {
     LATEST: 1,
@@ -794,10 +814,11 @@ def test_a_place_that_does_not_exist_is_refused() -> None:
         assert cluster.seen(ListOffsetsRequest) == []
 
 
+@pytest.mark.case("O7")
 @pytest.mark.parametrize("place", [LATEST, EARLIEST, EARLIEST_LOCAL, 5])
 @pytest.mark.parametrize("told", [-1, -2, -5])
-def test_o7_a_negative_offset_is_an_error_unless_it_says_that_there_is_none(place: int, told: int) -> None:
-    """O7: not clamped to 0; the other partitions have their answers."""
+def test_a_negative_offset_is_an_error_unless_it_says_that_there_is_none(place: int, told: int) -> None:
+    """Not clamped to 0; the other partitions have their answers."""
 
     def below(_request: Any, answer: Any) -> None:
         for topic in answer.topics:
@@ -817,8 +838,9 @@ def test_o7_a_negative_offset_is_an_error_unless_it_says_that_there_is_none(plac
             assert f"answers with {told}" in str(found[T0])
 
 
-def test_o7_a_partition_that_the_answer_leaves_out_is_an_error() -> None:
-    """O7: asked for again, and at the deadline said aloud."""
+@pytest.mark.case("O7")
+def test_a_partition_that_the_answer_leaves_out_is_an_error() -> None:
+    """Asked for again, and at the deadline said aloud."""
     with FakeCluster(1, topics={"t": 3}) as cluster:
         cluster.replace(ListOffsetsRequest, _without(T1))
         with administrator(cluster, timeout=0.5) as admin:

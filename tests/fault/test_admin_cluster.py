@@ -34,8 +34,9 @@ NONE = TopicPartition("none", 0)
 # --- records -------------------------------------------------------------------------------------------------------
 
 
-def test_o4_records_of_the_other_partitions_are_deleted_when_one_is_refused() -> None:
-    """O4: each partition has its new start or its own error."""
+@pytest.mark.case("O4")
+def test_records_of_the_other_partitions_are_deleted_when_one_is_refused() -> None:
+    """Each partition has its new start or its own error."""
     with FakeCluster(3, topics={"t": 3}) as cluster:
         for number in range(3):
             for _ in range(5):
@@ -88,8 +89,9 @@ def test_a_negative_offset_to_delete_up_to_is_refused() -> None:
 # --- partitions ----------------------------------------------------------------------------------------------------
 
 
-def test_o4_topics_grow_though_one_of_them_cannot() -> None:
-    """O4: each topic has its own error."""
+@pytest.mark.case("O4")
+def test_topics_grow_though_one_of_them_cannot() -> None:
+    """Each topic has its own error."""
     with FakeCluster(3, topics={"t": 3, "u": 1, "v": 1}) as cluster:
         with administrator(cluster) as admin:
             assert admin.create_partitions({"u": 4}, validate_only=True) == {"u": None}
@@ -135,8 +137,9 @@ def test_each_broker_is_asked_for_its_own_configuration() -> None:
         assert (asked[4, "1"], asked[4, "2"]) == (1, 2)
 
 
-def test_o4_what_can_be_configured_is_and_the_rest_says_why_not() -> None:
-    """O4: all changes of a resource, or none of them."""
+@pytest.mark.case("O4")
+def test_what_can_be_configured_is_and_the_rest_says_why_not() -> None:
+    """All changes of a resource, or none of them."""
     changes = {
         TOPIC: [
             ConfigChange("retention.ms", "5"),
@@ -228,8 +231,9 @@ def test_the_cluster_is_described_also_by_brokers_that_know_only_metadata(old: b
                 assert [(b.node.id, b.is_fenced) for b in rows] == [(1, False), (2, True), (3, False)]
 
 
-def test_b15_a_disk_that_cannot_be_looked_at_leaves_the_others_told() -> None:
-    """B15: of each broker its answer or its error."""
+@pytest.mark.case("B15")
+def test_a_disk_that_cannot_be_looked_at_leaves_the_others_told() -> None:
+    """Of each broker its answer or its error."""
     with FakeCluster(3, topics={"t": 3}) as cluster:
         cluster.append("t", 0, batch(b"x" * 100))
         cluster.stop(2)
@@ -301,8 +305,9 @@ def test_transactions_are_listed_from_all_brokers_and_described_by_their_coordin
             producer.close(5)
 
 
-def test_b15_transactions_of_a_broker_that_does_not_answer_are_missing_and_it_is_named() -> None:
-    """B15: the listing says that it is partial."""
+@pytest.mark.case("B15")
+def test_transactions_of_a_broker_that_does_not_answer_are_missing_and_it_is_named() -> None:
+    """The listing says that it is partial."""
     with FakeCluster(3) as cluster:
         cluster.fail(ListTransactionsRequest, Code.COORDINATOR_LOAD_IN_PROGRESS, times=FOREVER, node=2)
         with administrator(cluster, timeout=0.5) as admin:

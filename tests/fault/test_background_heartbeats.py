@@ -42,6 +42,7 @@ def beats(cluster: FakeCluster) -> int:
     return len(cluster.seen(HeartbeatRequest))
 
 
+@pytest.mark.case("S0-51", "S2-5")
 def test_rebalances_and_callbacks_stay_in_the_callers_thread(cluster: FakeCluster) -> None:
     called: list[threading.Thread] = []
 
@@ -57,6 +58,7 @@ def test_rebalances_and_callbacks_stay_in_the_callers_thread(cluster: FakeCluste
     assert set(called) == {threading.current_thread()}
 
 
+@pytest.mark.case("S2-6")
 def test_the_thread_is_there_from_the_subscription_to_the_close(cluster: FakeCluster) -> None:
     def running() -> bool:
         return "kcli-heartbeat" in [thread.name for thread in threading.enumerate()]
@@ -69,6 +71,7 @@ def test_the_thread_is_there_from_the_subscription_to_the_close(cluster: FakeClu
     assert not running()
 
 
+@pytest.mark.case("S0-40", "S2-7")
 def test_heartbeats_have_a_connection_of_their_own_and_go_on_while_the_caller_works(
     cluster: FakeCluster,
 ) -> None:
@@ -83,6 +86,7 @@ def test_heartbeats_have_a_connection_of_their_own_and_go_on_while_the_caller_wo
         assert said <= {"ApiVersionsRequest", "HeartbeatRequest", "LeaveGroupRequest"}
 
 
+@pytest.mark.case("S2-9")
 def test_heartbeats_go_on_during_a_rebalance_until_the_caller_polls(cluster: FakeCluster) -> None:
     with member(cluster) as consumer:
         consumer.subscribe("t")
@@ -95,6 +99,7 @@ def test_heartbeats_go_on_during_a_rebalance_until_the_caller_polls(cluster: Fak
             settle(consumer, 1)
 
 
+@pytest.mark.case("S2-8")
 def test_the_rebalance_timeout_is_the_time_between_polls(cluster: FakeCluster) -> None:
     with member(cluster, max_poll_interval_ms=123_000, session_timeout_ms=9_000) as consumer:
         consumer.subscribe("t")
@@ -105,6 +110,7 @@ def test_the_rebalance_timeout_is_the_time_between_polls(cluster: FakeCluster) -
     assert told == {(9_000, 123_000)}
 
 
+@pytest.mark.case("S4-13", "S4-14")
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
 def test_members_beyond_the_number_of_partitions_are_idle(cluster: FakeCluster, protocol: str) -> None:
     options = {**OPTIONS, "group_protocol": protocol}

@@ -60,8 +60,9 @@ def reading(cluster: FakeCluster, options: dict[str, Any]) -> Iterator[Others]:
         yield group
 
 
+@pytest.mark.case("O11", "O12", "O13")
 @KINDS
-def test_o11_o12_o13_members_begin_where_they_are_told_to(
+def test_members_begin_where_they_are_told_to(
     cluster: FakeCluster, options: dict[str, Any], assignor: str
 ) -> None:
     with reading(cluster, options) as group:

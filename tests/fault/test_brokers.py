@@ -80,13 +80,14 @@ def fill(cluster: FakeCluster, count: int) -> None:
         assert producer.flush(PATIENCE)
 
 
-# --- B4: the leader is elsewhere, or not yet there -----------------------------------------------------------------
+# --- the leader is elsewhere, or not yet there ---------------------------------------------------------------------
 
 
+@pytest.mark.case("B4")
 @pytest.mark.parametrize("depth", [1, 50])
 @pytest.mark.parametrize("code", LEADER_CODES)
-def test_b4_produce_looks_the_leader_up_and_tries_again(code: int, depth: int) -> None:
-    """B4: under the same numbers, and the partitions of other brokers do not wait for it."""
+def test_produce_looks_the_leader_up_and_tries_again(code: int, depth: int) -> None:
+    """Under the same numbers, and the partitions of other brokers do not wait for it."""
     with FakeCluster(3, topics={"t": 3}) as cluster, quick(cluster, **QUICK) as producer:
         producer.connect(["t"], PATIENCE)
         looked = len(cluster.seen(MetadataRequest))
@@ -103,10 +104,11 @@ def test_b4_produce_looks_the_leader_up_and_tries_again(code: int, depth: int) -
             assert len(cluster.seen(MetadataRequest)) > looked
 
 
+@pytest.mark.case("B4")
 @pytest.mark.parametrize("depth", [1, 50])
 @pytest.mark.parametrize("code", LEADER_CODES)
-def test_b4_a_reader_looks_the_leader_up_and_tries_again(code: int, depth: int) -> None:
-    """B4: from the same position; nothing is left out, nothing comes twice."""
+def test_a_reader_looks_the_leader_up_and_tries_again(code: int, depth: int) -> None:
+    """From the same position; nothing is left out, nothing comes twice."""
     with FakeCluster(3, topics={"t": 1}) as cluster:
         fill(cluster, 5)
         refused = cluster.fail(FetchRequest, code, times=depth)
@@ -118,10 +120,11 @@ def test_b4_a_reader_looks_the_leader_up_and_tries_again(code: int, depth: int) 
         assert len(cluster.seen(MetadataRequest)) > looked
 
 
+@pytest.mark.case("B4")
 @pytest.mark.parametrize("depth", [1, 50])
 @pytest.mark.parametrize("code", LEADER_CODES)
-def test_b4_a_question_about_offsets_is_asked_again_of_the_leader(code: int, depth: int) -> None:
-    """B4: for the partition that was refused; the others keep their answers."""
+def test_a_question_about_offsets_is_asked_again_of_the_leader(code: int, depth: int) -> None:
+    """For the partition that was refused; the others keep their answers."""
     with FakeCluster(3, topics={"t": 3}) as cluster:
         fill(cluster, 5)
         refused = cluster.fail(ListOffsetsRequest, code, times=depth, node=cluster.leader("t", 0))
@@ -134,9 +137,10 @@ def test_b4_a_question_about_offsets_is_asked_again_of_the_leader(code: int, dep
         assert sorted(asked) == sorted([*[cluster.leader("t", 0)] * (depth + 1), 2, 3])
 
 
+@pytest.mark.case("B4")
 @pytest.mark.parametrize("code", LEADER_CODES)
-def test_b4_at_the_deadline_produce_names_the_last_error_and_how_long_it_tried(code: int) -> None:
-    """B4: exit 3; the records of the other brokers are stored."""
+def test_at_the_deadline_produce_names_the_last_error_and_how_long_it_tried(code: int) -> None:
+    """Exit 3; the records of the other brokers are stored."""
     with FakeCluster(2, topics={"t": 2}) as cluster:
         cluster.fail(ProduceRequest, code, times=FOREVER, node=cluster.leader("t", 0))
         with quick(cluster, delivery_timeout_ms=1_000) as producer:
@@ -150,9 +154,10 @@ def test_b4_at_the_deadline_produce_names_the_last_error_and_how_long_it_tried(c
         assert f"{Code(code).name} ({code:d})" in lost.error.why
 
 
+@pytest.mark.case("B4")
 @pytest.mark.parametrize("code", LEADER_CODES)
-def test_b4_at_the_deadline_a_question_names_the_last_error_and_how_long_it_tried(code: int) -> None:
-    """B4: exit 3; the other partition is answered."""
+def test_at_the_deadline_a_question_names_the_last_error_and_how_long_it_tried(code: int) -> None:
+    """Exit 3; the other partition is answered."""
     with FakeCluster(2, topics={"t": 2}) as cluster:
         cluster.fail(ListOffsetsRequest, code, times=FOREVER, node=cluster.leader("t", 0))
         with Admin(bootstrap_servers=cluster.bootstrap, timeout=0.3, **QUICK) as admin:
@@ -165,8 +170,9 @@ def test_b4_at_the_deadline_a_question_names_the_last_error_and_how_long_it_trie
         assert f"{Code(code).name} ({code:d})" in error.why
 
 
-def test_b4_by_the_command_line() -> None:
-    """B4: exit 3, three lines with the code and the time."""
+@pytest.mark.case("B4")
+def test_commands_name_a_lasting_leader_error_and_its_duration() -> None:
+    """Exit 3, three lines with the code and the time."""
     with FakeCluster(1, topics={"t": 1}) as cluster:
         cluster.fail((ProduceRequest, ListOffsetsRequest), Code.NOT_LEADER_OR_FOLLOWER, times=FOREVER)
         limit = "delivery.timeout.ms=700"
@@ -179,9 +185,10 @@ def test_b4_by_the_command_line() -> None:
         assert how_long in said
 
 
+@pytest.mark.case("B4")
 @pytest.mark.parametrize("who", ["producer", "reader"])
-def test_b4_what_lasts_is_told_while_it_lasts(monkeypatch: pytest.MonkeyPatch, who: str) -> None:
-    """B4: a stream has no deadline, so its user hears of the error and for how long: once, and when it is over."""
+def test_what_lasts_is_told_while_it_lasts(monkeypatch: pytest.MonkeyPatch, who: str) -> None:
+    """A stream has no deadline, so its user hears of the error and for how long: once, and when it is over."""
     monkeypatch.setattr(troubles, "TELL_AFTER", 0.3)
     heard = Heard()
     with FakeCluster(1, topics={"t": 1}) as cluster:
@@ -205,7 +212,7 @@ def test_b4_what_lasts_is_told_while_it_lasts(monkeypatch: pytest.MonkeyPatch, w
     assert any("no retries any more" in text for text in heard.said("info"))
 
 
-# --- B5: stale metadata --------------------------------------------------------------------------------------------
+# --- stale metadata ------------------------------------------------------------------------------------------------
 
 
 def _no_leader(answer: MetadataResponse) -> None:
@@ -263,9 +270,10 @@ def assert_never_renumbered(cluster: FakeCluster, count: int) -> None:
     assert len({b.raw for b in sent}) == count
 
 
+@pytest.mark.case("B5")
 @pytest.mark.parametrize("gap", GAPS)
-def test_b5_numbers_survive_an_answer_that_leaves_things_out(gap: Callable[[MetadataResponse], None]) -> None:
-    """B5: with batches in flight and more in the queue; nothing lost, nothing twice, nothing numbered anew."""
+def test_numbers_survive_an_answer_that_leaves_things_out(gap: Callable[[MetadataResponse], None]) -> None:
+    """With batches in flight and more in the queue; nothing lost, nothing twice, nothing numbered anew."""
     with FakeCluster(3, topics={"t": 1}) as cluster, quick(cluster, request_timeout_ms=5_000) as producer:
         send(producer, "t", 0, b"first")
         assert producer.flush(PATIENCE)
@@ -285,9 +293,10 @@ def test_b5_numbers_survive_an_answer_that_leaves_things_out(gap: Callable[[Meta
         assert_never_renumbered(cluster, 14)
 
 
+@pytest.mark.case("B5")
 @pytest.mark.parametrize("gap", GAPS)
-def test_b5_a_reader_keeps_its_position(gap: Callable[[MetadataResponse], None]) -> None:
-    """B5: what is left out of one answer is no reason to stop, or to begin again."""
+def test_a_reader_keeps_its_position(gap: Callable[[MetadataResponse], None]) -> None:
+    """What is left out of one answer is no reason to stop, or to begin again."""
     with FakeCluster(3, topics={"t": 1}) as cluster:
         fill(cluster, 3)
         with reading(cluster, 6) as consumer:
@@ -303,8 +312,9 @@ def test_b5_a_reader_keeps_its_position(gap: Callable[[MetadataResponse], None])
             assert found + read_all(consumer) == numbers(3) * 2
 
 
-def test_b5_a_leader_of_an_older_epoch_is_not_believed() -> None:
-    """B5: brokers that lag tell who led before; records go on to the leader of the newest epoch."""
+@pytest.mark.case("B5")
+def test_a_leader_of_an_older_epoch_is_not_believed() -> None:
+    """Brokers that lag tell who led before; records go on to the leader of the newest epoch."""
     with FakeCluster(2, topics={"t": 1}) as cluster, quick(cluster, metadata_max_age_ms=30) as producer:
         old = cluster.leader("t", 0)
         new = 3 - old
@@ -331,7 +341,7 @@ def test_b5_a_leader_of_an_older_epoch_is_not_believed() -> None:
         assert_never_renumbered(cluster, 7)
 
 
-# --- B6: too few replicas in sync ----------------------------------------------------------------------------------
+# --- too few replicas in sync --------------------------------------------------------------------------------------
 
 FIGURES = "min.insync.replicas=2, 1 of 3 in sync"
 
@@ -345,8 +355,9 @@ def too_few() -> Iterator[FakeCluster]:
         yield cluster
 
 
-def test_b6_records_wait_for_replicas_it_is_told_and_heals_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    """B6: with how many there are, and how many the topic wants."""
+@pytest.mark.case("B6")
+def test_records_wait_for_replicas_it_is_told_and_heals_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With how many there are, and how many the topic wants."""
     monkeypatch.setattr(troubles, "TELL_AFTER", 0.3)
     heard = Heard()
     with too_few() as cluster, quick(cluster, hooks=heard.hooks) as producer:
@@ -369,9 +380,10 @@ def test_b6_records_wait_for_replicas_it_is_told_and_heals_by_itself(monkeypatch
     assert FIGURES in warning
 
 
+@pytest.mark.case("B6")
 @pytest.mark.parametrize("times", [1, 20])
-def test_b6_what_was_written_to_too_few_is_not_written_twice(times: int) -> None:
-    """B6: after the append; the repeat is known by its number."""
+def test_what_was_written_to_too_few_is_not_written_twice(times: int) -> None:
+    """After the append; the repeat is known by its number."""
     with FakeCluster(3, topics={"t": 1}) as cluster, quick(cluster, **QUICK) as producer:
         code = Code.NOT_ENOUGH_REPLICAS_AFTER_APPEND
         refused = cluster.fail(ProduceRequest, code, applied=True, times=times)
@@ -382,8 +394,9 @@ def test_b6_what_was_written_to_too_few_is_not_written_twice(times: int) -> None
         assert refused.count == times
 
 
-def test_b6_what_may_be_written_is_never_sent_under_another_epoch() -> None:
-    """B6: the batch before it is given up, which calls for a new epoch; that would store this one a second time."""
+@pytest.mark.case("B6")
+def test_what_may_be_written_is_never_sent_under_another_epoch() -> None:
+    """The batch before it is given up, which calls for a new epoch; that would store this one a second time."""
     with FakeCluster(3, topics={"t": 1}) as cluster, quick(cluster, delivery_timeout_ms=600) as producer:
         send(producer, "t", 0, b"first")
         assert producer.flush(PATIENCE)
@@ -403,9 +416,10 @@ def test_b6_what_may_be_written_is_never_sent_under_another_epoch() -> None:
         assert values(cluster, "t") == [b"first", b"early", b"late"]
 
 
+@pytest.mark.case("B6")
 @pytest.mark.parametrize("after", [False, True])
-def test_b6_at_the_deadline_the_figures_are_told(after: bool) -> None:
-    """B6: exit 3, by the library and by the command line; after the append it may be stored, and that is said."""
+def test_at_the_deadline_the_figures_are_told(after: bool) -> None:
+    """Exit 3, by the library and by the command line; after the append it may be stored, and that is said."""
     code = Code.NOT_ENOUGH_REPLICAS_AFTER_APPEND if after else Code.NOT_ENOUGH_REPLICAS
     with too_few() as cluster:
         cluster.fail(ProduceRequest, code, times=FOREVER)
@@ -425,8 +439,9 @@ def test_b6_at_the_deadline_the_figures_are_told(after: bool) -> None:
         assert ("the broker may have stored it nevertheless" in said) is after
 
 
-def test_b6_who_may_not_see_the_topics_limits_is_told_the_rest() -> None:
-    """B6: DescribeConfigs needs a permission that producers need not have."""
+@pytest.mark.case("B6")
+def test_who_may_not_see_the_topics_limits_is_told_the_rest() -> None:
+    """DescribeConfigs needs a permission that producers need not have."""
     with too_few() as cluster, quick(cluster, delivery_timeout_ms=1_000) as producer:
         cluster.fail(DescribeConfigsRequest, Code.TOPIC_AUTHORIZATION_FAILED, times=FOREVER)
         future = send(producer, "t", 0, b"x")[0]
@@ -435,7 +450,7 @@ def test_b6_who_may_not_see_the_topics_limits_is_told_the_rest() -> None:
     assert "than min.insync.replicas requires (1 of 3 in sync)" in str(future.error)
 
 
-# --- B12: too large ------------------------------------------------------------------------------------------------
+# --- too large -----------------------------------------------------------------------------------------------------
 
 
 def noise(size: int) -> bytes:
@@ -450,9 +465,10 @@ def narrow(limit: int = 2_000) -> Iterator[FakeCluster]:
         yield cluster
 
 
+@pytest.mark.case("B12")
 @pytest.mark.parametrize("codec", ["none", "gzip", "lz4", "zstd", "snappy"])
-def test_b12_a_batch_that_is_too_large_as_it_was_compressed_is_split(codec: str) -> None:
-    """B12: each record keeps its future and its place; batches that compress well enough are left whole."""
+def test_a_batch_that_is_too_large_as_it_was_compressed_is_split(codec: str) -> None:
+    """Each record keeps its future and its place; batches that compress well enough are left whole."""
     records = [noise(300 + n) for n in range(40)]
     with (
         narrow() as cluster,
@@ -472,8 +488,9 @@ def test_b12_a_batch_that_is_too_large_as_it_was_compressed_is_split(codec: str)
             assert producer.metrics().batches_split == split
 
 
-def test_b12_a_record_that_is_too_large_is_told_with_limit_size_and_place_and_the_others_go_on() -> None:
-    """B12: the third of seven, whether it was alone in its batch or not."""
+@pytest.mark.case("B12")
+def test_a_record_that_is_too_large_is_told_with_limit_size_and_place_and_the_others_go_on() -> None:
+    """The third of seven, whether it was alone in its batch or not."""
     for batch_size in (1, 100_000):
         with narrow() as cluster, quick(cluster, batch_size=batch_size, linger_ms=50) as producer:
             large = noise(5_000)
@@ -490,8 +507,9 @@ def test_b12_a_record_that_is_too_large_is_told_with_limit_size_and_place_and_th
         assert "max.message.bytes" in error.do
 
 
-def test_b12_who_may_not_see_the_limit_is_told_the_rest_and_waits_for_nothing() -> None:
-    """B12: one more try at most."""
+@pytest.mark.case("B12")
+def test_who_may_not_see_the_limit_is_told_the_rest_and_waits_for_nothing() -> None:
+    """One more try at most."""
     with narrow() as cluster, quick(cluster) as producer:
         cluster.hide(DescribeConfigsRequest)
         future = send(producer, "t", 0, noise(5_000))[0]
@@ -501,8 +519,9 @@ def test_b12_who_may_not_see_the_limit_is_told_the_rest_and_waits_for_nothing() 
     assert "record 1 for t-0 is too large: MESSAGE_TOO_LARGE (10): " in str(future.error)
 
 
-def test_b12_by_the_command_line() -> None:
-    """B12: exit 6; the line is told, the others are stored."""
+@pytest.mark.case("B12")
+def test_produce_reports_a_record_that_is_too_large_and_stores_the_rest() -> None:
+    """Exit 6; the line is told, the others are stored."""
     lines = [b"before", b"x" * 5_000, b"after"]
     with narrow() as cluster:
         done = kcli("produce", "t", bootstrap=cluster.bootstrap, stdin=b"\n".join(lines))
@@ -515,13 +534,14 @@ def test_b12_by_the_command_line() -> None:
     assert "max.message.bytes=2000" in said
 
 
-# --- B13: quotas ---------------------------------------------------------------------------------------------------
+# --- quotas --------------------------------------------------------------------------------------------------------
 
 PAUSE = 0.5
 
 
-def test_b13_a_producer_obeys_the_pause_tells_it_and_times_nothing_out() -> None:
-    """B13: the pause is longer than request.timeout.ms; what is in flight and what waits have more time by it."""
+@pytest.mark.case("B13")
+def test_a_producer_obeys_the_pause_tells_it_and_times_nothing_out() -> None:
+    """The pause is longer than request.timeout.ms; what is in flight and what waits have more time by it."""
     heard = Heard()
     with (
         FakeCluster(1, topics={"t": 1}) as cluster,
@@ -546,8 +566,9 @@ def test_b13_a_producer_obeys_the_pause_tells_it_and_times_nothing_out() -> None
     assert heard.said("warning") == []
 
 
-def test_b13_what_is_in_flight_when_the_pause_begins_has_more_time() -> None:
-    """B13: a broker that throttles does not read, so it answers after the pause (KIP-219)."""
+@pytest.mark.case("B13")
+def test_what_is_in_flight_when_the_pause_begins_has_more_time() -> None:
+    """A broker that throttles does not read, so it answers after the pause (KIP-219)."""
     with FakeCluster(1, topics={"t": 1}) as cluster, quick(cluster, request_timeout_ms=400) as producer:
         send(producer, "t", 0, b"first")
         assert producer.flush(PATIENCE)
@@ -563,8 +584,9 @@ def test_b13_what_is_in_flight_when_the_pause_begins_has_more_time() -> None:
         assert values(cluster, "t") == [b"first", *numbers(2)]
 
 
-def test_b13_readers_and_questions_obey_it_too() -> None:
-    """B13: on their own connections."""
+@pytest.mark.case("B13")
+def test_readers_and_questions_obey_it_too() -> None:
+    """On their own connections."""
     with FakeCluster(1, topics={"t": 1}) as cluster:
         fill(cluster, 2)
         cluster.throttle(int(PAUSE * 1000), (FetchRequest, ListOffsetsRequest), times=2)
@@ -579,8 +601,9 @@ def test_b13_readers_and_questions_obey_it_too() -> None:
         assert fetched[1].at - (fetched[0].answered_at or 0.0) >= PAUSE - 0.02
 
 
-def test_b13_by_the_command_line() -> None:
-    """B13: with -v it is said; nothing fails."""
+@pytest.mark.case("B13")
+def test_produce_reports_the_throttle_time_with_verbose() -> None:
+    """With -v it is said; nothing fails."""
     with FakeCluster(1, topics={"t": 1}) as cluster:
         cluster.throttle(300, ProduceRequest)
         settings = ("-X", "request.timeout.ms=200", "-X", "batch.size=1", "-v")
@@ -590,14 +613,15 @@ def test_b13_by_the_command_line() -> None:
     assert "asks for a pause of 300 ms after Produce: a quota is exceeded" in done.stderr.decode()
 
 
-# --- B14: brokers that are too old, too new, or lack something -----------------------------------------------------
+# --- brokers that are too old, too new, or lack something ----------------------------------------------------------
 
 TOO_OLD, TOO_NEW = (0, 2), (90, 95)
 
 
+@pytest.mark.case("B14")
 @pytest.mark.parametrize("offered", [TOO_OLD, TOO_NEW])
-def test_b14_produce_names_the_versions_of_both_sides_at_once(offered: tuple[int, int]) -> None:
-    """B14: exit 7; the partitions of the other broker are not affected."""
+def test_produce_names_the_versions_of_both_sides_at_once(offered: tuple[int, int]) -> None:
+    """Exit 7; the partitions of the other broker are not affected."""
     with FakeCluster(2, topics={"t": 2}) as cluster, quick(cluster) as producer:
         node = cluster.leader("t", 0)
         cluster.cap_versions({ProduceRequest: offered}, node=node)
@@ -615,6 +639,7 @@ def test_b14_produce_names_the_versions_of_both_sides_at_once(offered: tuple[int
     assert refused.error.why == f"the broker offers {low} to {high}, kcli knows {ours[0]} to {ours[1]}"
 
 
+@pytest.mark.case("B14")
 @pytest.mark.parametrize(
     ("missing", "name"),
     [
@@ -628,8 +653,8 @@ def test_b14_produce_names_the_versions_of_both_sides_at_once(offered: tuple[int
         (MetadataRequest, "Metadata"),
     ],
 )
-def test_b14_an_api_that_is_missing_is_named_at_once(missing: type[Request], name: str) -> None:
-    """B14: whoever needs it; exit 7, and no second try."""
+def test_an_api_that_is_missing_is_named_at_once(missing: type[Request], name: str) -> None:
+    """Whoever needs it; exit 7, and no second try."""
     with FakeCluster(1, topics={"t": 1}) as cluster:
         fill(cluster, 1)
         cluster.hide(missing)
@@ -670,6 +695,7 @@ def _first_error(cluster: FakeCluster, missing: type[Request]) -> object:
         return next(iter(told.values())) if isinstance(told, dict) else told  # by name
 
 
+@pytest.mark.case("B14")
 @pytest.mark.parametrize(
     ("arguments", "lacks"),
     [
@@ -678,8 +704,8 @@ def _first_error(cluster: FakeCluster, missing: type[Request]) -> object:
         (("consume", "t", "-e"), "share no version of Fetch"),
     ],
 )
-def test_b14_by_the_command_line(arguments: tuple[str, ...], lacks: str) -> None:
-    """B14: exit 7, a feature the broker lacks, long before any timeout."""
+def test_commands_refuse_an_unsuitable_broker_at_once(arguments: tuple[str, ...], lacks: str) -> None:
+    """Exit 7, a feature the broker lacks, long before any timeout."""
     with FakeCluster(1, topics={"t": 1}) as cluster:
         fill(cluster, 1)
         cluster.hide(CreateTopicsRequest)
@@ -707,13 +733,14 @@ def refuses_every_version(hint: tuple[int, int] | None, asked: list[int]) -> Cal
     return serve
 
 
+@pytest.mark.case("B14")
 @pytest.mark.parametrize(
     ("hint", "versions"), [((0, 3), [3, 3]), ((0, 2), [3, 2]), (None, [3, 0]), ((4, 9), [3, 3])]
 )
-def test_b14_a_broker_that_refuses_every_version_is_asked_twice_and_no_more(
+def test_a_broker_that_refuses_every_version_is_asked_twice_and_no_more(
     hint: tuple[int, int] | None, versions: list[int]
 ) -> None:
-    """B14: also when it hints at the version that it has just refused; exit 7."""
+    """Also when it hints at the version that it has just refused; exit 7."""
     asked: list[int] = []
     with (
         Peer(refuses_every_version(hint, asked)) as peer,
@@ -730,15 +757,16 @@ def test_b14_a_broker_that_refuses_every_version_is_asked_twice_and_no_more(
     assert f"refuses version {versions[0]}, and then version {versions[1]}" in caught.value.why
 
 
-# --- B15: the controller moves, answers are partial ----------------------------------------------------------------
+# --- the controller moves, answers are partial ---------------------------------------------------------------------
 
 
 def specs(*names: str) -> list[TopicSpec]:
     return [TopicSpec(name, 1, 1, {}) for name in names]
 
 
-def test_b15_when_the_controller_moves_half_way_the_rest_is_asked_of_the_new_one() -> None:
-    """B15: what was done is not done again."""
+@pytest.mark.case("B15")
+def test_when_the_controller_moves_half_way_the_rest_is_asked_of_the_new_one() -> None:
+    """What was done is not done again."""
     with FakeCluster(3) as cluster, Admin(bootstrap_servers=cluster.bootstrap, timeout=PATIENCE) as admin:
         old = admin.connect().controller
         new = next(node for node in cluster.node_ids if node != old)
@@ -762,9 +790,10 @@ def test_b15_when_the_controller_moves_half_way_the_rest_is_asked_of_the_new_one
         assert admin.list_topics() == []
 
 
+@pytest.mark.case("B15")
 @pytest.mark.parametrize("lost", ["answer", "time"])
-def test_b15_what_an_earlier_try_has_done_is_success(lost: str) -> None:
-    """B15: the controller goes away with its answer, or says that its time was up; the next one finds it done."""
+def test_what_an_earlier_try_has_done_is_success(lost: str) -> None:
+    """The controller goes away with its answer, or says that its time was up; the next one finds it done."""
     with FakeCluster(3) as cluster, Admin(bootstrap_servers=cluster.bootstrap, timeout=PATIENCE) as admin:
         for api, order in (
             (CreateTopicsRequest, lambda: admin.create_topics(specs("a"))),
@@ -780,8 +809,9 @@ def test_b15_what_an_earlier_try_has_done_is_success(lost: str) -> None:
         assert isinstance(again, NotFoundError), "what was not there before anybody tried"
 
 
-def test_b15_at_the_deadline_the_done_and_the_rest_are_told_apart() -> None:
-    """B15: by the command line too, where exit 3 comes before 6; the last error, and how long it was tried."""
+@pytest.mark.case("B15")
+def test_at_the_deadline_the_done_and_the_rest_are_told_apart() -> None:
+    """By the command line too, where exit 3 comes before 6; the last error, and how long it was tried."""
     with FakeCluster(1) as cluster:
         cluster.fail(CreateTopicsRequest, Code.NOT_CONTROLLER, where="b", times=FOREVER)
         with Admin(bootstrap_servers=cluster.bootstrap, timeout=0.5) as admin:
@@ -802,8 +832,9 @@ def test_b15_at_the_deadline_the_done_and_the_rest_are_told_apart() -> None:
     assert "NOT_CONTROLLER (41)" in said
 
 
-def test_b15_a_partial_answer_is_asked_for_again_and_is_no_loss() -> None:
-    """B15: brokers, controller and a leader that one answer leaves out."""
+@pytest.mark.case("B15")
+def test_a_partial_answer_is_asked_for_again_and_is_no_loss() -> None:
+    """Brokers, controller and a leader that one answer leaves out."""
 
     def partial(answer: MetadataResponse) -> None:
         answer.brokers, answer.controller_id = answer.brokers[:1], -1
@@ -818,8 +849,9 @@ def test_b15_a_partial_answer_is_asked_for_again_and_is_no_loss() -> None:
             assert admin.create_topics(specs("u")) == {"u": None}, "any broker passes it on"
 
 
-def test_b15_a_topic_that_was_told_of_with_an_error_is_marked() -> None:
-    """B15: listed all the same, with a warning, in JSON too."""
+@pytest.mark.case("B15")
+def test_a_topic_that_was_told_of_with_an_error_is_marked() -> None:
+    """Listed all the same, with a warning, in JSON too."""
     with FakeCluster(1, topics={"t": 2, "well": 1}) as cluster:
         cluster.fail(MetadataRequest, Code.UNKNOWN_SERVER_ERROR, where="t", times=FOREVER)
         with Admin(bootstrap_servers=cluster.bootstrap, timeout=PATIENCE) as admin:
@@ -832,14 +864,15 @@ def test_b15_a_topic_that_was_told_of_with_an_error_is_marked() -> None:
     assert warning in done.stdout.decode()
 
 
-# --- B16: errors of no name ----------------------------------------------------------------------------------------
+# --- errors of no name ---------------------------------------------------------------------------------------------
 
 STRANGE = [(-1, "UNKNOWN_SERVER_ERROR (-1)"), (9_999, "UNKNOWN_CODE_9999 (9999)")]
 
 
+@pytest.mark.case("B16")
 @pytest.mark.parametrize(("code", "said"), STRANGE)
-def test_b16_produce(code: int, said: str) -> None:
-    """B16: failed at once, with the number; those behind it are stored."""
+def test_an_unknown_error_of_produce(code: int, said: str) -> None:
+    """Failed at once, with the number; those behind it are stored."""
     with FakeCluster(1, topics={"t": 1}) as cluster, quick(cluster) as producer:
         cluster.fail(ProduceRequest, code)
         refused = send(producer, "t", 0, b"x")[0]
@@ -853,9 +886,10 @@ def test_b16_produce(code: int, said: str) -> None:
         assert (producer.totals.confirmed, producer.totals.failed) == (1, 1)
 
 
+@pytest.mark.case("B16")
 @pytest.mark.parametrize(("code", "said"), STRANGE)
-def test_b16_produce_by_the_command_line(code: int, said: str) -> None:
-    """B16: nothing confirmed is exit 1."""
+def test_an_unknown_error_of_produce_on_the_command_line(code: int, said: str) -> None:
+    """Nothing confirmed is exit 1."""
     with FakeCluster(1, topics={"t": 1}) as cluster:
         cluster.fail(ProduceRequest, code, times=FOREVER)
         done = kcli("produce", "t", bootstrap=cluster.bootstrap, stdin=b"x\n")
@@ -864,9 +898,10 @@ def test_b16_produce_by_the_command_line(code: int, said: str) -> None:
     assert "0 records confirmed" in done.stderr.decode()
 
 
+@pytest.mark.case("B16")
 @pytest.mark.parametrize(("code", "said"), STRANGE)
-def test_b16_metadata_as_a_whole(code: int, said: str) -> None:
-    """B16: no contact, and no empty list of topics."""
+def test_an_unknown_error_of_metadata(code: int, said: str) -> None:
+    """No contact, and no empty list of topics."""
     with FakeCluster(3, topics={"t": 1}) as cluster:
         cluster.fail(MetadataRequest, code, top=True, times=FOREVER)
         for servers in (cluster.address(1), cluster.bootstrap):
@@ -882,9 +917,10 @@ def test_b16_metadata_as_a_whole(code: int, said: str) -> None:
             assert said in str(error.value)
 
 
+@pytest.mark.case("B16")
 @pytest.mark.parametrize(("code", "said"), STRANGE)
-def test_b16_metadata_of_a_topic(code: int, said: str) -> None:
-    """B16: told by whoever waits for its partitions."""
+def test_an_unknown_error_of_a_topic_in_metadata(code: int, said: str) -> None:
+    """Told by whoever waits for its partitions."""
     with FakeCluster(1, topics={"t": 1}) as cluster:
         cluster.fail(MetadataRequest, code, where="t", times=FOREVER)
         with quick(cluster) as producer, pytest.raises(BrokerError) as error:
@@ -898,9 +934,10 @@ def test_b16_metadata_of_a_topic(code: int, said: str) -> None:
     assert said in future.error.why
 
 
+@pytest.mark.case("B16")
 @pytest.mark.parametrize(("code", "said"), STRANGE)
-def test_b16_init_producer_id(code: int, said: str) -> None:
-    """B16: no record goes out without a number."""
+def test_an_unknown_error_of_init_producer_id(code: int, said: str) -> None:
+    """No record goes out without a number."""
     with FakeCluster(1, topics={"t": 1}) as cluster, quick(cluster) as producer:
         cluster.fail(InitProducerIdRequest, code, times=FOREVER)
         future = send(producer, "t", 0, b"x")[0]
@@ -910,9 +947,10 @@ def test_b16_init_producer_id(code: int, said: str) -> None:
         assert cluster.seen(ProduceRequest) == []
 
 
+@pytest.mark.case("B16")
 @pytest.mark.parametrize(("code", "said"), STRANGE)
-def test_b16_list_offsets(code: int, said: str) -> None:
-    """B16: for the partition that it was said of."""
+def test_an_unknown_error_of_list_offsets(code: int, said: str) -> None:
+    """For the partition that it was said of."""
     with FakeCluster(1, topics={"t": 2}) as cluster:
         cluster.fail(ListOffsetsRequest, code, where=T0)
         with Admin(bootstrap_servers=cluster.bootstrap, timeout=PATIENCE) as admin:
@@ -923,9 +961,10 @@ def test_b16_list_offsets(code: int, said: str) -> None:
         assert len(cluster.seen(ListOffsetsRequest)) == 1
 
 
+@pytest.mark.case("B16")
 @pytest.mark.parametrize(("code", "said"), STRANGE)
-def test_b16_create_and_delete_topics(code: int, said: str) -> None:
-    """B16: for the name that it was said of; exit 6, as the other one was done."""
+def test_an_unknown_error_of_creating_and_deleting_topics(code: int, said: str) -> None:
+    """For the name that it was said of; exit 6, as the other one was done."""
     with FakeCluster(1) as cluster:
         cluster.fail((CreateTopicsRequest, DeleteTopicsRequest), code, where="a", times=FOREVER)
         with Admin(bootstrap_servers=cluster.bootstrap, timeout=PATIENCE) as admin:
@@ -938,10 +977,11 @@ def test_b16_create_and_delete_topics(code: int, said: str) -> None:
     assert said in done.stderr.decode()
 
 
+@pytest.mark.case("B16")
 @pytest.mark.parametrize("version", [0, 2])
 @pytest.mark.parametrize(("code", "said"), STRANGE)
-def test_b16_the_end_of_a_transaction(code: int, said: str, version: int) -> None:
-    """B16: not counted as committed, and no reader sees it."""
+def test_an_unknown_error_of_end_txn(code: int, said: str, version: int) -> None:
+    """Not counted as committed, and no reader sees it."""
     with (
         FakeCluster(1, topics={"t": 1}, transaction_version=version) as cluster,
         quick(cluster, transactional_id="tx") as producer,
@@ -958,9 +998,10 @@ def test_b16_the_end_of_a_transaction(code: int, said: str, version: int) -> Non
         cluster.heal()
 
 
+@pytest.mark.case("B16")
 @pytest.mark.parametrize(("code", "said"), STRANGE)
-def test_b16_fetch(code: int, said: str) -> None:
-    """B16: the reader ends with it, and has not skipped anything."""
+def test_an_unknown_error_of_fetch(code: int, said: str) -> None:
+    """The reader ends with it, and has not skipped anything."""
     with FakeCluster(1, topics={"t": 1}) as cluster:
         fill(cluster, 1)
         cluster.fail(FetchRequest, code)
@@ -971,8 +1012,9 @@ def test_b16_fetch(code: int, said: str) -> None:
     assert said in str(error.value)
 
 
-def test_b16_what_kcli_says_of_a_peer_that_refuses_to_tell_what_it_offers() -> None:
-    """B16: ApiVersions with a code of no name."""
+@pytest.mark.case("B16")
+def test_a_peer_that_refuses_api_versions_is_named() -> None:
+    """ApiVersions with a code of no name."""
 
     def serve(peer: Conversation) -> None:
         while True:

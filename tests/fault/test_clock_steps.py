@@ -47,9 +47,10 @@ def stepping_clock(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return looks
 
 
+@pytest.mark.case("N17")
 @BOTH
-def test_n17_a_member_does_not_notice_that_the_clock_steps(protocol: str, stepping_clock: list[int]) -> None:
-    """N17: heartbeats, polls, commits and their deadlines go by the monotonic clock."""
+def test_a_member_does_not_notice_that_the_clock_steps(protocol: str, stepping_clock: list[int]) -> None:
+    """Heartbeats, polls, commits and their deadlines go by the monotonic clock."""
     wishes = {
         "group_protocol": protocol,
         "session_timeout_ms": 1_200,
@@ -81,8 +82,9 @@ def test_n17_a_member_does_not_notice_that_the_clock_steps(protocol: str, steppi
     assert stepping_clock
 
 
-def test_n17_a_producer_does_not_notice_that_the_clock_steps(stepping_clock: list[int]) -> None:
-    """N17: lingering, pauses before retries and the delivery timeout; only timestamps of records follow the clock."""
+@pytest.mark.case("N17")
+def test_a_producer_does_not_notice_that_the_clock_steps(stepping_clock: list[int]) -> None:
+    """Lingering, pauses before retries and the delivery timeout; only timestamps of records follow the clock."""
     # A broker would refuse timestamps that are an hour ahead; this one does not look.
     with FakeCluster(1, topics={"t": 1}, deep_check=False) as cluster:
         failing = cluster.fail(ProduceRequest, *[Code.NOT_LEADER_OR_FOLLOWER] * 3)
@@ -181,10 +183,11 @@ class Child:
         return [int(line.split()[1]) for line in since if line.startswith("at ")]
 
 
+@pytest.mark.case("N17")
 @BOTH
 @pytest.mark.parametrize("how", ["by hand", "auto"])
-def test_n17_a_member_that_was_stopped_is_a_zombie_and_comes_back(protocol: str, how: str) -> None:
-    """N17: SIGSTOP for longer than its session. Its commit is refused, it takes nothing back, and it joins again."""
+def test_a_member_that_was_stopped_is_a_zombie_and_comes_back(protocol: str, how: str) -> None:
+    """SIGSTOP for longer than its session. Its commit is refused, it takes nothing back, and it joins again."""
     with (
         FakeCluster(1, topics={"t": 1}, groups={"consumer_session_timeout": 1.0}) as cluster,
         Child(cluster, protocol, how) as child,

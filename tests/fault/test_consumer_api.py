@@ -81,6 +81,7 @@ def test_records_without_end_stop_at_the_stop_of_every_partition(cluster: FakeCl
     assert sorted(found) == [*((0, offset) for offset in range(5, 10)), (1, 28), (1, 29)]
 
 
+@pytest.mark.case("S0-34")
 def test_a_group_is_named_once_in_the_options(cluster: FakeCluster) -> None:
     with reader(cluster, group_id="") as consumer:
         for call in (
@@ -94,6 +95,7 @@ def test_a_group_is_named_once_in_the_options(cluster: FakeCluster) -> None:
                 call()
 
 
+@pytest.mark.case("S0-60")
 def test_a_member_starts_its_partitions_at_given_offsets(cluster: FakeCluster) -> None:
     with reader(cluster) as consumer:
 
@@ -105,6 +107,7 @@ def test_a_member_starts_its_partitions_at_given_offsets(cluster: FakeCluster) -
         assert {record.offset for record in read(consumer, 10)} == set(range(25, 30))
 
 
+@pytest.mark.case("S0-49")
 @pytest.mark.parametrize(("policy", "first"), [("earliest", 0), ("by_duration:PT1H", 0), ("latest", 30)])
 def test_without_a_committed_offset_the_policy_says_where_to_begin(
     cluster: FakeCluster, policy: str, first: int
@@ -114,6 +117,7 @@ def test_without_a_committed_offset_the_policy_says_where_to_begin(
         assert consumer.position(P0, PATIENCE) == first
 
 
+@pytest.mark.case("S0-49")
 def test_without_a_policy_it_is_an_error_and_a_seek_goes_on(cluster: FakeCluster) -> None:
     with reader(cluster, auto_offset_reset="none") as consumer:
         consumer.assign([P0])
@@ -129,6 +133,7 @@ def test_a_policy_that_is_none_is_refused_at_once(policy: str) -> None:
         Consumer(bootstrap_servers="localhost:1", auto_offset_reset=policy)
 
 
+@pytest.mark.case("S0-50")
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
 def test_new_partitions_reach_the_members_and_are_read_from_their_start(
     cluster: FakeCluster, protocol: str
@@ -148,6 +153,7 @@ def test_new_partitions_reach_the_members_and_are_read_from_their_start(
 # --- polls ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.case("S2-11")
 def test_a_poll_hands_out_so_many_records_and_loses_none(cluster: FakeCluster) -> None:
     with reader(cluster, max_poll_records=7) as consumer:
         consumer.subscribe("t")
@@ -189,6 +195,7 @@ def test_paused_partitions_keep_their_place(cluster: FakeCluster) -> None:
         assert read(consumer, 1)[0].offset == place
 
 
+@pytest.mark.case("S0-11")
 def test_objects_instead_of_bytes(cluster: FakeCluster) -> None:
     def number(topic: str, data: bytes | None) -> int:
         assert topic == "t"
@@ -199,6 +206,7 @@ def test_objects_instead_of_bytes(cluster: FakeCluster) -> None:
         assert [record.value for record in consumer] == [0, 1, 2]
 
 
+@pytest.mark.case("S0-11")
 def test_a_record_that_cannot_be_deserialized_is_named_and_passed(cluster: FakeCluster) -> None:
     def picky(_topic: str, data: bytes | None) -> bytes | None:
         if data == b"1":
@@ -218,6 +226,7 @@ def test_a_record_that_cannot_be_deserialized_is_named_and_passed(cluster: FakeC
 # --- commits ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.case("S0-33", "S0-59", "S1-3", "S1-5")
 def test_offsets_are_committed_by_all_topic_partition_and_mapping(cluster: FakeCluster) -> None:
     cluster.create_topic("u", 1)
     fill(cluster, "u", 1, 5)
@@ -240,6 +249,7 @@ def test_offsets_are_committed_by_all_topic_partition_and_mapping(cluster: FakeC
         }
 
 
+@pytest.mark.case("S1-3", "S1-4")
 def test_each_partition_of_a_commit_has_its_own_error(cluster: FakeCluster) -> None:
     cluster.fail(OffsetCommitRequest, OFFSET_METADATA_TOO_LARGE, where=P1)
     with reader(cluster) as consumer:
@@ -250,6 +260,7 @@ def test_each_partition_of_a_commit_has_its_own_error(cluster: FakeCluster) -> N
     assert cluster.committed_offsets("g") == {P0: 1}
 
 
+@pytest.mark.case("S1-11")
 def test_a_commit_after_every_record_keeps_its_order(cluster: FakeCluster) -> None:
     with reader(cluster, enable_auto_commit=False) as consumer:
         consumer.subscribe("t")
@@ -272,6 +283,7 @@ def test_a_commit_after_every_record_keeps_its_order(cluster: FakeCluster) -> No
     assert cluster.committed_offsets("g") == {P0: 30, P1: 30}
 
 
+@pytest.mark.case("S1-1", "S1-9")
 def test_thousands_of_partitions_are_committed_in_one_request() -> None:
     with FakeCluster(1, topics={"t": 3_000}) as cluster, reader(cluster) as consumer:
         offsets = {TopicPartition("t", partition): partition for partition in range(3_000)}
@@ -280,6 +292,7 @@ def test_thousands_of_partitions_are_committed_in_one_request() -> None:
         assert cluster.committed_offsets("g") == offsets
 
 
+@pytest.mark.case("S1-2")
 def test_a_loop_that_fails_reads_its_records_again(cluster: FakeCluster) -> None:
     def fails_at_the_third() -> None:
         with reader(cluster, auto_commit_interval_ms=0) as consumer:
@@ -299,6 +312,7 @@ def test_a_loop_that_fails_reads_its_records_again(cluster: FakeCluster) -> None
 # --- the rest ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.case("S0-68")
 def test_figures_tell_what_was_read(cluster: FakeCluster) -> None:
     with reader(cluster) as consumer:
         consumer.subscribe("t")
@@ -312,6 +326,7 @@ def test_figures_tell_what_was_read(cluster: FakeCluster) -> None:
     assert figures.lag == {P0: 0, P1: 0}
 
 
+@pytest.mark.case("S2-12")
 def test_defaults_are_those_of_today() -> None:
     """KIP-62's, but for the session timeout, which KIP-735 made 45 s."""
     options = ConsumerOptions()
@@ -321,6 +336,7 @@ def test_defaults_are_those_of_today() -> None:
     assert options.auto_offset_reset == "latest"
 
 
+@pytest.mark.case("S0-47")
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
 def test_a_subscription_may_be_left_and_taken_up_again(cluster: FakeCluster, protocol: str) -> None:
     with reader(cluster, group_protocol=protocol) as consumer:

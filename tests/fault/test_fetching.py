@@ -69,8 +69,9 @@ def alone() -> Iterator[FakeCluster]:
 # --- fetch sessions ------------------------------------------------------------------------------------------------
 
 
-def test_f13_in_a_session_only_changes_are_named() -> None:
-    """F13: of many partitions a request names those that gave records; all is read, nothing twice."""
+@pytest.mark.case("F13")
+def test_in_a_session_only_changes_are_named() -> None:
+    """Of many partitions a request names those that gave records; all is read, nothing twice."""
     busy = [TopicPartition("t", number) for number in (3, 17)]
     with FakeCluster(1, topics={"t": 40}, fetch_sessions=True) as cluster, quick_reader(cluster) as consumer:
         consumer.assign({TopicPartition("t", number): Span(0) for number in range(40)})
@@ -89,8 +90,9 @@ def test_f13_in_a_session_only_changes_are_named() -> None:
         assert epochs == list(range(len(epochs)))
 
 
-def test_f13_what_is_paused_or_taken_away_is_forgotten(alone: FakeCluster) -> None:
-    """F13: a broker goes on giving what it was told of; and what is resumed goes on where it was left."""
+@pytest.mark.case("F13")
+def test_what_is_paused_or_taken_away_is_forgotten(alone: FakeCluster) -> None:
+    """A broker goes on giving what it was told of; and what is resumed goes on where it was left."""
     filled(alone, 3, T0, T1)
     with quick_reader(alone) as consumer:
         consumer.assign({T0: Span(0), T1: Span(0)})
@@ -112,8 +114,9 @@ def test_f13_what_is_paused_or_taken_away_is_forgotten(alone: FakeCluster) -> No
         assert {seen.request.session_epoch for seen in fetches(alone)[1:]}.isdisjoint({0})  # type: ignore[attr-defined]
 
 
-def test_f13_a_partition_that_is_refused_is_forgotten_until_it_is_asked_for_again(alone: FakeCluster) -> None:
-    """F13: a broker repeats an error in every answer of a session, at once."""
+@pytest.mark.case("F13")
+def test_a_partition_that_is_refused_is_forgotten_until_it_is_asked_for_again(alone: FakeCluster) -> None:
+    """A broker repeats an error in every answer of a session, at once."""
     filled(alone, 3, T0, T1)
     refused = answer_with(alone, lambda _r, row: row.partition_index == 1 and refuse(row, 6))
     with quick_reader(alone, retry_backoff_ms=100, retry_backoff_max_ms=100) as consumer:
@@ -126,9 +129,10 @@ def test_f13_a_partition_that_is_refused_is_forgotten_until_it_is_asked_for_agai
         assert read(consumer, 3) == expected(T1, 3)
 
 
+@pytest.mark.case("F13")
 @pytest.mark.parametrize("code", SESSION_CODES)
-def test_f13_a_session_that_is_gone_begins_anew(alone: FakeCluster, code: int) -> None:
-    """F13: at once, with a fetch that names everything; nothing is lost, nothing comes twice."""
+def test_a_session_that_is_gone_begins_anew(alone: FakeCluster, code: int) -> None:
+    """At once, with a fetch that names everything; nothing is lost, nothing comes twice."""
     filled(alone, 10, T0, T1, T2)
     with quick_reader(alone, max_partition_fetch_bytes=200, retry_backoff_ms=5_000) as consumer:
         consumer.assign(to_the_end(alone, T0, T1, T2))
@@ -145,9 +149,10 @@ def test_f13_a_session_that_is_gone_begins_anew(alone: FakeCluster, code: int) -
     assert after.session_id == (0 if code == Code.FETCH_SESSION_ID_NOT_FOUND else before.session_id)
 
 
+@pytest.mark.case("F13")
 @pytest.mark.parametrize("code", [*SESSION_CODES, Code.NOT_LEADER_OR_FOLLOWER])
-def test_f13_an_error_on_every_fetch_is_no_hot_loop(alone: FakeCluster, code: int) -> None:
-    """F13: asked again with growing pauses; when it is over, reading goes on."""
+def test_an_error_on_every_fetch_is_no_hot_loop(alone: FakeCluster, code: int) -> None:
+    """Asked again with growing pauses; when it is over, reading goes on."""
     filled(alone, 3, T0)
     rule = alone.fail(FetchRequest, code, top=True, times=FOREVER)
     with quick_reader(alone, retry_backoff_ms=20, retry_backoff_max_ms=200) as consumer:
@@ -158,11 +163,12 @@ def test_f13_an_error_on_every_fetch_is_no_hot_loop(alone: FakeCluster, code: in
         assert read(consumer, 3) == expected(T0, 3)
 
 
+@pytest.mark.case("F13")
 @pytest.mark.parametrize("code", [-1, 9_999])
-def test_f13_an_unknown_error_on_every_fetch_is_told_each_time_and_no_hot_loop(
+def test_an_unknown_error_on_every_fetch_is_told_each_time_and_no_hot_loop(
     alone: FakeCluster, code: int
 ) -> None:
-    """F13: its number is in the message; whoever goes on polling does not flood the broker."""
+    """Its number is in the message; whoever goes on polling does not flood the broker."""
     filled(alone, 3, T0)
     rule = alone.fail(FetchRequest, code, top=True, times=FOREVER)
     with quick_reader(alone, retry_backoff_ms=20, retry_backoff_max_ms=200) as consumer:
@@ -178,8 +184,9 @@ def test_f13_an_unknown_error_on_every_fetch_is_told_each_time_and_no_hot_loop(
         assert read(consumer, 3) == expected(T0, 3)
 
 
-def test_f13_a_lost_connection_ends_the_session(alone: FakeCluster) -> None:
-    """F13: the broker may have been started anew; the answer that was lost is asked for again."""
+@pytest.mark.case("F13")
+def test_a_lost_connection_ends_the_session(alone: FakeCluster) -> None:
+    """The broker may have been started anew; the answer that was lost is asked for again."""
     filled(alone, 3, T0, T1)
     with quick_reader(alone) as consumer:
         consumer.assign({T0: Span(0), T1: Span(0)})
@@ -194,9 +201,10 @@ def test_f13_a_lost_connection_ends_the_session(alone: FakeCluster) -> None:
         assert watch(consumer, 0.1) == []
 
 
+@pytest.mark.case("F13")
 @pytest.mark.parametrize("version", [4, 6, 7, 11, 12, 13, 17])
-def test_f13_every_version_reads_the_same(alone: FakeCluster, version: int) -> None:
-    """F13: sessions from v7 on, names up to v12."""
+def test_every_version_reads_the_same(alone: FakeCluster, version: int) -> None:
+    """Sessions from v7 on, names up to v12."""
     alone.cap_versions({FetchRequest: version})
     filled(alone, 20, T0, T1, T2)
     with quick_reader(alone, max_partition_fetch_bytes=300) as consumer:
@@ -207,8 +215,9 @@ def test_f13_every_version_reads_the_same(alone: FakeCluster, version: int) -> N
     assert [r.session_id > 0 for r in asked] == [False, *[version >= 7] * (len(asked) - 1)]
 
 
-def test_f13_a_broker_that_is_taken_back_to_an_old_version_is_told_everything(alone: FakeCluster) -> None:
-    """F13: below v7 a request that names changes is all there is, so everything is named again. No fetch has failed."""
+@pytest.mark.case("F13")
+def test_a_broker_that_is_taken_back_to_an_old_version_is_told_everything(alone: FakeCluster) -> None:
+    """Below v7 a request that names changes is all there is, so everything is named again. No fetch has failed."""
     filled(alone, 3, T0, T1)
     with quick_reader(alone) as consumer:
         consumer.assign({T0: Span(0), T1: Span(0)})
@@ -225,9 +234,10 @@ def test_f13_a_broker_that_is_taken_back_to_an_old_version_is_told_everything(al
         assert {seen.version for seen in fetches(alone)[asked:]} == {6}
 
 
+@pytest.mark.case("F13")
 @pytest.mark.parametrize("idle", [True, False], ids=["idle", "under way"])
-def test_f13_a_session_that_nobody_needs_any_more_is_ended(alone: FakeCluster, idle: bool) -> None:
-    """F13: brokers have room for a thousand, and keep one for minutes."""
+def test_a_session_that_nobody_needs_any_more_is_ended(alone: FakeCluster, idle: bool) -> None:
+    """Brokers have room for a thousand, and keep one for minutes."""
     filled(alone, 3, T0)
     with quick_reader(alone, fetch_max_wait_ms=40 if idle else 5_000) as consumer:
         consumer.assign({T0: Span(0, 3 if idle else None)})
@@ -241,8 +251,9 @@ def test_f13_a_session_that_nobody_needs_any_more_is_ended(alone: FakeCluster, i
 # --- odd answers ---------------------------------------------------------------------------------------------------
 
 
-def test_f14_a_partition_that_comes_twice_is_taken_once(cluster: FakeCluster) -> None:
-    """F14: in one answer, in two entries of its topic."""
+@pytest.mark.case("F14")
+def test_a_partition_that_comes_twice_is_taken_once(cluster: FakeCluster) -> None:
+    """In one answer, in two entries of its topic."""
     filled(cluster, 5, T0)
 
     def twice(_request: FetchRequest, answer: FetchResponse) -> None:
@@ -256,9 +267,10 @@ def test_f14_a_partition_that_comes_twice_is_taken_once(cluster: FakeCluster) ->
         assert read_all(consumer) == {T0: expected(T0, 5)}
 
 
+@pytest.mark.case("O5")
 @pytest.mark.parametrize("trouble", ["silence", "refused", "sought elsewhere"])
-def test_o5_a_poll_does_not_wait_for_the_bounds(cluster: FakeCluster, trouble: str) -> None:
-    """O5: the error comes with a later poll: without the bounds if they cannot be had in time."""
+def test_a_poll_does_not_wait_for_the_bounds(cluster: FakeCluster, trouble: str) -> None:
+    """The error comes with a later poll: without the bounds if they cannot be had in time."""
     filled(cluster, 10, T0, T1)
     answers = {
         "silence": lambda: cluster.drop(ListOffsetsRequest, "silence"),
@@ -292,8 +304,9 @@ def test_o5_a_poll_does_not_wait_for_the_bounds(cluster: FakeCluster, trouble: s
         assert read(consumer, 2) == expected(T0, 10, 8)
 
 
-def test_f14_an_error_that_comes_twice_is_told_once(cluster: FakeCluster) -> None:
-    """F14: as above, with a partition that is refused."""
+@pytest.mark.case("F14")
+def test_an_error_that_comes_twice_is_told_once(cluster: FakeCluster) -> None:
+    """As above, with a partition that is refused."""
 
     def twice(_request: FetchRequest, answer: FetchResponse) -> None:
         for topic in answer.responses:
@@ -307,8 +320,9 @@ def test_f14_an_error_that_comes_twice_is_told_once(cluster: FakeCluster) -> Non
         assert watch(consumer, 0.3) == []
 
 
-def test_f14_what_was_not_asked_for_is_ignored(cluster: FakeCluster) -> None:
-    """F14: another partition, another topic; the answer's rest counts."""
+@pytest.mark.case("F14")
+def test_what_was_not_asked_for_is_ignored(cluster: FakeCluster) -> None:
+    """Another partition, another topic; the answer's rest counts."""
     filled(cluster, 5, T0, T1)
     raw = b"".join(bytes(b.raw) for b in cluster.log("t", 1).batches)
 
@@ -327,8 +341,9 @@ def test_f14_what_was_not_asked_for_is_ignored(cluster: FakeCluster) -> None:
         assert read_all(consumer) == {T0: expected(T0, 5)}
 
 
-def test_f14_answers_without_anything_at_once_do_not_keep_us_busy(cluster: FakeCluster) -> None:
-    """F14: a broker that does not wait is asked with growing pauses."""
+@pytest.mark.case("F14")
+def test_answers_without_anything_at_once_do_not_keep_us_busy(cluster: FakeCluster) -> None:
+    """A broker that does not wait is asked with growing pauses."""
     cluster.intercept(FetchRequest, lambda request: setattr(request, "max_wait_ms", 0))
     with quick_reader(
         cluster, fetch_max_wait_ms=500, retry_backoff_ms=20, retry_backoff_max_ms=200
@@ -340,8 +355,9 @@ def test_f14_answers_without_anything_at_once_do_not_keep_us_busy(cluster: FakeC
         assert read(consumer, 1) == [b"late"]
 
 
-def test_f15_a_late_answer_for_an_old_position_is_dropped(cluster: FakeCluster) -> None:
-    """F15: sought elsewhere while a fetch was under way; and back again."""
+@pytest.mark.case("F15")
+def test_a_late_answer_for_an_old_position_is_dropped(cluster: FakeCluster) -> None:
+    """Sought elsewhere while a fetch was under way; and back again."""
     filled(cluster, 10, T0)
     with quick_reader(cluster) as consumer:
         consumer.assign({T0: Span(0, 10)})
@@ -355,8 +371,9 @@ def test_f15_a_late_answer_for_an_old_position_is_dropped(cluster: FakeCluster) 
         assert read_all(consumer) == {T0: expected(T0, 10, 7)}
 
 
-def test_f15_records_that_wait_are_dropped_by_a_seek(cluster: FakeCluster) -> None:
-    """F15: what was fetched ahead is of the old position; a seek to the very same offset reads it once."""
+@pytest.mark.case("F15")
+def test_records_that_wait_are_dropped_by_a_seek(cluster: FakeCluster) -> None:
+    """What was fetched ahead is of the old position; a seek to the very same offset reads it once."""
     filled(cluster, 10, T0)
     with quick_reader(cluster, max_poll_records=2) as consumer:
         consumer.assign({T0: Span(0, 10)})
@@ -367,8 +384,9 @@ def test_f15_records_that_wait_are_dropped_by_a_seek(cluster: FakeCluster) -> No
         assert read_all(consumer) == {T0: expected(T0, 10, 4)}
 
 
-def test_f15_an_error_of_a_position_that_was_left_is_not_told(cluster: FakeCluster) -> None:
-    """F15: out of range there, sought elsewhere before anybody heard of it."""
+@pytest.mark.case("F15")
+def test_an_error_of_a_position_that_was_left_is_not_told(cluster: FakeCluster) -> None:
+    """Out of range there, sought elsewhere before anybody heard of it."""
     filled(cluster, 5, T0, T1)
     with quick_reader(cluster) as consumer:
         consumer.assign({T0: Span(99), T1: Span(0)})
@@ -382,8 +400,9 @@ def test_f15_an_error_of_a_position_that_was_left_is_not_told(cluster: FakeClust
         assert found[T0] == expected(T0, 5, 3)
 
 
-def test_f15_a_seek_while_the_log_is_checked(cluster: FakeCluster) -> None:
-    """F15: the late answer to the check is of the old position."""
+@pytest.mark.case("F15")
+def test_a_seek_while_the_log_is_checked(cluster: FakeCluster) -> None:
+    """The late answer to the check is of the old position."""
     filled(cluster, 10, T0)
     with quick_reader(cluster) as consumer:
         consumer.assign({T0: Span(0)})
@@ -399,8 +418,9 @@ def test_f15_a_seek_while_the_log_is_checked(cluster: FakeCluster) -> None:
         assert read(consumer, 3) == expected(T0, 5, 2)
 
 
-def test_f16_an_offset_that_is_not_available_yet_is_asked_for_again(cluster: FakeCluster) -> None:
-    """F16: a new leader that does not know its high watermark yet."""
+@pytest.mark.case("F16")
+def test_an_offset_that_is_not_available_yet_is_asked_for_again(cluster: FakeCluster) -> None:
+    """A new leader that does not know its high watermark yet."""
     filled(cluster, 5, T0)
     refused = cluster.fail(FetchRequest, Code.OFFSET_NOT_AVAILABLE, times=5, where=T0)
     with quick_reader(cluster) as consumer:
@@ -409,8 +429,9 @@ def test_f16_an_offset_that_is_not_available_yet_is_asked_for_again(cluster: Fak
     assert refused.count == 5
 
 
-def test_f16_an_offset_in_tiered_storage_is_named(cluster: FakeCluster) -> None:
-    """F16: a code that only followers should see; the partition stops, others go on."""
+@pytest.mark.case("F16")
+def test_an_offset_in_tiered_storage_is_named(cluster: FakeCluster) -> None:
+    """A code that only followers should see; the partition stops, others go on."""
     filled(cluster, 5, T0, T1)
     answer_with(cluster, lambda _r, row: row.partition_index == 0 and refuse(row, 109))
     with quick_reader(cluster) as consumer:
@@ -431,8 +452,9 @@ def test_f16_an_offset_in_tiered_storage_is_named(cluster: FakeCluster) -> None:
 # --- what records look like ----------------------------------------------------------------------------------------
 
 
-def test_f1_a_batch_above_every_limit_is_read_and_cut_ones_are_passed_over(cluster: FakeCluster) -> None:
-    """F1: brokers give the first batch whole, and cut the last one."""
+@pytest.mark.case("F1")
+def test_a_batch_above_every_limit_is_read_and_cut_ones_are_passed_over(cluster: FakeCluster) -> None:
+    """Brokers give the first batch whole, and cut the last one."""
     values = [b"x" * 9_000, b"y" * 100, b"z" * 30_000, b"y"]
     put(cluster, T0, *values)
     with quick_reader(cluster, fetch_max_bytes=1_000, max_partition_fetch_bytes=500) as consumer:
@@ -440,8 +462,9 @@ def test_f1_a_batch_above_every_limit_is_read_and_cut_ones_are_passed_over(clust
         assert read_all(consumer) == {T0: values}
 
 
-def test_f1_a_batch_that_never_comes_whole_is_no_hot_loop(alone: FakeCluster) -> None:
-    """F1: a broker that cuts the only batch (they should not); read when it comes."""
+@pytest.mark.case("F1")
+def test_a_batch_that_never_comes_whole_is_no_hot_loop(alone: FakeCluster) -> None:
+    """A broker that cuts the only batch (they should not); read when it comes."""
     put(alone, T0, b"x" * 1_000)
 
     def half(_request: FetchRequest, row: PartitionData) -> None:
@@ -468,8 +491,9 @@ def transactions(cluster: FakeCluster, *outcomes: bool) -> list[bytes]:
     return [b"%d" % number for number, commit in enumerate(outcomes) if commit]
 
 
-def test_f1_answers_with_aborted_records_alone_are_progress(cluster: FakeCluster) -> None:
-    """F1: nothing of them is shown, and the position is behind them."""
+@pytest.mark.case("F1")
+def test_answers_with_aborted_records_alone_are_progress(cluster: FakeCluster) -> None:
+    """Nothing of them is shown, and the position is behind them."""
     transactions(cluster, *[False] * 6)
     with quick_reader(cluster, max_partition_fetch_bytes=150) as consumer:
         spans = to_the_end(cluster, T0)
@@ -478,8 +502,9 @@ def test_f1_answers_with_aborted_records_alone_are_progress(cluster: FakeCluster
         assert consumer.position(T0) == spans[T0].stop == 12
 
 
-def test_f9_odd_markers_and_lists(cluster: FakeCluster) -> None:
-    """F9: an abort marker of which the list says nothing hides nothing; a marker is never shown."""
+@pytest.mark.case("F9")
+def test_odd_transaction_markers_and_lists(cluster: FakeCluster) -> None:
+    """An abort marker of which the list says nothing hides nothing; a marker is never shown."""
     kept = transactions(cluster, True, False, True, False, True)
 
     def nothing_aborted(_request: FetchRequest, row: PartitionData) -> None:
@@ -493,9 +518,10 @@ def test_f9_odd_markers_and_lists(cluster: FakeCluster) -> None:
         assert read_all(consumer) == {T0: numbers(5)}
 
 
+@pytest.mark.case("F10")
 @pytest.mark.parametrize("order", ["reversed", "doubled", "both"])
-def test_f10_the_list_of_aborted_transactions_in_any_order(cluster: FakeCluster, order: str) -> None:
-    """F10: unsorted, with entries twice: exact all the same."""
+def test_the_list_of_aborted_transactions_in_any_order(cluster: FakeCluster, order: str) -> None:
+    """Unsorted, with entries twice: exact all the same."""
     kept = transactions(cluster, True, False, False, True, False, True)
 
     def edit(_request: FetchRequest, row: PartitionData) -> None:
@@ -509,8 +535,9 @@ def test_f10_the_list_of_aborted_transactions_in_any_order(cluster: FakeCluster,
         assert read_all(consumer) == {T0: kept}
 
 
-def test_f10_no_list_at_all(cluster: FakeCluster) -> None:
-    """F10: null, as with read_uncommitted."""
+@pytest.mark.case("F10")
+def test_a_missing_list_of_aborted_transactions(cluster: FakeCluster) -> None:
+    """Null, as with read_uncommitted."""
     kept = transactions(cluster, True, True)
     answer_with(cluster, lambda _request, row: setattr(row, "aborted_transactions", None))
     with quick_reader(cluster) as consumer:
@@ -518,8 +545,9 @@ def test_f10_no_list_at_all(cluster: FakeCluster) -> None:
         assert read_all(consumer) == {T0: kept}
 
 
-def test_f11_a_reader_of_committed_records_waits_before_an_open_transaction(cluster: FakeCluster) -> None:
-    """F11: "the end" is the last stable offset; when the transaction ends, reading goes on. No hot loop meanwhile."""
+@pytest.mark.case("F11")
+def test_a_reader_of_committed_records_waits_before_an_open_transaction(cluster: FakeCluster) -> None:
+    """ "the end" is the last stable offset; when the transaction ends, reading goes on. No hot loop meanwhile."""
     put(cluster, T0, b"plain")
     with quick(cluster, transactional_id="x") as producer, quick_reader(cluster) as consumer:
         producer.init_transactions()
@@ -539,8 +567,9 @@ def test_f11_a_reader_of_committed_records_waits_before_an_open_transaction(clus
         assert read(consumer, 2) == [b"open", b"behind"]
 
 
-def test_f11_a_reader_of_everything_does_not_wait(cluster: FakeCluster) -> None:
-    """F11: read_uncommitted goes to the high watermark."""
+@pytest.mark.case("F11")
+def test_a_reader_of_everything_does_not_wait(cluster: FakeCluster) -> None:
+    """Read_uncommitted goes to the high watermark."""
     with quick(cluster, transactional_id="x") as producer:
         producer.init_transactions()
         producer.begin_transaction()
@@ -571,8 +600,9 @@ class Nearby:
                     self.named += 1
 
 
-def test_f12_the_named_replica_is_read_from() -> None:
-    """F12: and the leader is asked again when the metadata is too old."""
+@pytest.mark.case("F12")
+def test_the_named_replica_is_read_from() -> None:
+    """And the leader is asked again when the metadata is too old."""
     with (
         FakeCluster(3, topics={"t": 1}, fetch_sessions=True) as cluster,
         quick_reader(cluster, client_rack="here", metadata_max_age_ms=400) as consumer,
@@ -590,8 +620,9 @@ def test_f12_the_named_replica_is_read_from() -> None:
         assert len(fetches(cluster, 1)) < len(fetches(cluster, 2))
 
 
-def test_f12_without_a_rack_nobody_is_followed() -> None:
-    """F12: a broker that names replicas all the same is not obeyed, and is no hot loop."""
+@pytest.mark.case("F12")
+def test_without_a_rack_nobody_is_followed() -> None:
+    """A broker that names replicas all the same is not obeyed, and is no hot loop."""
     with FakeCluster(3, topics={"t": 1}) as cluster, quick_reader(cluster) as consumer:
         filled(cluster, 3, T0)
         answer_with(cluster, lambda _r, row: setattr(row, "preferred_read_replica", 2))
@@ -600,9 +631,10 @@ def test_f12_without_a_rack_nobody_is_followed() -> None:
         assert fetches(cluster, 2) == []
 
 
+@pytest.mark.case("F12")
 @pytest.mark.parametrize("replica", [1, 99])
-def test_f12_a_replica_that_cannot_be_is_not_followed(replica: int) -> None:
-    """F12: an unknown broker, or the leader itself: the leader gives the records when it is not told where we are."""
+def test_a_replica_that_cannot_be_is_not_followed(replica: int) -> None:
+    """An unknown broker, or the leader itself: the leader gives the records when it is not told where we are."""
     with (
         FakeCluster(3, topics={"t": 1}, fetch_sessions=True) as cluster,
         quick_reader(cluster, client_rack="here") as consumer,
@@ -615,9 +647,10 @@ def test_f12_a_replica_that_cannot_be_is_not_followed(replica: int) -> None:
         assert read(consumer, 1) == [b"0-3"]
 
 
+@pytest.mark.case("F12")
 @pytest.mark.parametrize("how", ["stopped", "silent"])
-def test_f12_a_replica_that_vanishes_strands_nobody(how: str) -> None:
-    """F12: back to the leader, which would name it again: it gives the records all the same."""
+def test_a_replica_that_vanishes_strands_nobody(how: str) -> None:
+    """Back to the leader, which would name it again: it gives the records all the same."""
     with (
         FakeCluster(3, topics={"t": 1}, fetch_sessions=True) as cluster,
         quick_reader(cluster, client_rack="here", request_timeout_ms=300) as consumer,
@@ -634,6 +667,7 @@ def test_f12_a_replica_that_vanishes_strands_nobody(how: str) -> None:
         cluster.resume(2)
 
 
+@pytest.mark.case("F12")
 @pytest.mark.parametrize(
     "code",
     [
@@ -647,8 +681,8 @@ def test_f12_a_replica_that_vanishes_strands_nobody(how: str) -> None:
         109,
     ],
 )
-def test_f12_a_replica_that_refuses_is_left_for_the_leader(code: int) -> None:
-    """F12: a follower that lags or lies: only the leader's word counts."""
+def test_a_replica_that_refuses_is_left_for_the_leader(code: int) -> None:
+    """A follower that lags or lies: only the leader's word counts."""
     with (
         FakeCluster(3, topics={"t": 1}, fetch_sessions=True) as cluster,
         quick_reader(cluster, client_rack="here") as consumer,
@@ -670,9 +704,10 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster_module, "TOPIC_PATIENCE", 0.3)
 
 
+@pytest.mark.case("B7")
 @pytest.mark.usefixtures("impatient")
-def test_b7_a_topic_that_is_deleted_is_told_once_and_others_go_on(cluster: FakeCluster) -> None:
-    """B7: one error for all of its partitions; nobody creates it again."""
+def test_a_topic_that_is_deleted_is_told_once_and_others_go_on(cluster: FakeCluster) -> None:
+    """One error for all of its partitions; nobody creates it again."""
     cluster.create_topic("gone", 4)
     filled(cluster, 3, T0)
     cluster.append("gone", 1, batch(b"x"))
@@ -697,12 +732,11 @@ def test_b7_a_topic_that_is_deleted_is_told_once_and_others_go_on(cluster: FakeC
     assert not any(request.allow_auto_topic_creation for request in asked)
 
 
+@pytest.mark.case("B8")
 @pytest.mark.parametrize("count", [1, 3, 5])
 @pytest.mark.parametrize("version", [12, 17])
-def test_b8_a_topic_that_is_created_anew_is_not_read_on(
-    cluster: FakeCluster, version: int, count: int
-) -> None:
-    """B8: by name (v12) or by id: old positions mean nothing in it. One error; a seek goes on in the new topic."""
+def test_a_topic_that_is_created_anew_is_not_read_on(cluster: FakeCluster, version: int, count: int) -> None:
+    """By name (v12) or by id: old positions mean nothing in it. One error; a seek goes on in the new topic."""
     cluster.cap_versions({FetchRequest: version})
     filled(cluster, 3, T0, T1)
     with quick_reader(cluster, metadata_max_age_ms=200) as consumer:
@@ -725,8 +759,9 @@ def test_b8_a_topic_that_is_created_anew_is_not_read_on(
         assert read(consumer, 2) == [b"new"] * 2
 
 
-def test_b8_old_news_of_a_broker_that_lags_is_no_new_topic(cluster: FakeCluster) -> None:
-    """B8: two metadata answers must say so, one after the other."""
+@pytest.mark.case("B8")
+def test_old_news_of_a_broker_that_lags_is_no_new_topic(cluster: FakeCluster) -> None:
+    """Two metadata answers must say so, one after the other."""
     filled(cluster, 3, T0)
     with quick_reader(cluster) as consumer:
         consumer.assign({T0: Span(0)})
@@ -744,12 +779,13 @@ def test_b8_old_news_of_a_broker_that_lags_is_no_new_topic(cluster: FakeCluster)
         assert read(consumer, 1) == [b"0-3"]
 
 
+@pytest.mark.case("B9")
 @pytest.mark.parametrize("top", [False, True], ids=["partition", "answer"])
 @pytest.mark.parametrize("code", TOPIC_ID_CODES)
-def test_b9_an_unknown_topic_id_begins_a_new_session_and_is_asked_again(
+def test_an_unknown_topic_id_begins_a_new_session_and_is_asked_again(
     alone: FakeCluster, code: int, top: bool
 ) -> None:
-    """B9: the metadata says that nothing has changed: a broker that lags."""
+    """The metadata says that nothing has changed: a broker that lags."""
     filled(alone, 3, T0)
     if top:
         rule = alone.fail(FetchRequest, code, top=True, times=4)
@@ -767,10 +803,11 @@ def test_b9_an_unknown_topic_id_begins_a_new_session_and_is_asked_again(
     assert len(alone.seen(MetadataRequest)) > looked
 
 
+@pytest.mark.case("B9")
 @pytest.mark.parametrize("top", [False, True], ids=["partition", "answer"])
 @pytest.mark.parametrize("code", TOPIC_ID_CODES)
-def test_b9_it_is_not_asked_for_ever(alone: FakeCluster, code: int, top: bool) -> None:
-    """B9: after default.api.timeout.ms an error that names the code; no spin before."""
+def test_it_is_not_asked_for_ever(alone: FakeCluster, code: int, top: bool) -> None:
+    """After default.api.timeout.ms an error that names the code; no spin before."""
     filled(alone, 3, T0, T1)
     if top:
         rule = alone.fail(FetchRequest, code, top=True, times=FOREVER)
@@ -785,8 +822,9 @@ def test_b9_it_is_not_asked_for_ever(alone: FakeCluster, code: int, top: bool) -
         assert rule.count <= 30
 
 
-def test_b10_added_partitions_change_nothing_for_those_that_are_read(cluster: FakeCluster) -> None:
-    """B10: for partitions assigned by hand: order and content stay, the new ones are not read."""
+@pytest.mark.case("B10")
+def test_added_partitions_change_nothing_for_those_that_are_read(cluster: FakeCluster) -> None:
+    """For partitions assigned by hand: order and content stay, the new ones are not read."""
     with quick_reader(cluster, metadata_max_age_ms=50) as consumer:
         consumer.assign({T0: Span(0), T1: Span(0)})
         found: dict[TopicPartition, list[bytes | None]] = {T0: [], T1: []}
@@ -808,10 +846,11 @@ def test_b10_added_partitions_change_nothing_for_those_that_are_read(cluster: Fa
         assert read(consumer, 6) == [b"new"] * 6
 
 
-def test_b10_a_partition_that_is_not_there_is_named(
+@pytest.mark.case("B10")
+def test_a_partition_that_is_not_there_is_named(
     cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """B10: after some seconds, in which it may be added."""
+    """After some seconds, in which it may be added."""
     monkeypatch.setattr("kcli.core.consumer.partition_recovery.TOPIC_PATIENCE", 0.3)
     with quick_reader(cluster) as consumer:
         consumer.assign({TopicPartition("t", 7): Span(0)})
@@ -822,8 +861,9 @@ def test_b10_a_partition_that_is_not_there_is_named(
 # --- logs that are cut ---------------------------------------------------------------------------------------------
 
 
-def test_b11_a_truncated_log_is_told_and_not_read_on(cluster: FakeCluster) -> None:
-    """B11: which offsets are lost, exit 5; a seek goes on with what is there."""
+@pytest.mark.case("B11")
+def test_a_truncated_log_is_told_and_not_read_on(cluster: FakeCluster) -> None:
+    """Which offsets are lost, exit 5; a seek goes on with what is there."""
     filled(cluster, 10, T0)
     with quick_reader(cluster) as consumer:
         consumer.assign({T0: Span(0)})
@@ -838,8 +878,9 @@ def test_b11_a_truncated_log_is_told_and_not_read_on(cluster: FakeCluster) -> No
         assert read(consumer, 8) == [b"other"] * 8
 
 
-def test_b11_nothing_is_fetched_from_a_new_leader_before_the_check(cluster: FakeCluster) -> None:
-    """B11: the metadata may come in the same turn as a fetch's answer, which sends the next one.
+@pytest.mark.case("B11")
+def test_nothing_is_fetched_from_a_new_leader_before_the_check(cluster: FakeCluster) -> None:
+    """The metadata may come in the same turn as a fetch's answer, which sends the next one.
 
     The loop is turned by hand: the answers of other partitions carry the fetcher on, nobody asks for the check.
     """
@@ -864,8 +905,9 @@ def test_b11_nothing_is_fetched_from_a_new_leader_before_the_check(cluster: Fake
             watch(consumer, 5)
 
 
-def test_b11_an_epoch_that_the_leader_does_not_know_is_no_loss(cluster: FakeCluster) -> None:
-    """B11: UNDEFINED (−1) is no news; reading goes on."""
+@pytest.mark.case("B11")
+def test_an_epoch_that_the_leader_does_not_know_is_no_loss(cluster: FakeCluster) -> None:
+    """UNDEFINED (−1) is no news; reading goes on."""
     filled(cluster, 5, T0)
 
     def undefined(_request: OffsetForLeaderEpochRequest, answer: Any) -> None:
@@ -883,8 +925,9 @@ def test_b11_an_epoch_that_the_leader_does_not_know_is_no_loss(cluster: FakeClus
         assert rule.count == 1
 
 
-def test_b11_a_leader_that_has_everything_is_read_on(cluster: FakeCluster) -> None:
-    """B11: several elections, some before the reader notices."""
+@pytest.mark.case("B11")
+def test_a_leader_that_has_everything_is_read_on(cluster: FakeCluster) -> None:
+    """Several elections, some before the reader notices."""
     filled(cluster, 3, T0)
     with quick_reader(cluster) as consumer:
         consumer.assign({T0: Span(0)})
@@ -898,8 +941,9 @@ def test_b11_a_leader_that_has_everything_is_read_on(cluster: FakeCluster) -> No
         assert found == expected(T0, 9)
 
 
-def test_b11_a_marker_of_a_later_epoch_is_no_truncation(cluster: FakeCluster) -> None:
-    """B11: what is not shown has an epoch too; the position behind it is not in the epoch of the last record shown."""
+@pytest.mark.case("B11")
+def test_a_marker_of_a_later_epoch_is_no_truncation(cluster: FakeCluster) -> None:
+    """What is not shown has an epoch too; the position behind it is not in the epoch of the last record shown."""
     with quick(cluster, transactional_id="x") as producer, quick_reader(cluster) as consumer:
         consumer.assign({T0: Span(0)})
         producer.init_transactions()
@@ -919,11 +963,12 @@ def test_b11_a_marker_of_a_later_epoch_is_no_truncation(cluster: FakeCluster) ->
         assert read(consumer, 1) == [b"two"]
 
 
+@pytest.mark.case("B11")
 @pytest.mark.parametrize(
     "code", [Code.NOT_LEADER_OR_FOLLOWER, Code.FENCED_LEADER_EPOCH, Code.UNKNOWN_SERVER_ERROR]
 )
-def test_b11_a_check_that_fails_for_now_is_made_again(cluster: FakeCluster, code: int) -> None:
-    """B11: it is neither skipped nor taken for a loss."""
+def test_a_check_that_fails_for_now_is_made_again(cluster: FakeCluster, code: int) -> None:
+    """It is neither skipped nor taken for a loss."""
     filled(cluster, 5, T0)
     with quick_reader(cluster) as consumer:
         consumer.assign({T0: Span(0)})
@@ -939,9 +984,10 @@ def test_b11_a_check_that_fails_for_now_is_made_again(cluster: FakeCluster, code
 # --- other brokers -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.case("N12")
 @pytest.mark.parametrize("code", [0, 129])
-def test_n12_all_known_brokers_are_replaced(code: int) -> None:
-    """N12: the names that were given lead to the new ones (KIP-899), also when a broker says so (KIP-1102)."""
+def test_all_known_brokers_are_replaced(code: int) -> None:
+    """The names that were given lead to the new ones (KIP-899), also when a broker says so (KIP-1102)."""
     with FakeCluster(3, topics={"t": 1}, fetch_sessions=True) as cluster:
         cluster.move_leader("t", 0, 2)
         present = [2]
@@ -972,8 +1018,9 @@ def test_n12_all_known_brokers_are_replaced(code: int) -> None:
 # --- positions -----------------------------------------------------------------------------------------------------
 
 
-def test_o5_out_of_range_is_an_error_with_the_gap(cluster: FakeCluster) -> None:
-    """O5: below the start, which says how much is gone, and above the end; never reset without a word."""
+@pytest.mark.case("O5")
+def test_out_of_range_is_an_error_with_the_gap(cluster: FakeCluster) -> None:
+    """Below the start, which says how much is gone, and above the end; never reset without a word."""
     filled(cluster, 10, T0)
     cluster.delete_records("t", 0, 6)
     with quick_reader(cluster) as consumer:
@@ -998,12 +1045,13 @@ def committed(cluster: FakeCluster, offset: int, **options: Any) -> Consumer:
     return quick_reader(cluster, group_id="g", enable_auto_commit=False, **options)
 
 
+@pytest.mark.case("O6")
 @pytest.mark.parametrize("how", ["silence", "reset", "code"])
 @pytest.mark.parametrize("policy", ["earliest", "latest", "none"])
-def test_o6_a_question_for_the_committed_offset_that_fails_is_asked_again(
+def test_a_question_for_the_committed_offset_that_fails_is_asked_again(
     cluster: FakeCluster, policy: str, how: str
 ) -> None:
-    """O6: "not known" is not "nothing committed"."""
+    """ "not known" is not "nothing committed"."""
     filled(cluster, 10, T0)
     with committed(cluster, 4, auto_offset_reset=policy, request_timeout_ms=300) as consumer:
         if how == "code":
@@ -1018,8 +1066,9 @@ def test_o6_a_question_for_the_committed_offset_that_fails_is_asked_again(
     assert cluster.seen(ListOffsetsRequest) == []
 
 
-def test_o6_a_committed_offset_that_is_never_told_is_an_error(cluster: FakeCluster) -> None:
-    """O6: at the deadline; the policy decides nothing."""
+@pytest.mark.case("O6")
+def test_a_committed_offset_that_is_never_told_is_an_error(cluster: FakeCluster) -> None:
+    """At the deadline; the policy decides nothing."""
     filled(cluster, 10, T0)
     with committed(cluster, 4, request_timeout_ms=100, default_api_timeout_ms=600) as consumer:
         cluster.drop(OffsetFetchRequest, times=FOREVER)
@@ -1030,12 +1079,13 @@ def test_o6_a_committed_offset_that_is_never_told_is_an_error(cluster: FakeClust
     assert cluster.seen(ListOffsetsRequest) == []
 
 
+@pytest.mark.case("O6")
 @pytest.mark.parametrize("how", ["silence", "reset", "code", "left out", "negative"])
 @pytest.mark.parametrize(("policy", "first"), [("earliest", 2), ("latest", 10)])
-def test_o6_a_question_for_the_ends_that_fails_is_asked_again(
+def test_a_question_for_the_ends_that_fails_is_asked_again(
     cluster: FakeCluster, policy: str, first: int, how: str
 ) -> None:
-    """O6: the policy's place is looked for until it is found; no other one is taken."""
+    """The policy's place is looked for until it is found; no other one is taken."""
     filled(cluster, 10, T0)
     cluster.delete_records("t", 0, 2)
 
@@ -1060,6 +1110,7 @@ def test_o6_a_question_for_the_ends_that_fails_is_asked_again(
 # --- memory and work -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.case("S0-71")
 def test_answers_that_wait_take_no_more_than_they_may(cluster: FakeCluster) -> None:
     """S0-71: however many brokers and partitions, and however slowly records are taken."""
     for tp in (T0, T1, T2):
@@ -1082,6 +1133,7 @@ def test_answers_that_wait_take_no_more_than_they_may(cluster: FakeCluster) -> N
         assert count == 180
 
 
+@pytest.mark.case("S0-71")
 def test_the_next_fetch_is_on_its_way_while_records_are_handled(cluster: FakeCluster) -> None:
     """S0-71: not only queued: the broker works while the application does."""
     filled(cluster, 10, T0)
@@ -1091,6 +1143,7 @@ def test_the_next_fetch_is_on_its_way_while_records_are_handled(cluster: FakeClu
         cluster.wait_for(FetchRequest, 2, 5)
 
 
+@pytest.mark.case("S0-71")
 def test_partitions_without_news_cost_nothing() -> None:
     """S0-71: what is looked at in a turn are those with news, whatever is assigned."""
     with FakeCluster(1, topics={"t": 300}, fetch_sessions=True) as cluster, quick_reader(cluster) as consumer:

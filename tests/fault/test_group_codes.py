@@ -91,6 +91,7 @@ NEW_JOINING = {
 }
 
 
+@pytest.mark.case("G5", "G6", "G14")
 @pytest.mark.parametrize(
     ("protocol", "api", "outcome", "code"),
     [
@@ -101,8 +102,8 @@ NEW_JOINING = {
         *rows(NEW_JOINING, "consumer", ConsumerGroupHeartbeatRequest),
     ],
 )
-def test_g5_a_member_to_be(protocol: str, api: Any, outcome: str, code: Code) -> None:
-    """G5, G6, G14: what may pass is asked again, the rest is told at once and by its name."""
+def test_error_codes_of_a_joining_member(protocol: str, api: Any, outcome: str, code: Code) -> None:
+    """What may pass is asked again, the rest is told at once and by its name."""
     wishes = {"group_protocol": protocol, "session_timeout_ms": 500}
     with (
         FakeCluster(2, topics={"t": 2}, groups={"consumer_heartbeat_interval": 0.1}) as cluster,
@@ -151,6 +152,7 @@ NEW_BEATING = {
 }
 
 
+@pytest.mark.case("G5", "G13")
 @pytest.mark.parametrize(
     ("protocol", "api", "outcome", "code"),
     [
@@ -158,8 +160,8 @@ NEW_BEATING = {
         *rows(NEW_BEATING, "consumer", ConsumerGroupHeartbeatRequest),
     ],
 )
-def test_g5_a_member_that_is_one(protocol: str, api: Any, outcome: str, code: Code) -> None:
-    """G5, G13: in both protocols."""
+def test_error_codes_of_a_stable_member(protocol: str, api: Any, outcome: str, code: Code) -> None:
+    """In both protocols."""
     with (
         FakeCluster(2, topics={"t": 2}, groups={"consumer_heartbeat_interval": 0.1}) as cluster,
         member(cluster, group_protocol=protocol, session_timeout_ms=1_000) as a,
@@ -210,11 +212,12 @@ NEW_COMMITTING = {
 }
 
 
+@pytest.mark.case("G5", "O4")
 @pytest.mark.parametrize(
     ("protocol", "outcome", "code"), [*rows(COMMITTING, "classic"), *rows(NEW_COMMITTING, "consumer")]
 )
-def test_g5_commits(protocol: str, outcome: str, code: Code) -> None:
-    """G5, O4: a commit that fails says why, and what to do about it fits."""
+def test_error_codes_of_commits(protocol: str, outcome: str, code: Code) -> None:
+    """A commit that fails says why, and what to do about it fits."""
     with (
         FakeCluster(2, topics={"t": 2}) as cluster,
         member(cluster, group_protocol=protocol, session_timeout_ms=1_000) as a,
@@ -240,9 +243,10 @@ def test_g5_commits(protocol: str, outcome: str, code: Code) -> None:
         a.consumer.commit({tp(0): 2}, timeout=PATIENCE)
 
 
+@pytest.mark.case("G5")
 @pytest.mark.parametrize(("outcome", "code"), rows({k: COMMITTING[k] for k in ("made", "refused", "lost")}))
-def test_g5_commits_of_partitions_assigned_by_hand(outcome: str, code: Code) -> None:
-    """G5: who is in no group cannot join it again; somebody else is in it."""
+def test_error_codes_of_commits_of_manually_assigned_partitions(outcome: str, code: Code) -> None:
+    """Who is in no group cannot join it again; somebody else is in it."""
     with FakeCluster(2, topics={"t": 2}) as cluster, member(cluster, None) as a:
         a.consumer.assign([tp(0)])
         cluster.fail(OffsetCommitRequest, code)
@@ -257,8 +261,9 @@ def test_g5_commits_of_partitions_assigned_by_hand(outcome: str, code: Code) -> 
         assert ("a group.id of its own" in failed.value.do) == others
 
 
-def test_g5_a_group_with_members_takes_no_commits_of_others_and_that_is_said() -> None:
-    """G5: ``assign`` and ``subscribe`` under one group.id."""
+@pytest.mark.case("G5")
+def test_a_group_with_members_takes_no_commits_of_others_and_that_is_said() -> None:
+    """``assign`` and ``subscribe`` under one group.id."""
     with FakeCluster(1, topics={"t": 2}) as cluster, member(cluster) as a, member(cluster, None) as b:
         settle(a, partitions=2)
         b.consumer.assign([tp(0)])
@@ -276,11 +281,12 @@ FETCHING = {
 }
 
 
+@pytest.mark.case("G5", "G8")
 @pytest.mark.parametrize(
     ("protocol", "outcome", "code"), [row for one in BOTH for row in rows(FETCHING, one)]
 )
-def test_g5_committed_offsets(protocol: str, outcome: str, code: Code) -> None:
-    """G5, G8: never taken for "nothing is committed"."""
+def test_error_codes_of_committed_offsets(protocol: str, outcome: str, code: Code) -> None:
+    """Never taken for "nothing is committed"."""
     where = tp(0) if code in (Code.UNSTABLE_OFFSET_COMMIT, Code.TOPIC_AUTHORIZATION_FAILED) else None
     with FakeCluster(2, topics={"t": 1}) as cluster:
         fill(cluster, 1)
@@ -302,6 +308,7 @@ def test_g5_committed_offsets(protocol: str, outcome: str, code: Code) -> None:
 # Leaving: whatever the answer is, it is over soon.
 
 
+@pytest.mark.case("G5")
 @pytest.mark.parametrize(
     ("protocol", "api"),
     [("classic", LeaveGroupRequest), ("consumer", ConsumerGroupHeartbeatRequest)],
@@ -318,8 +325,8 @@ def test_g5_committed_offsets(protocol: str, outcome: str, code: Code) -> None:
         "GROUP_ID_NOT_FOUND",
     ],
 )
-def test_g5_farewells(protocol: str, api: Any, code: str) -> None:
-    """G5: a failed leave is no error; one that may pass is tried again."""
+def test_error_codes_of_leaving(protocol: str, api: Any, code: str) -> None:
+    """A failed leave is no error; one that may pass is tried again."""
     with (
         FakeCluster(2, topics={"t": 2}) as cluster,
         member(cluster, group_protocol=protocol, session_timeout_ms=1_000) as a,
@@ -335,8 +342,9 @@ def test_g5_farewells(protocol: str, api: Any, code: str) -> None:
             assert cluster.group_members(GROUP) == {}
 
 
+@pytest.mark.case("G14")
 def test_every_refusal_of_a_classic_group_is_told_as_what_it_is() -> None:
-    """G14: a broker that does not know static members does not say that it lacks the new protocol."""
+    """A broker that does not know static members does not say that it lacks the new protocol."""
     with FakeCluster(1, topics={"t": 2}) as cluster, member(cluster, group_instance_id="i") as a:
         cluster.fail(JoinGroupRequest, Code.UNSUPPORTED_VERSION)
         error = raised_by(a)

@@ -61,6 +61,7 @@ def cluster_of(partitions: int = 2, nodes: int = 1, **settings: Any) -> FakeClus
 # --- what a group is for -------------------------------------------------------------------------------
 
 
+@pytest.mark.case("S0-4", "S0-30", "S0-45", "S0-47", "S4-15")
 @pytest.mark.parametrize("strategy", ["range", "roundrobin", "sticky", "cooperative-sticky", "848"])
 def test_members_share_partitions_and_take_over_from_who_leaves(strategy: str) -> None:
     wishes: dict[str, Any] = {"group_protocol": "consumer"}
@@ -82,6 +83,7 @@ def test_members_share_partitions_and_take_over_from_who_leaves(strategy: str) -
             assert list(cluster.group_members(GROUP)) == [b.consumer.group_metadata.member_id]
 
 
+@pytest.mark.case("S2-10")
 @BOTH
 def test_a_member_that_dies_is_missed_after_its_session(protocol: str) -> None:
     with cluster_of(2, groups={"consumer_session_timeout": 0.5}) as cluster:
@@ -96,6 +98,7 @@ def test_a_member_that_dies_is_missed_after_its_session(protocol: str) -> None:
             cluster.heal()
 
 
+@pytest.mark.case("S0-46", "S4-16")
 @BOTH
 def test_a_commit_inside_on_revoked_is_what_the_next_owner_begins_at(protocol: str) -> None:
     with cluster_of(2) as cluster:
@@ -119,6 +122,7 @@ def test_a_commit_inside_on_revoked_is_what_the_next_owner_begins_at(protocol: s
             assert set(offsets(cluster).values()) == {10}
 
 
+@pytest.mark.case("S0-51")
 @BOTH
 def test_a_seek_inside_on_assigned_decides_where_reading_begins(protocol: str) -> None:
     with cluster_of(2) as cluster:
@@ -186,6 +190,7 @@ def test_unsubscribe_leaves_and_subscribe_joins_again(protocol: str) -> None:
         assert offsets(cluster) == {tp(0): 3}
 
 
+@pytest.mark.case("S0-30")
 @BOTH
 def test_a_changed_subscription_changes_the_assignment(protocol: str) -> None:
     with (
@@ -200,6 +205,7 @@ def test_a_changed_subscription_changes_the_assignment(protocol: str) -> None:
             a.consumer.assign([tp(0)])
 
 
+@pytest.mark.case("S4-15")
 @BOTH
 def test_a_pattern_follows_topics_that_come_and_go(protocol: str) -> None:
     with (
@@ -243,6 +249,7 @@ def test_commits_of_everything_a_topic_a_partition_or_given_offsets(protocol: st
             assert "METADATA_TOO_LARGE" in str(failed.value.errors[tp(0)])
 
 
+@pytest.mark.case("S1-2", "S4-16")
 @BOTH
 def test_automatic_commits_cover_what_the_poll_before_handed_out(protocol: str) -> None:
     with cluster_of(1) as cluster:
@@ -293,13 +300,14 @@ def test_a_position_asked_for_gives_nothing_up(protocol: str) -> None:
             assert len(cluster.seen(OffsetCommitRequest)) == commits
 
 
-# --- G2, G3: liveness ----------------------------------------------------------------------------------
+# --- liveness ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.case("S0-53", "S2-2", "S2-3", "G2")
 @BOTH
 @pytest.mark.parametrize("auto", [False, True])
-def test_g2_a_late_poll_leaves_says_so_and_joins_again(protocol: str, auto: bool) -> None:
-    """G2: others take over at once and go on; what was read before is not committed over theirs."""
+def test_a_late_poll_leaves_says_so_and_joins_again(protocol: str, auto: bool) -> None:
+    """Others take over at once and go on; what was read before is not committed over theirs."""
     wishes = {"group_protocol": protocol, "session_timeout_ms": 400}
     with cluster_of(1) as cluster:
         fill(cluster, 1)
@@ -330,9 +338,10 @@ def test_g2_a_late_poll_leaves_says_so_and_joins_again(protocol: str, auto: bool
             assert len(a.read) == 3
 
 
+@pytest.mark.case("G2")
 @BOTH
-def test_g2_who_waits_in_a_poll_is_not_late(protocol: str) -> None:
-    """G2: a poll may be longer than max.poll.interval.ms, also of a member that has nothing to read."""
+def test_who_waits_in_a_poll_is_not_late(protocol: str) -> None:
+    """A poll may be longer than max.poll.interval.ms, also of a member that has nothing to read."""
     wishes = {"group_protocol": protocol, "session_timeout_ms": 300, "max_poll_interval_ms": 300}
     with (
         cluster_of(1, groups={"consumer_heartbeat_interval": 5.0}) as cluster,
@@ -344,8 +353,9 @@ def test_g2_who_waits_in_a_poll_is_not_late(protocol: str) -> None:
         assert [text for text in a.heard.said("warning") if "max.poll" in text] == []
 
 
-def test_g2_the_session_timeout_counts_when_it_is_the_longer_one() -> None:
-    """G2: as KIP-62 has it, for those who set session.timeout.ms high for slow processing."""
+@pytest.mark.case("S2-4", "G2")
+def test_the_session_timeout_counts_when_it_is_the_longer_one() -> None:
+    """As KIP-62 has it, for those who set session.timeout.ms high for slow processing."""
     with cluster_of(1) as cluster, member(cluster, session_timeout_ms=1_500, max_poll_interval_ms=200) as a:
         settle(a, partitions=1)
         time.sleep(0.6)
@@ -355,9 +365,10 @@ def test_g2_the_session_timeout_counts_when_it_is_the_longer_one() -> None:
         cluster.wait_until(lambda: not cluster.group_members(GROUP))
 
 
+@pytest.mark.case("S2-1", "G3")
 @BOTH
-def test_g3_who_blocks_for_three_sessions_stays_a_member(protocol: str) -> None:
-    """G3: processing, or C code that lets the interpreter's lock go (sleep, hashing, compression of large data)."""
+def test_who_blocks_for_three_sessions_stays_a_member(protocol: str) -> None:
+    """Processing, or C code that lets the interpreter's lock go (sleep, hashing, compression of large data)."""
     with (
         cluster_of(1, groups={"consumer_session_timeout": 0.5}) as cluster,
         member(cluster, group_protocol=protocol, session_timeout_ms=500) as a,
@@ -408,9 +419,10 @@ print("refused" if refused else "accepted", flush=True)
 """
 
 
+@pytest.mark.case("G3")
 @BOTH
-def test_g3_while_c_code_holds_the_interpreters_lock_the_member_is_lost_and_told(protocol: str) -> None:
-    """G3: no thread of the process can heartbeat then. The loss is stated: lost callback, commit refused, joined again.
+def test_while_c_code_holds_the_interpreters_lock_the_member_is_lost_and_told(protocol: str) -> None:
+    """No thread of the process can heartbeat then. The loss is stated: lost callback, commit refused, joined again.
 
     Measured: one C call of 2 s with a session of 0.5 s is always a loss; the member is back within one poll.
     """
@@ -430,7 +442,7 @@ def test_g3_while_c_code_holds_the_interpreters_lock_the_member_is_lost_and_told
         assert offsets(cluster) == {tp(0): 2}
 
 
-# --- G5: what coordinators say -------------------------------------------------------------------------
+# --- what coordinators say -----------------------------------------------------------------------------
 
 REBALANCE, ILLEGAL, UNKNOWN, FENCED, ID_REQUIRED = (
     Code.REBALANCE_IN_PROGRESS,
@@ -454,10 +466,11 @@ def check_fenced(cluster: FakeCluster, a: Member) -> None:
     assert len(cluster.seen(OffsetCommitRequest)) == before, "a fenced member commits"
 
 
+@pytest.mark.case("S4-17", "G5")
 @FIVE
 @pytest.mark.parametrize("api", [JoinGroupRequest, SyncGroupRequest], ids=lambda a: a.api_name)
-def test_g5_classic_joins(api: Any, code: Code) -> None:
-    """G5: asked again until the member is in; fenced is for good."""
+def test_error_codes_of_classic_joins(api: Any, code: Code) -> None:
+    """Asked again until the member is in; fenced is for good."""
     with cluster_of(2) as cluster, member(cluster, group_instance_id="i") as a:
         rule = cluster.fail(api, code)
         if code == FENCED:
@@ -469,9 +482,10 @@ def test_g5_classic_joins(api: Any, code: Code) -> None:
         a.consumer.commit({tp(0): 1}, timeout=PATIENCE)
 
 
+@pytest.mark.case("S0-46", "G5")
 @FIVE
-def test_g5_classic_heartbeats(code: Code) -> None:
-    """G5: a rebalance gives partitions up in order; a member that is none any more has lost them."""
+def test_error_codes_of_classic_heartbeats(code: Code) -> None:
+    """A rebalance gives partitions up in order; a member that is none any more has lost them."""
     with cluster_of(2) as cluster, member(cluster, session_timeout_ms=1_000) as a:
         settle(a, partitions=2)
         rule = cluster.fail(HeartbeatRequest, code)
@@ -486,10 +500,11 @@ def test_g5_classic_heartbeats(code: Code) -> None:
         a.consumer.commit({tp(0): 1}, timeout=PATIENCE)
 
 
+@pytest.mark.case("G5")
 @FIVE
 @pytest.mark.parametrize("sync", [True, False], ids=["sync", "async"])
-def test_g5_classic_commits(code: Code, sync: bool) -> None:
-    """G5: a commit of a member that is none any more fails, and is not made later under another generation."""
+def test_error_codes_of_classic_commits(code: Code, sync: bool) -> None:
+    """A commit of a member that is none any more fails, and is not made later under another generation."""
     with cluster_of(2) as cluster, member(cluster, session_timeout_ms=1_000) as a:
         settle(a, partitions=2)
         cluster.fail(OffsetCommitRequest, code)
@@ -516,9 +531,10 @@ def test_g5_classic_commits(code: Code, sync: bool) -> None:
         assert offsets(cluster)[tp(0)] == 7
 
 
+@pytest.mark.case("G5")
 @FIVE
-def test_g5_classic_leaves(code: Code) -> None:
-    """G5: a failed leave is no error."""
+def test_error_codes_of_classic_leaves(code: Code) -> None:
+    """A failed leave is no error."""
     with cluster_of(2) as cluster, member(cluster) as a:
         settle(a, partitions=2)
         cluster.fail(LeaveGroupRequest, code)
@@ -527,9 +543,10 @@ def test_g5_classic_leaves(code: Code) -> None:
         assert time.monotonic() - began < 2
 
 
+@pytest.mark.case("G5")
 @pytest.mark.parametrize("then", ["skip", "answer"])
-def test_g5_a_heartbeat_of_the_old_generation_costs_no_second_rebalance(then: str) -> None:
-    """G5: its answer comes while the member joins, or even when it has joined."""
+def test_a_heartbeat_of_the_old_generation_costs_no_second_rebalance(then: str) -> None:
+    """Its answer comes while the member joins, or even when it has joined."""
     with cluster_of(2) as cluster, member(cluster) as a, member(cluster, None) as b:
         settle(a, partitions=2)
         held = cluster.hold(HeartbeatRequest, at="answer" if then == "answer" else "request")
@@ -559,10 +576,11 @@ THREE = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.case("G5", "G13")
 @THREE
 @pytest.mark.parametrize("joined", [False, True], ids=["join", "heartbeat"])
-def test_g5_g13_heartbeats_of_the_new_protocol(code: Code, joined: bool) -> None:
-    """G5, G13: the member abandons its partitions and joins anew with epoch 0; fenced by another instance is for good."""
+def test_error_codes_of_consumer_group_heartbeats(code: Code, joined: bool) -> None:
+    """The member abandons its partitions and joins anew with epoch 0; fenced by another instance is for good."""
     with cluster_of(2) as cluster, member(cluster, group_protocol="consumer") as a:
         if joined:
             settle(a, partitions=2)
@@ -578,9 +596,10 @@ def test_g5_g13_heartbeats_of_the_new_protocol(code: Code, joined: bool) -> None
         assert offsets(cluster) == {tp(0): 1}
 
 
+@pytest.mark.case("G5", "G13")
 @THREE
-def test_g5_g13_commits_of_the_new_protocol(code: Code) -> None:
-    """G5, G13: a stale epoch is about to be a new one, and the commit is made under that."""
+def test_error_codes_of_commits_of_a_consumer_group_member(code: Code) -> None:
+    """A stale epoch is about to be a new one, and the commit is made under that."""
     with cluster_of(2) as cluster, member(cluster, group_protocol="consumer") as a:
         settle(a, partitions=2)
         cluster.fail(OffsetCommitRequest, code)
@@ -600,9 +619,10 @@ def test_g5_g13_commits_of_the_new_protocol(code: Code) -> None:
         assert offsets(cluster) == {tp(0): 6}
 
 
+@pytest.mark.case("G5")
 @THREE
-def test_g5_leaves_of_the_new_protocol(code: Code) -> None:
-    """G5: a failed leave is no error."""
+def test_error_codes_of_leaving_a_consumer_group(code: Code) -> None:
+    """A failed leave is no error."""
     with cluster_of(2) as cluster, member(cluster, group_protocol="consumer") as a:
         settle(a, partitions=2)
         cluster.fail(ConsumerGroupHeartbeatRequest, code, when=lambda request: request.member_epoch < 0)
@@ -611,7 +631,7 @@ def test_g5_leaves_of_the_new_protocol(code: Code) -> None:
         assert time.monotonic() - began < 2
 
 
-# --- G6: coordinators that move, or are not ready ------------------------------------------------------
+# --- coordinators that move, or are not ready ----------------------------------------------------------
 
 CLASSIC_STEPS = [
     FindCoordinatorRequest,
@@ -652,24 +672,26 @@ def journey(cluster: FakeCluster, protocol: str) -> None:
     cluster.wait_until(lambda: cluster.group_members(GROUP) == {})
 
 
+@pytest.mark.case("S0-48", "G6")
 @AT_EACH_STEP
 @pytest.mark.parametrize(
     "code",
     [Code.NOT_COORDINATOR, Code.COORDINATOR_LOAD_IN_PROGRESS, Code.COORDINATOR_NOT_AVAILABLE],
     ids=lambda c: c.name,
 )
-def test_g6_the_coordinator_says_that_it_is_none_or_not_ready(protocol: str, step: Any, code: Code) -> None:
-    """G6: three times in a row, at each step; nothing is lost, nobody has to be told."""
+def test_the_coordinator_says_that_it_is_none_or_not_ready(protocol: str, step: Any, code: Code) -> None:
+    """Three times in a row, at each step; nothing is lost, nobody has to be told."""
     with cluster_of(2, nodes=2) as cluster:
         fill(cluster, 2)
         cluster.fail(step, code, code, code)
         journey(cluster, protocol)
 
 
+@pytest.mark.case("S0-48", "S0-52", "S4-17", "G6")
 @AT_EACH_STEP
 @pytest.mark.parametrize("how", ["moves", "dies", "is away"])
-def test_g6_the_coordinator_changes_at_each_step(protocol: str, step: Any, how: str) -> None:
-    """G6: found again with backoff; when there is one again, everything goes on."""
+def test_the_coordinator_changes_at_each_step(protocol: str, step: Any, how: str) -> None:
+    """Found again with backoff; when there is one again, everything goes on."""
     with cluster_of(2, nodes=3) as cluster:
         fill(cluster, 2)
         for partition in range(2):
@@ -700,8 +722,9 @@ def test_g6_the_coordinator_changes_at_each_step(protocol: str, step: Any, how: 
             healer.join()
 
 
-def test_g6_a_heartbeat_thread_that_was_told_something_final_says_so_and_begins_anew() -> None:
-    """G6: no permission for the group is raised by poll, and is not the end when it was granted later."""
+@pytest.mark.case("G6")
+def test_a_heartbeat_thread_that_was_told_something_final_says_so_and_begins_anew() -> None:
+    """No permission for the group is raised by poll, and is not the end when it was granted later."""
     with cluster_of(2) as cluster, member(cluster) as a:
         settle(a, partitions=2)
         cluster.fail(HeartbeatRequest, Code.NOT_COORDINATOR)
@@ -718,7 +741,7 @@ def test_g6_a_heartbeat_thread_that_was_told_something_final_says_so_and_begins_
         assert cluster.group_generation(GROUP) == generation
 
 
-# --- G7, G9: others in the group -----------------------------------------------------------------------
+# --- others in the group -------------------------------------------------------------------------------
 
 
 class Stranger:
@@ -764,6 +787,7 @@ class Stranger:
         return self.client.receive()
 
 
+@pytest.mark.case("G7")
 @pytest.mark.parametrize(
     "metadata",
     [
@@ -780,8 +804,8 @@ class Stranger:
     ids=["nothing", "short", "noise", "bomb", "unknown-topic", "claims-all", "false-generation"],
 )
 @pytest.mark.parametrize("strategy", ["range", "sticky", "cooperative-sticky"])
-def test_g7_a_leader_serves_whatever_members_come(metadata: bytes, strategy: str) -> None:
-    """G7: bytes that are no subscription, false claims, negative partitions: nothing assigned twice, no crash."""
+def test_a_leader_serves_whatever_members_come(metadata: bytes, strategy: str) -> None:
+    """Bytes that are no subscription, false claims, negative partitions: nothing assigned twice, no crash."""
     with cluster_of(4) as cluster:
         fill(cluster, 4)
         with member(cluster, partition_assignment_strategy=strategy) as a:
@@ -797,8 +821,9 @@ def test_g7_a_leader_serves_whatever_members_come(metadata: bytes, strategy: str
             a.consumer.commit(timeout=PATIENCE)
 
 
-def test_g9_new_partitions_cost_one_rebalance_even_when_members_see_them_at_different_times() -> None:
-    """G9: the leader's metadata counts."""
+@pytest.mark.case("G9")
+def test_new_partitions_cost_one_rebalance_even_when_members_see_them_at_different_times() -> None:
+    """The leader's metadata counts."""
     with (
         cluster_of(2) as cluster,
         member(cluster, metadata_max_age_ms=100) as a,
@@ -814,8 +839,9 @@ def test_g9_new_partitions_cost_one_rebalance_even_when_members_see_them_at_diff
         settle(a, b, partitions=4)
 
 
-def test_g9_a_topic_that_metadata_omits_for_a_moment_is_no_reason_for_a_rebalance() -> None:
-    """G9: as when brokers come back one after the other."""
+@pytest.mark.case("G9")
+def test_a_topic_that_metadata_omits_for_a_moment_is_no_reason_for_a_rebalance() -> None:
+    """As when brokers come back one after the other."""
     with cluster_of(2) as cluster, member(cluster, metadata_max_age_ms=50) as a:
         settle(a, partitions=2)
         generation = cluster.group_generation(GROUP)
@@ -828,7 +854,7 @@ def test_g9_a_topic_that_metadata_omits_for_a_moment_is_no_reason_for_a_rebalanc
         assert a.partitions == {tp(0), tp(1)}
 
 
-# --- G8, O6: committed offsets -------------------------------------------------------------------------
+# --- committed offsets ---------------------------------------------------------------------------------
 
 
 def omit(_request: Any, answer: Any) -> None:
@@ -837,10 +863,11 @@ def omit(_request: Any, answer: Any) -> None:
             topic.partitions = [row for row in topic.partitions if row.partition_index != 0]
 
 
+@pytest.mark.case("S1-6", "S1-12", "G8", "O6")
 @BOTH
 @pytest.mark.parametrize("how", ["omitted", "unstable", "lost", "loading"])
-def test_g8_o6_a_committed_offset_that_cannot_be_had_is_asked_for_again(protocol: str, how: str) -> None:
-    """G8, O6: it is not taken for "nothing is committed"."""
+def test_a_committed_offset_that_cannot_be_had_is_asked_for_again(protocol: str, how: str) -> None:
+    """It is not taken for "nothing is committed"."""
     with cluster_of(1) as cluster:
         fill(cluster, 1)
         with member(cluster, group_protocol=protocol) as a:
@@ -866,10 +893,11 @@ def begin_failing(cluster: FakeCluster, how: str, times: float) -> None:
         cluster.fail(OffsetFetchRequest, Code.UNSTABLE_OFFSET_COMMIT, where=tp(0), times=times)
 
 
+@pytest.mark.case("G8")
 @BOTH
 @pytest.mark.parametrize("how", ["omitted", "unstable", "lost"])
-def test_g8_an_offset_that_stays_away_is_an_error_that_names_the_partition(protocol: str, how: str) -> None:
-    """G8: at the deadline of an operation; a seek goes on."""
+def test_an_offset_that_stays_away_is_an_error_that_names_the_partition(protocol: str, how: str) -> None:
+    """At the deadline of an operation; a seek goes on."""
     with cluster_of(1) as cluster:
         fill(cluster, 1)
         begin_failing(cluster, how, times=FOREVER)
@@ -890,13 +918,14 @@ def test_g8_an_offset_that_stays_away_is_an_error_that_names_the_partition(proto
             turns(lambda: len(a.read) == 2, a)
 
 
-# --- G11: closing --------------------------------------------------------------------------------------
+# --- closing -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.case("G11")
 @BOTH
 @pytest.mark.parametrize("auto", [False, True])
-def test_g11_close_while_rebalancing(protocol: str, auto: bool) -> None:
-    """G11: the others are waiting; whoever closes is out at once, and they go on."""
+def test_close_while_rebalancing(protocol: str, auto: bool) -> None:
+    """The others are waiting; whoever closes is out at once, and they go on."""
     with cluster_of(4) as cluster:
         fill(cluster, 4)
         with (
@@ -920,11 +949,12 @@ def test_g11_close_while_rebalancing(protocol: str, auto: bool) -> None:
             assert set(offsets(cluster).values()) == ({10} if auto else set())
 
 
+@pytest.mark.case("G11")
 @BOTH
 @pytest.mark.parametrize("how", ["refused", "silent"])
 @pytest.mark.parametrize("when", ["new", "joined", "rejoining"])
-def test_g11_close_with_all_brokers_down(protocol: str, how: str, when: str) -> None:
-    """G11: within its timeout, whether brokers refuse connections or just say nothing."""
+def test_close_with_all_brokers_down(protocol: str, how: str, when: str) -> None:
+    """Within its timeout, whether brokers refuse connections or just say nothing."""
     with cluster_of(2, nodes=2) as cluster:
         fill(cluster, 2)
         with member(cluster, group_protocol=protocol, enable_auto_commit=True) as a:
@@ -948,9 +978,10 @@ def test_g11_close_with_all_brokers_down(protocol: str, how: str, when: str) -> 
                     cluster.resume(node)
 
 
+@pytest.mark.case("S0-40", "G11")
 @BOTH
-def test_g11_polls_keep_their_timeout_with_all_brokers_down(protocol: str) -> None:
-    """G11: whatever the member is about to do."""
+def test_polls_keep_their_timeout_with_all_brokers_down(protocol: str) -> None:
+    """Whatever the member is about to do."""
     with cluster_of(2) as cluster, member(cluster, group_protocol=protocol) as a:
         settle(a, partitions=2)
         cluster.stop(1)
@@ -964,12 +995,13 @@ def test_g11_polls_keep_their_timeout_with_all_brokers_down(protocol: str) -> No
         a.consumer.commit({tp(0): 1}, timeout=PATIENCE)
 
 
-# --- G12: cooperative rebalances -----------------------------------------------------------------------
+# --- cooperative rebalances ----------------------------------------------------------------------------
 
 
+@pytest.mark.case("G12")
 @BOTH
-def test_g12_buffered_records_of_revoked_partitions_are_dropped(protocol: str) -> None:
-    """G12: what was fetched and not handed out is the next owner's; the kept partitions go on without a break."""
+def test_buffered_records_of_revoked_partitions_are_dropped(protocol: str) -> None:
+    """What was fetched and not handed out is the next owner's; the kept partitions go on without a break."""
     with cluster_of(4) as cluster:
         fill(cluster, 4, 250)
         wishes = {
@@ -1003,11 +1035,12 @@ def test_g12_buffered_records_of_revoked_partitions_are_dropped(protocol: str) -
             assert len({*a.values, *b.values}) == 1000, "nothing twice, nothing lost"
 
 
-# --- G13, G14: refusals --------------------------------------------------------------------------------
+# --- refusals ------------------------------------------------------------------------------------------
 
 
-def test_g13_an_assignor_that_the_coordinator_does_not_have() -> None:
-    """G13: said with the remedy."""
+@pytest.mark.case("G13")
+def test_an_assignor_that_the_coordinator_does_not_have() -> None:
+    """Said with the remedy."""
     with (
         cluster_of(2) as cluster,
         member(cluster, group_protocol="consumer", group_remote_assignor="nonsense") as a,
@@ -1019,8 +1052,9 @@ def test_g13_an_assignor_that_the_coordinator_does_not_have() -> None:
         assert len(cluster.seen(ConsumerGroupHeartbeatRequest)) == 1
 
 
-def test_g13_an_answer_with_epoch_minus_one_is_no_epoch() -> None:
-    """G13: the member was sent away; it joins anew, and never says -1, which would mean that it leaves."""
+@pytest.mark.case("G13")
+def test_an_answer_with_epoch_minus_one_is_no_epoch() -> None:
+    """The member was sent away; it joins anew, and never says -1, which would mean that it leaves."""
     with cluster_of(2) as cluster, member(cluster, group_protocol="consumer") as a:
         settle(a, partitions=2)
 
@@ -1033,9 +1067,10 @@ def test_g13_an_answer_with_epoch_minus_one_is_no_epoch() -> None:
         assert [s for s in cluster.seen(ConsumerGroupHeartbeatRequest) if s.request.member_epoch < 0] == []
 
 
+@pytest.mark.case("G13")
 @pytest.mark.parametrize("fault", ["epoch -1", "fenced", "unknown"])
-def test_g13_a_coordinator_that_never_accepts_is_not_flooded(fault: str) -> None:
-    """G13: bounded in time, whatever it answers to a join."""
+def test_a_coordinator_that_never_accepts_is_not_flooded(fault: str) -> None:
+    """Bounded in time, whatever it answers to a join."""
     with cluster_of(2) as cluster, member(cluster, group_protocol="consumer") as a:
         if fault == "epoch -1":
 
@@ -1053,9 +1088,10 @@ def test_g13_a_coordinator_that_never_accepts_is_not_flooded(fault: str) -> None
         settle(a, partitions=2)
 
 
+@pytest.mark.case("G5")
 @pytest.mark.parametrize("code", [ID_REQUIRED, UNKNOWN, ILLEGAL, REBALANCE], ids=lambda c: c.name)
-def test_g5_a_classic_coordinator_that_never_accepts_is_not_flooded(code: Code) -> None:
-    """G5: bounded in time, whatever it answers to a join."""
+def test_a_classic_coordinator_that_never_accepts_is_not_flooded(code: Code) -> None:
+    """Bounded in time, whatever it answers to a join."""
     with cluster_of(2) as cluster, member(cluster) as a:
         cluster.fail(JoinGroupRequest, code, times=FOREVER)
         end = time.monotonic() + 1.5
@@ -1065,8 +1101,9 @@ def test_g5_a_classic_coordinator_that_never_accepts_is_not_flooded(code: Code) 
         settle(a, partitions=2)
 
 
-def test_g13_a_heartbeat_interval_of_zero_is_no_flood() -> None:
-    """G13: at most ten a second."""
+@pytest.mark.case("G13")
+def test_a_heartbeat_interval_of_zero_is_no_flood() -> None:
+    """At most ten a second."""
     with (
         cluster_of(2, groups={"consumer_heartbeat_interval": 0.0}) as cluster,
         member(cluster, group_protocol="consumer") as a,
@@ -1077,8 +1114,9 @@ def test_g13_a_heartbeat_interval_of_zero_is_no_flood() -> None:
         assert len(cluster.seen(ConsumerGroupHeartbeatRequest)) - before <= 14
 
 
-def test_g13_brokers_without_the_new_protocol_are_named_and_nothing_else_is_tried() -> None:
-    """G13: falls back only if asked."""
+@pytest.mark.case("G13")
+def test_brokers_without_the_new_protocol_are_named_and_nothing_else_is_tried() -> None:
+    """Falls back only if asked."""
     with cluster_of(2) as cluster:
         cluster.hide(ConsumerGroupHeartbeatRequest)
         with member(cluster, group_protocol="consumer") as a:
@@ -1088,9 +1126,10 @@ def test_g13_brokers_without_the_new_protocol_are_named_and_nothing_else_is_trie
             assert cluster.seen(JoinGroupRequest) == []
 
 
+@pytest.mark.case("G14")
 @BOTH
-def test_g14_a_full_group(protocol: str) -> None:
-    """G14: says so, with the remedy and exit code 7; there is room again when somebody leaves."""
+def test_a_full_group_refuses_the_member(protocol: str) -> None:
+    """Says so, with the remedy and exit code 7; there is room again when somebody leaves."""
     with (
         cluster_of(2, groups={"max_size": 1}) as cluster,
         member(cluster, group_protocol=protocol) as a,
@@ -1104,8 +1143,9 @@ def test_g14_a_full_group(protocol: str) -> None:
         assert "group.max.size" in error.do
 
 
-def test_g14_a_group_of_another_protocol_type() -> None:
-    """G14: the group of a Connect cluster, say."""
+@pytest.mark.case("G14")
+def test_a_group_of_another_protocol_type() -> None:
+    """The group of a Connect cluster, say."""
     with cluster_of(2) as cluster, RawClient(cluster.address(1)) as stranger:
         join = JoinGroupRequest(
             group_id=GROUP,
@@ -1123,9 +1163,10 @@ def test_g14_a_group_of_another_protocol_type() -> None:
             assert "another group.id" in error.do
 
 
+@pytest.mark.case("G14")
 @BOTH
-def test_g14_a_live_group_of_the_other_protocol(protocol: str) -> None:
-    """G14: classic members and members of KIP-848 in one group."""
+def test_a_live_group_of_the_other_protocol(protocol: str) -> None:
+    """Classic members and members of KIP-848 in one group."""
     other = "consumer" if protocol == "classic" else "classic"
     with cluster_of(2) as cluster, member(cluster, group_protocol=other) as a:
         settle(a, partitions=2)
@@ -1152,9 +1193,10 @@ def test_a_static_member_is_back_within_its_session_without_a_rebalance(protocol
             assert len(a.told("assigned")) <= 2
 
 
+@pytest.mark.case("G5")
 @BOTH
-def test_g5_two_members_with_one_instance_id(protocol: str) -> None:
-    """G5: of two classic members the second takes over and the first is fenced; KIP-848 refuses the second."""
+def test_two_members_with_one_instance_id(protocol: str) -> None:
+    """Of two classic members the second takes over and the first is fenced; KIP-848 refuses the second."""
     with cluster_of(2) as cluster, member(cluster, group_protocol=protocol, group_instance_id="one") as a:
         settle(a, partitions=2)
         with member(cluster, None, group_protocol=protocol, group_instance_id="one") as b:
@@ -1170,13 +1212,14 @@ def test_g5_two_members_with_one_instance_id(protocol: str) -> None:
             assert "instance" in str(error) + error.do
 
 
-# --- O1 to O4: commits ---------------------------------------------------------------------------------
+# --- commits -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.case("O1")
 @BOTH
 @pytest.mark.parametrize("then", ["reset", "silence"])
-def test_o1_a_commit_whose_answer_is_lost_is_made_again(protocol: str, then: str) -> None:
-    """O1: it has landed, so it is no failure."""
+def test_a_commit_whose_answer_is_lost_is_made_again(protocol: str, then: str) -> None:
+    """It has landed, so it is no failure."""
     with cluster_of(2) as cluster, member(cluster, group_protocol=protocol, request_timeout_ms=300) as a:
         settle(a, partitions=2)
         cluster.swallow(OffsetCommitRequest, then)
@@ -1186,9 +1229,10 @@ def test_o1_a_commit_whose_answer_is_lost_is_made_again(protocol: str, then: str
         settle(a, partitions=2)
 
 
+@pytest.mark.case("O1")
 @BOTH
-def test_o1_at_its_deadline_a_commit_says_that_it_may_have_been_made(protocol: str) -> None:
-    """O1: and whatever is committed next does not overtake it."""
+def test_at_its_deadline_a_commit_says_that_it_may_have_been_made(protocol: str) -> None:
+    """And whatever is committed next does not overtake it."""
     with cluster_of(2) as cluster, member(cluster, group_protocol=protocol) as a:
         settle(a, partitions=2)
         held = cluster.hold(OffsetCommitRequest, at="answer")
@@ -1207,9 +1251,10 @@ def test_o1_at_its_deadline_a_commit_says_that_it_may_have_been_made(protocol: s
         assert offsets(cluster) == {tp(0): 6}
 
 
+@pytest.mark.case("S1-11", "O3")
 @BOTH
-def test_o3_commits_never_overtake_one_another(protocol: str) -> None:
-    """O3: the first is held, then refused for a while, then its answer is lost; the offset goes up only."""
+def test_commits_never_overtake_one_another(protocol: str) -> None:
+    """The first is held, then refused for a while, then its answer is lost; the offset goes up only."""
     with cluster_of(2, nodes=2) as cluster, member(cluster, group_protocol=protocol) as a:
         settle(a, partitions=2)
         held = cluster.hold(OffsetCommitRequest)
@@ -1229,9 +1274,10 @@ def test_o3_commits_never_overtake_one_another(protocol: str) -> None:
         assert offsets(cluster) == {tp(0): 8}
 
 
+@pytest.mark.case("O3")
 @BOTH
-def test_o3_a_deadline_counts_for_commits_that_wait_behind_others(protocol: str) -> None:
-    """O3: nobody waits longer than was said because the one before may take longer."""
+def test_a_deadline_counts_for_commits_that_wait_behind_others(protocol: str) -> None:
+    """Nobody waits longer than was said because the one before may take longer."""
     with cluster_of(2) as cluster, member(cluster, group_protocol=protocol) as a:
         settle(a, partitions=2)
         held = cluster.hold(OffsetCommitRequest)
@@ -1245,9 +1291,10 @@ def test_o3_a_deadline_counts_for_commits_that_wait_behind_others(protocol: str)
         assert offsets(cluster) == {tp(0): 1}
 
 
+@pytest.mark.case("O3")
 @BOTH
-def test_o3_a_commit_of_a_lost_membership_is_not_made_in_the_next(protocol: str) -> None:
-    """O3: somebody else has owned the partition in between, and committed more."""
+def test_a_commit_of_a_lost_membership_is_not_made_in_the_next(protocol: str) -> None:
+    """Somebody else has owned the partition in between, and committed more."""
     wishes = {"group_protocol": protocol, "session_timeout_ms": 300}
     with (
         cluster_of(1) as cluster,
@@ -1269,8 +1316,9 @@ def test_o3_a_commit_of_a_lost_membership_is_not_made_in_the_next(protocol: str)
         assert offsets(cluster) == {tp(0): 9}
 
 
-def test_o3_a_commit_that_a_rebalance_delays_is_made_for_what_is_still_owned() -> None:
-    """O3: under the new generation; what others own now is refused."""
+@pytest.mark.case("O3")
+def test_a_commit_that_a_rebalance_delays_is_made_for_what_is_still_owned() -> None:
+    """Under the new generation; what others own now is refused."""
     with cluster_of(2) as cluster, member(cluster) as a, member(cluster, None) as b:
         settle(a, partitions=2)
         cluster.fail(OffsetCommitRequest, Code.COORDINATOR_LOAD_IN_PROGRESS, times=FOREVER)
@@ -1285,9 +1333,10 @@ def test_o3_a_commit_that_a_rebalance_delays_is_made_for_what_is_still_owned() -
         assert offsets(cluster) == {kept: 4 if kept == tp(0) else 5}
 
 
+@pytest.mark.case("O4")
 @BOTH
-def test_o4_one_partition_that_is_refused_leaves_the_others_committed(protocol: str) -> None:
-    """O4: each has its own error."""
+def test_one_partition_that_is_refused_leaves_the_others_committed(protocol: str) -> None:
+    """Each has its own error."""
     with cluster_of(3) as cluster, member(cluster, group_protocol=protocol) as a:
         settle(a, partitions=3)
         cluster.fail(OffsetCommitRequest, Code.TOPIC_AUTHORIZATION_FAILED, where=tp(1))
@@ -1302,6 +1351,7 @@ def test_o4_one_partition_that_is_refused_leaves_the_others_committed(protocol: 
 # --- old brokers ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.case("S2-13")
 def test_a_group_of_brokers_from_before_kip_62() -> None:
     """JoinGroup 0: the session timeout bounds a rebalance too; no member id is asked for first."""
     with cluster_of(4) as cluster:

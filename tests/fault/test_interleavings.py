@@ -235,12 +235,13 @@ def watchdog() -> Iterator[Callable[[], None]]:
     faulthandler.cancel_dump_traceback_later()
 
 
+@pytest.mark.case("G4", "R6")
 @pytest.mark.timeout(0)
 @pytest.mark.parametrize("part", range(PARTS))
-def test_g4_r6_every_call_returns_whatever_happens_to_the_coordinator(
+def test_every_call_returns_whatever_happens_to_the_coordinator(
     part: int, watchdog: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """G4, R6: no lock is held while anything waits; nobody waits for somebody who waits for him."""
+    """No lock is held while anything waits; nobody waits for somebody who waits for him."""
     monkeypatch.setattr(consumer, "_LEAVE_PATIENCE", LEAVE_PATIENCE)
     seeds = range(FIRST + part, FIRST + STORIES, PARTS)
     for block in range(0, len(seeds), 50):

@@ -116,6 +116,7 @@ def kill_once(cluster: FakeCluster, path: Path, how: str, protocol: str, wait: f
         time.sleep(wait)
 
 
+@pytest.mark.case("O2")
 @pytest.mark.parametrize(
     ("how", "protocol", "kills"),
     [
@@ -125,10 +126,10 @@ def kill_once(cluster: FakeCluster, path: Path, how: str, protocol: str, wait: f
         ("by hand, without waiting", "consumer", 8),
     ],
 )
-def test_o2_what_is_committed_was_written_whenever_the_reader_is_killed(
+def test_what_is_committed_was_written_whenever_the_reader_is_killed(
     tmp_path: Path, how: str, protocol: str, kills: int
 ) -> None:
-    """O2: no commit covers a record that was not written, and in the end all are."""
+    """No commit covers a record that was not written, and in the end all are."""
     path, moments = tmp_path / "written", random.Random(how)
     with FakeCluster(1, topics={"t": PARTITIONS}, groups={"consumer_session_timeout": 0.25}) as cluster:
         fill(cluster, PARTITIONS, RECORDS // PARTITIONS)
@@ -151,7 +152,8 @@ def test_o2_what_is_committed_was_written_whenever_the_reader_is_killed(
         assert too_much(cluster, path) == {}
 
 
-def test_o2_the_judge_notices_a_commit_that_comes_before_the_record_is_written(tmp_path: Path) -> None:
+@pytest.mark.case("O2")
+def test_the_judge_notices_a_commit_that_comes_before_the_record_is_written(tmp_path: Path) -> None:
     path = tmp_path / "written"
     with FakeCluster(1, topics={"t": PARTITIONS}) as cluster:
         fill(cluster, PARTITIONS, 100)

@@ -54,7 +54,7 @@ def admin_error(bootstrap: str, timeout: float, **options: object) -> tuple[Kcli
     return caught.value, time.monotonic() - began
 
 
-# --- N1: names ----------------------------------------------------------------------------------------------------
+# --- names --------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -76,8 +76,9 @@ def resolver(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return asked
 
 
-def test_n1_one_name_of_three_that_resolves_is_enough(resolver: list[str]) -> None:
-    """N1: also when another one keeps the resolver busy."""
+@pytest.mark.case("N1")
+def test_one_name_of_three_that_resolves_is_enough(resolver: list[str]) -> None:
+    """Also when another one keeps the resolver busy."""
     with FakeCluster(1) as cluster:
         servers = f"a.invalid:9092,{cluster.bootstrap},b.slow:9092"
         patience = {"socket_connection_setup_timeout_ms": 900}
@@ -88,8 +89,9 @@ def test_n1_one_name_of_three_that_resolves_is_enough(resolver: list[str]) -> No
     assert resolver
 
 
-def test_n1_all_names_that_do_not_resolve_are_told_with_the_resolvers_words() -> None:
-    """N1: by the command line, exit 3."""
+@pytest.mark.case("N1")
+def test_all_names_that_do_not_resolve_are_told_with_the_resolvers_words() -> None:
+    """By the command line, exit 3."""
     code = (
         "import socket\ndef no(*_, **__): raise socket.gaierror(socket.EAI_NONAME, 'Name or service not known')\n"
         "socket.getaddrinfo = no"
@@ -103,8 +105,9 @@ def test_n1_all_names_that_do_not_resolve_are_told_with_the_resolvers_words() ->
     assert "  do: " in said
 
 
-def test_n1_a_resolver_that_hangs_ends_at_the_timeout() -> None:
-    """N1: nobody waits for the lookup's thread."""
+@pytest.mark.case("N1")
+def test_a_resolver_that_hangs_ends_at_the_timeout() -> None:
+    """Nobody waits for the lookup's thread."""
     code = "import socket, time\nsocket.getaddrinfo = lambda *_, **__: time.sleep(100)"
     began = time.monotonic()
     done = kcli_after(code, "topics", "list", "-b", "broker.slow:9092", "--timeout", "1s")
@@ -113,11 +116,12 @@ def test_n1_a_resolver_that_hangs_ends_at_the_timeout() -> None:
     assert "broker.slow:9092" in done.stderr.decode()
 
 
-# --- N2: nobody there ---------------------------------------------------------------------------------------------
+# --- nobody there -------------------------------------------------------------------------------------------------
 
 
-def test_n2_a_closed_port_is_told_as_host_and_port_refused() -> None:
-    """N2: exit 3."""
+@pytest.mark.case("N2")
+def test_a_closed_port_is_told_as_host_and_port_refused() -> None:
+    """Exit 3."""
     with closed_port() as port:
         done = kcli("topics", "list", "-b", f"127.0.0.1:{port}", "--timeout", "1s")
     said = done.stderr.decode()
@@ -126,8 +130,9 @@ def test_n2_a_closed_port_is_told_as_host_and_port_refused() -> None:
     assert "  do: check the host and port" in said
 
 
-def test_n2_a_reset_at_connect_names_the_address_and_the_remedy() -> None:
-    """N2: as a load balancer without a backend does it."""
+@pytest.mark.case("N2")
+def test_a_reset_at_connect_names_the_address_and_the_remedy() -> None:
+    """As a load balancer without a backend does it."""
     with Peer(PEERS["reset at once"]) as peer:
         error, _ = admin_error(peer.address, 1)
     assert error.exit_code == 3
@@ -136,8 +141,9 @@ def test_n2_a_reset_at_connect_names_the_address_and_the_remedy() -> None:
     assert error.do
 
 
-def test_n2_tries_come_after_growing_waits_that_are_never_the_same() -> None:
-    """N2: exponential, with jitter: 50, 100, 200, … ms, each ± 20 %."""
+@pytest.mark.case("N2")
+def test_tries_come_after_growing_waits_that_are_never_the_same() -> None:
+    """Exponential, with jitter: 50, 100, 200, … ms, each ± 20 %."""
     with Peer(PEERS["reset at once"]) as peer, Producer(bootstrap_servers=peer.address) as producer:
         future = send(producer, "t", 0, b"x")[0]
         tries = wait_for_connects(peer, 6)
@@ -162,11 +168,12 @@ def wait_for_connects(peer: Peer, count: int) -> list[float]:
     return peer.connects[:count]
 
 
-# --- N3: silence --------------------------------------------------------------------------------------------------
+# --- silence ------------------------------------------------------------------------------------------------------
 
 
-def test_n3_a_peer_that_accepts_and_never_answers_is_told_as_such() -> None:
-    """N3: exit 3 at the timeout."""
+@pytest.mark.case("N3")
+def test_a_peer_that_accepts_and_never_answers_is_told_as_such() -> None:
+    """Exit 3 at the timeout."""
     with Peer(PEERS["silence"]) as peer:
         began = time.monotonic()
         done = kcli("topics", "list", "-b", peer.address, "--timeout", "1s")
@@ -178,9 +185,10 @@ def test_n3_a_peer_that_accepts_and_never_answers_is_told_as_such() -> None:
     assert len(peer.connects) <= 2
 
 
+@pytest.mark.case("N3")
 @pytest.mark.parametrize("stopped", [False, True])
-def test_n3_connection_setup_has_a_timeout_of_its_own(stopped: bool) -> None:
-    """N3: 0.3 s to be reached, while a request may take a minute."""
+def test_connection_setup_has_a_timeout_of_its_own(stopped: bool) -> None:
+    """0.3 s to be reached, while a request may take a minute."""
     with FakeCluster(1) as cluster, Peer(PEERS["silence"]) as silent:
         if stopped:
             cluster.pause(1)  # as by SIGSTOP: the kernel accepts for it
@@ -198,8 +206,9 @@ def test_n3_connection_setup_has_a_timeout_of_its_own(stopped: bool) -> None:
     assert future.error.what == f"no reply to ApiVersions from {address} in 0.3 s"
 
 
-def test_n3_a_request_has_a_timeout_of_its_own() -> None:
-    """N3: the connection stands, the answer does not come: 0.3 s, while a connection may take a minute."""
+@pytest.mark.case("N3")
+def test_a_request_has_a_timeout_of_its_own() -> None:
+    """The connection stands, the answer does not come: 0.3 s, while a connection may take a minute."""
     with FakeCluster(1) as cluster:
         cluster.drop(MetadataRequest)
         options = ClientOptions(
@@ -214,8 +223,9 @@ def test_n3_a_request_has_a_timeout_of_its_own() -> None:
     assert f"no reply to Metadata from {cluster.bootstrap} in 0.3 s" in str(future.error)
 
 
-def test_n3_a_silent_address_leaves_time_for_the_others() -> None:
-    """N3: among the addresses to start from."""
+@pytest.mark.case("N3")
+def test_a_silent_address_leaves_time_for_the_others() -> None:
+    """Among the addresses to start from."""
     with FakeCluster(1) as cluster, Peer(PEERS["silence"]) as silent:
         for servers in (f"{silent.address},{cluster.bootstrap}", f"{cluster.bootstrap},{silent.address}"):
             options = {"socket_connection_setup_timeout_ms": 1_000}
@@ -223,8 +233,9 @@ def test_n3_a_silent_address_leaves_time_for_the_others() -> None:
                 assert admin.cluster_id()
 
 
-def test_n3_a_peer_that_says_nothing_to_tls_is_told_as_such() -> None:
-    """N3: before ApiVersions comes the TLS handshake."""
+@pytest.mark.case("N3")
+def test_a_peer_that_says_nothing_to_tls_is_told_as_such() -> None:
+    """Before ApiVersions comes the TLS handshake."""
     with Peer(PEERS["silence"]) as peer:
         error, took = admin_error(
             peer.address, 1, security_protocol="SSL", socket_connection_setup_timeout_ms=600
@@ -234,9 +245,10 @@ def test_n3_a_peer_that_says_nothing_to_tls_is_told_as_such() -> None:
     assert error.what == f"no TLS handshake with {peer.address} in 0.6 s"
 
 
-# --- N4: not Kafka ------------------------------------------------------------------------------------------------
+# --- not Kafka ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.case("N4", "R14")
 @pytest.mark.parametrize(
     ("peer", "said"),
     [
@@ -250,8 +262,8 @@ def test_n3_a_peer_that_says_nothing_to_tls_is_told_as_such() -> None:
         ("bytes behind the answer", "8 bytes too many behind ApiVersions"),
     ],
 )
-def test_n4_the_first_bytes_of_a_stranger_are_recognised_at_once(peer: str, said: str) -> None:
-    """N4: no wait for the timeout, and no second try."""
+def test_a_peer_that_is_not_kafka_is_recognised_by_its_first_bytes(peer: str, said: str) -> None:
+    """No wait for the timeout, and no second try."""
     with Peer(PEERS[peer]) as stranger:
         error, took = admin_error(stranger.address, 30)
         assert len(stranger.connects) == 1
@@ -263,9 +275,10 @@ def test_n4_the_first_bytes_of_a_stranger_are_recognised_at_once(peer: str, said
     assert "check the port and security.protocol" in error.do
 
 
+@pytest.mark.case("N4")
 @pytest.mark.parametrize("peer", ["http", "tls"])
-def test_n4_by_the_command_line(peer: str) -> None:
-    """N4: three lines, exit 3."""
+def test_commands_recognise_a_peer_that_is_not_kafka(peer: str) -> None:
+    """Three lines, exit 3."""
     with Peer(PEERS[peer]) as stranger:
         done = kcli("produce", "t", "-b", stranger.address, stdin=b"x\n")
     lines = done.stderr.decode().splitlines()
@@ -275,8 +288,9 @@ def test_n4_by_the_command_line(peer: str) -> None:
     assert lines[-1] == "  do: check the port and security.protocol"
 
 
-def test_n4_a_tls_port_that_hangs_up_on_plaintext_is_told() -> None:
-    """N4: OpenSSL resets without a word: exit 3 long before the timeout, and the option to look at."""
+@pytest.mark.case("N4")
+def test_a_tls_port_that_hangs_up_on_plaintext_is_told() -> None:
+    """OpenSSL resets without a word: exit 3 long before the timeout, and the option to look at."""
 
     def serve(peer: Conversation) -> None:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -290,9 +304,10 @@ def test_n4_a_tls_port_that_hangs_up_on_plaintext_is_told() -> None:
     assert "security.protocol" in error.do
 
 
+@pytest.mark.case("N4")
 @pytest.mark.parametrize("peer", ["http", "ssh", "garbage", "kafka"])
-def test_n4_tls_on_a_plaintext_port_is_recognised_at_once(peer: str) -> None:
-    """N4: a plaintext Kafka hangs up, others answer in clear."""
+def test_tls_on_a_plaintext_port_is_recognised_at_once(peer: str) -> None:
+    """A plaintext Kafka hangs up, others answer in clear."""
     with FakeCluster(1) as cluster, Peer(PEERS.get(peer, PEERS["silence"])) as stranger:
         address = cluster.bootstrap if peer == "kafka" else stranger.address
         error, took = admin_error(address, 30, security_protocol="SSL")
@@ -303,13 +318,14 @@ def test_n4_tls_on_a_plaintext_port_is_recognised_at_once(peer: str) -> None:
     assert "security.protocol" in error.do
 
 
-# --- N5: the link dies, the outcome is unknown --------------------------------------------------------------------
+# --- the link dies, the outcome is unknown ------------------------------------------------------------------------
 
 
+@pytest.mark.case("N5")
 @pytest.mark.parametrize("nth", [1, 3])
 @pytest.mark.parametrize("then", ["reset", "close", "silence"])
-def test_n5_a_lost_answer_is_asked_for_again_under_the_same_numbers(then: str, nth: int) -> None:
-    """N5: five in flight to each of two brokers; same id, epoch, sequence and bytes; nothing lost, nothing twice."""
+def test_a_lost_answer_is_asked_for_again_under_the_same_numbers(then: str, nth: int) -> None:
+    """Five in flight to each of two brokers; same id, epoch, sequence and bytes; nothing lost, nothing twice."""
     with FakeCluster(2, topics={"t": 4}) as cluster, quick(cluster) as producer:
         for partition in range(4):
             send(producer, "t", partition, b"first")
@@ -331,8 +347,9 @@ def test_n5_a_lost_answer_is_asked_for_again_under_the_same_numbers(then: str, n
                 }
 
 
-def test_n5_through_a_proxy_that_swallows_answers_and_resets() -> None:
-    """N5: seen from between, half of the answers to Produce."""
+@pytest.mark.case("N5")
+def test_through_a_proxy_that_swallows_answers_and_resets() -> None:
+    """Seen from between, half of the answers to Produce."""
     with (
         FakeCluster(2, topics={"t": 2}) as cluster,
         Proxy(cluster.bootstrap) as proxy,
@@ -357,11 +374,12 @@ def test_n5_through_a_proxy_that_swallows_answers_and_resets() -> None:
         assert proxy.epochs_bumped_with_in_flight() == []
 
 
-# --- N6: half open ------------------------------------------------------------------------------------------------
+# --- half open ----------------------------------------------------------------------------------------------------
 
 
-def test_n6_a_connection_whose_peer_is_gone_is_given_up_at_the_request_timeout_and_never_used_again() -> None:
-    """N6: no FIN ever comes; what was in flight fails by its timeout, and goes another way."""
+@pytest.mark.case("N6")
+def test_a_connection_whose_peer_is_gone_is_given_up_at_the_request_timeout_and_never_used_again() -> None:
+    """No FIN ever comes; what was in flight fails by its timeout, and goes another way."""
     with (
         FakeCluster(1, topics={"t": 1}) as cluster,
         Proxy(cluster.bootstrap) as proxy,
@@ -391,8 +409,9 @@ def test_n6_a_connection_whose_peer_is_gone_is_given_up_at_the_request_timeout_a
         assert dead.number not in {one.connection for one in later}
 
 
-def test_n6_keepalive_is_on_for_every_connection(monkeypatch: pytest.MonkeyPatch) -> None:
-    """N6: so that the kernel finds out where nobody asks anything."""
+@pytest.mark.case("N6")
+def test_keepalive_is_on_for_every_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that the kernel finds out where nobody asks anything."""
     sockets: list[socket.socket] = []
     tune = Channel._tune
 
@@ -409,11 +428,12 @@ def test_n6_keepalive_is_on_for_every_connection(monkeypatch: pytest.MonkeyPatch
         assert all(one.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) for one in sockets)
 
 
-# --- N7: half a request -------------------------------------------------------------------------------------------
+# --- half a request -----------------------------------------------------------------------------------------------
 
 
-def test_n7_after_half_a_request_the_connection_is_closed_and_never_used_again() -> None:
-    """N7: 5 MB into a window of a few kB, then the timeout; what comes next must not land inside the old frame."""
+@pytest.mark.case("N7")
+def test_after_half_a_request_the_connection_is_closed_and_never_used_again() -> None:
+    """5 MB into a window of a few kB, then the timeout; what comes next must not land inside the old frame."""
     large, heard = os.urandom(5 * MIB), Heard()
     with (
         FakeCluster(1, topics={"t": 1}, max_message_bytes=8 * MIB) as cluster,
@@ -443,11 +463,12 @@ def test_n7_after_half_a_request_the_connection_is_closed_and_never_used_again()
         assert cluster.notes == []  # nothing that could not be read ever came to the broker
 
 
-# --- N8: drip -----------------------------------------------------------------------------------------------------
+# --- drip ---------------------------------------------------------------------------------------------------------
 
 
-def test_n8_everything_comes_byte_by_byte() -> None:
-    """N8: handshake, metadata, confirmations and records, put together again; and not at any price."""
+@pytest.mark.case("N8")
+def test_everything_comes_byte_by_byte() -> None:
+    """Handshake, metadata, confirmations and records, put together again; and not at any price."""
     with FakeCluster(1, topics={"t": 1}) as cluster:
         rule = cluster.drip(None)
         with quick(cluster, request_timeout_ms=20_000) as producer:
@@ -464,8 +485,9 @@ def test_n8_everything_comes_byte_by_byte() -> None:
         assert rule.count == len(cluster.requests)
 
 
-def test_n8_a_drip_without_end_does_not_put_off_the_deadline() -> None:
-    """N8: a byte every 0.1 s is progress of a kind, and yet no answer in time."""
+@pytest.mark.case("N8")
+def test_a_drip_without_end_does_not_put_off_the_deadline() -> None:
+    """A byte every 0.1 s is progress of a kind, and yet no answer in time."""
     with Peer(drip(0.1)) as peer:
         error, took = admin_error(peer.address, 1, socket_connection_setup_timeout_ms=800)
     assert 0.8 <= took < 5
@@ -473,8 +495,9 @@ def test_n8_a_drip_without_end_does_not_put_off_the_deadline() -> None:
     assert error.what == f"no reply to ApiVersions from {peer.address} in 0.8 s"
 
 
-def test_n8_a_drip_costs_next_to_nothing() -> None:
-    """N8: who waits for the next byte sleeps."""
+@pytest.mark.case("N8")
+def test_a_drip_costs_next_to_nothing() -> None:
+    """Who waits for the next byte sleeps."""
     with Peer(drip(0.02)) as peer, Cluster(ClientOptions(bootstrap_servers=peer.address)) as client:
         cost = Cost()
         future = client.send(MetadataRequest(topics=[]), timeout=0.6)
@@ -482,9 +505,10 @@ def test_n8_a_drip_costs_next_to_nothing() -> None:
         assert cost.share < 0.2
 
 
+@pytest.mark.case("N8")
 @pytest.mark.parametrize("step", [1, 3, 7, 50, 100_000])
-def test_n8_answers_that_come_split_and_merged_are_taken_apart(step: int) -> None:
-    """N8: five answers in one stream, cut at places that no frame knows of."""
+def test_answers_that_come_split_and_merged_are_taken_apart(step: int) -> None:
+    """Five answers in one stream, cut at places that no frame knows of."""
 
     def serve(peer: Conversation) -> None:
         asked = peer.request()
@@ -511,7 +535,7 @@ def answer_to(frame: bytes, kind: type[Request], answer: object) -> bytes:
     return wire.encode_answer(kind, answer, header.version, header.correlation_id)  # type: ignore[arg-type]
 
 
-# --- N9: answers that are not due ---------------------------------------------------------------------------------
+# --- answers that are not due -------------------------------------------------------------------------------------
 
 
 def repeated(frame: bytes) -> bytes:
@@ -527,6 +551,7 @@ def of_another(frame: bytes) -> bytes:
     return frame[:4] + struct.pack(">i", number + 7) + frame[8:]
 
 
+@pytest.mark.case("N9")
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -535,10 +560,10 @@ def of_another(frame: bytes) -> bytes:
         (too_long, r"3 bytes too many behind Metadata"),
     ],
 )
-def test_n9_an_answer_that_makes_no_sense_names_the_numbers_and_ends_its_connection(
+def test_an_answer_that_makes_no_sense_names_the_numbers_and_ends_its_connection(
     change: Callable[[bytes], bytes], said: str
 ) -> None:
-    """N9: the other broker is not affected, nor is the next connection."""
+    """The other broker is not affected, nor is the next connection."""
     with FakeCluster(2) as cluster, Cluster(ClientOptions(bootstrap_servers=cluster.address(1))) as client:
         client.connect(PATIENCE)  # ApiVersions is #0, Metadata #1
         well = client.send(MetadataRequest(topics=[]), 2)
@@ -566,9 +591,10 @@ def test_n9_an_answer_that_makes_no_sense_names_the_numbers_and_ends_its_connect
         assert again.error is None
 
 
+@pytest.mark.case("N9")
 @pytest.mark.parametrize("change", [of_another, repeated, too_long])
-def test_n9_records_for_the_other_brokers_are_confirmed(change: Callable[[bytes], bytes]) -> None:
-    """N9: in a producer; the broken connection is made again and goes on."""
+def test_records_for_the_other_brokers_are_confirmed(change: Callable[[bytes], bytes]) -> None:
+    """In a producer; the broken connection is made again and goes on."""
     with FakeCluster(2, topics={"t": 2}) as cluster, quick(cluster) as producer:
         for partition in range(2):
             send(producer, "t", partition, b"first")
@@ -588,7 +614,7 @@ def test_n9_records_for_the_other_brokers_are_confirmed(change: Callable[[bytes]
         assert stored.count(b"broken") == 1
 
 
-# --- N10: sizes that cannot be ------------------------------------------------------------------------------------
+# --- sizes that cannot be -----------------------------------------------------------------------------------------
 
 LIMIT = 104_857_600
 
@@ -598,9 +624,10 @@ def sized(size: int) -> Callable[[bytes], bytes]:
     return lambda frame: struct.pack(">i", size) + frame[4:]
 
 
+@pytest.mark.case("N10")
 @pytest.mark.parametrize("size", [2**31 - 1, LIMIT + 1, 0, 3, -1, -(2**31)])
-def test_n10_a_frame_of_an_impossible_size_is_refused_before_memory_is_taken(size: int) -> None:
-    """N10: on a connection that had been fine; says the limit and its option."""
+def test_a_frame_of_an_impossible_size_is_refused_before_memory_is_taken(size: int) -> None:
+    """On a connection that had been fine; says the limit and its option."""
     with FakeCluster(1) as cluster, Cluster(ClientOptions(bootstrap_servers=cluster.bootstrap)) as client:
         client.connect(PATIENCE)
         cost = Cost()
@@ -616,9 +643,10 @@ def test_n10_a_frame_of_an_impossible_size_is_refused_before_memory_is_taken(siz
         cluster.wait_until(lambda: cluster.connections[0].how == "by the client")
 
 
+@pytest.mark.case("N10")
 @pytest.mark.parametrize("peer", ["frame of 2^31-1", "negative frame", "empty frame", "endless frame"])
-def test_n10_in_the_handshake_such_a_peer_is_not_kafka(peer: str) -> None:
-    """N10: told at once, with the limit; 100 MiB that never end are not waited for either."""
+def test_in_the_handshake_such_a_peer_is_not_kafka(peer: str) -> None:
+    """Told at once, with the limit; 100 MiB that never end are not waited for either."""
     before = peak_memory()
     with Peer(PEERS[peer]) as stranger:
         error, took = admin_error(stranger.address, 30)
@@ -628,8 +656,9 @@ def test_n10_in_the_handshake_such_a_peer_is_not_kafka(peer: str) -> None:
     assert peak_memory() - before < 16 * MIB
 
 
-def test_n10_an_answer_above_the_users_own_limit_names_it() -> None:
-    """N10: records that do not fit into receive.message.max.bytes; exit 5."""
+@pytest.mark.case("N10")
+def test_an_answer_above_the_users_own_limit_names_it() -> None:
+    """Records that do not fit into receive.message.max.bytes; exit 5."""
     with FakeCluster(1, topics={"t": 1}) as cluster:
         with quick(cluster) as producer:
             send(producer, "t", 0, b"x" * 5_000)
@@ -642,14 +671,15 @@ def test_n10_an_answer_above_the_users_own_limit_names_it() -> None:
     )
 
 
-# --- N11: reconnect storms ----------------------------------------------------------------------------------------
+# --- reconnect storms ---------------------------------------------------------------------------------------------
 
 PARTITIONS = 200
 WINDOW = 5.0
 
 
-def test_n11_a_dead_broker_with_200_partitions_is_tried_at_most_nine_times_in_five_seconds() -> None:
-    """N2, N11: twelve in ten, one at a time, for whatever purpose; then all goes on, nothing lost, nothing twice."""
+@pytest.mark.case("N2", "N11", "R14")
+def test_a_dead_broker_with_200_partitions_is_tried_at_most_nine_times_in_five_seconds() -> None:
+    """Twelve in ten, one at a time, for whatever purpose; then all goes on, nothing lost, nothing twice."""
     heard = Heard()
     with FakeCluster(2) as cluster:
         cluster.create_topic("t", PARTITIONS, replicas={p: [2, 1] for p in range(PARTITIONS)})
@@ -677,8 +707,9 @@ def test_n11_a_dead_broker_with_200_partitions_is_tried_at_most_nine_times_in_fi
             assert values(cluster, "t", partition) == [b"before", b"during"]
 
 
-def test_n11_a_sender_that_waits_for_a_dead_broker_sleeps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """N11: some percent of a core for 200 partitions, and no turn without a reason."""
+@pytest.mark.case("N11")
+def test_a_sender_that_waits_for_a_dead_broker_sleeps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some percent of a core for 200 partitions, and no turn without a reason."""
     with FakeCluster(2) as cluster:
         cluster.create_topic("t", PARTITIONS, replicas={p: [2, 1] for p in range(PARTITIONS)})
         with quick(cluster, reconnect_backoff_ms=50, retry_backoff_ms=100) as producer:
@@ -701,8 +732,9 @@ def test_n11_a_sender_that_waits_for_a_dead_broker_sleeps(monkeypatch: pytest.Mo
     assert share < 0.1  # 3 % where nobody else is at work
 
 
-def test_n11_a_reader_that_waits_for_a_dead_broker_sleeps() -> None:
-    """N11: 200 partitions, less than 5 % of a core but for the noise of a machine that is shared."""
+@pytest.mark.case("N11")
+def test_a_reader_that_waits_for_a_dead_broker_sleeps() -> None:
+    """200 partitions, less than 5 % of a core but for the noise of a machine that is shared."""
     with FakeCluster(2) as cluster:
         cluster.create_topic("t", PARTITIONS, replicas={p: [2, 1] for p in range(PARTITIONS)})
         heard = Heard()
@@ -718,8 +750,9 @@ def test_n11_a_reader_that_waits_for_a_dead_broker_sleeps() -> None:
             assert len(heard.failed_connects(cluster.address(2))) <= 9
 
 
-def test_n11_when_all_brokers_restart_each_is_tried_with_pauses() -> None:
-    """N11: what is asked of them comes from several connections, which share their patience."""
+@pytest.mark.case("N11")
+def test_when_all_brokers_restart_each_is_tried_with_pauses() -> None:
+    """What is asked of them comes from several connections, which share their patience."""
     heard = Heard()
     with (
         FakeCluster(3, topics={"t": 30}) as cluster,
@@ -744,7 +777,7 @@ def test_n11_when_all_brokers_restart_each_is_tried_with_pauses() -> None:
             assert values(cluster, "t", partition) == [b"before", b"during"]
 
 
-# --- N13: addresses that metadata names ---------------------------------------------------------------------------
+# --- addresses that metadata names --------------------------------------------------------------------------------
 
 
 def advertise(cluster: FakeCluster, node: int, host: str, port: int) -> None:
@@ -758,8 +791,9 @@ def advertise(cluster: FakeCluster, node: int, host: str, port: int) -> None:
     cluster.lie(edit)
 
 
-def test_n13_an_advertised_address_that_cannot_be_reached_is_told_with_the_setting_to_check() -> None:
-    """N13: loopback, by the command line; exit 3."""
+@pytest.mark.case("N13")
+def test_an_advertised_address_that_cannot_be_reached_is_told_with_the_setting_to_check() -> None:
+    """Loopback, by the command line; exit 3."""
     with FakeCluster(2, topics={"t": 2}) as cluster, closed_port() as port:
         advertise(cluster, 2, "127.0.0.1", port)
         done = kcli("consume", "t", "-e", "-b", cluster.bootstrap, "--timeout", "1s")
@@ -770,6 +804,7 @@ def test_n13_an_advertised_address_that_cannot_be_reached_is_told_with_the_setti
     assert "  do: check advertised.listeners" in said
 
 
+@pytest.mark.case("N13")
 @pytest.mark.parametrize(
     ("host", "why"),
     [
@@ -778,8 +813,8 @@ def test_n13_an_advertised_address_that_cannot_be_reached_is_told_with_the_setti
         ("kafka-2.invalid", "cannot resolve kafka-2.invalid: Name or service not known"),
     ],
 )
-def test_n13_whatever_makes_it_unreachable_is_the_reason(resolver: list[str], host: str, why: str) -> None:
-    """N13: and the partitions of the other brokers are answered."""
+def test_whatever_makes_it_unreachable_is_the_reason(resolver: list[str], host: str, why: str) -> None:
+    """And the partitions of the other brokers are answered."""
     with FakeCluster(2, topics={"t": 2}) as cluster, closed_port() as port:
         advertise(cluster, 2, host, port)
         wanted = {TopicPartition("t", p): -1 for p in range(2)}
@@ -795,8 +830,9 @@ def test_n13_whatever_makes_it_unreachable_is_the_reason(resolver: list[str], ho
     assert "advertised.listeners" in error.do
 
 
-def test_n13_a_network_that_swallows_everything_is_told_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """N13: no refusal comes, only the timeout. The connect is made to hang: no test can count on a real black hole."""
+@pytest.mark.case("N13")
+def test_a_network_that_swallows_everything_is_told_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No refusal comes, only the timeout. The connect is made to hang: no test can count on a real black hole."""
     with FakeCluster(2, topics={"t": 2}) as cluster, closed_port() as port:
         advertise(cluster, 2, "127.0.0.1", port)
         connect = Channel._connect_next
@@ -823,8 +859,9 @@ def test_n13_a_network_that_swallows_everything_is_told_too(monkeypatch: pytest.
     assert "in 0.4 s: no answer from the network" in str(error)
 
 
-def test_n13_a_producers_error_names_the_address() -> None:
-    """N13: exit 3, when the records could not be delivered in time; those of the other broker are stored."""
+@pytest.mark.case("N13")
+def test_a_producers_error_names_the_address() -> None:
+    """Exit 3, when the records could not be delivered in time; those of the other broker are stored."""
     with FakeCluster(2, topics={"t": 2}) as cluster, closed_port() as port:
         advertise(cluster, 2, "127.0.0.1", port)
         with quick(cluster, delivery_timeout_ms=2_000, bootstrap_servers=cluster.address(1)) as producer:
@@ -837,8 +874,9 @@ def test_n13_a_producers_error_names_the_address() -> None:
     assert f"broker 2 advertises 127.0.0.1:{port}, unreachable from here" in str(error)
 
 
-def test_n13_a_producers_error_says_what_to_check() -> None:
-    """N13: "check advertised.listeners"."""
+@pytest.mark.case("N13")
+def test_a_producers_error_says_what_to_check() -> None:
+    """ "check advertised.listeners"."""
     with FakeCluster(1, topics={"t": 1}) as cluster, closed_port() as port:
         advertise(cluster, 1, "127.0.0.1", port)
         with quick(cluster, delivery_timeout_ms=800) as producer:
@@ -848,8 +886,9 @@ def test_n13_a_producers_error_says_what_to_check() -> None:
     assert "advertised.listeners" in future.error.do
 
 
-def test_n13_a_broker_that_was_reached_before_is_simply_down() -> None:
-    """N13: then its address is right, and nobody is sent to look at listeners."""
+@pytest.mark.case("N13")
+def test_a_broker_that_was_reached_before_is_simply_down() -> None:
+    """Then its address is right, and nobody is sent to look at listeners."""
     with FakeCluster(2, topics={"t": 2}) as cluster:
         wanted = {TopicPartition("t", p): -1 for p in range(2)}
         with Admin(bootstrap_servers=cluster.bootstrap, timeout=1) as admin:
@@ -862,15 +901,16 @@ def test_n13_a_broker_that_was_reached_before_is_simply_down() -> None:
     assert f"cannot connect to {address} (node 2): Connection refused" in str(errors[0])
 
 
-# --- N14: connections closed while idle ---------------------------------------------------------------------------
+# --- connections closed while idle --------------------------------------------------------------------------------
 
 
 def all_closed(cluster: FakeCluster) -> bool:
     return all(one.closed for one in cluster.connections)
 
 
-def test_n14_connections_that_the_broker_closes_while_idle_are_made_again_silently() -> None:
-    """N14: nothing of it reaches the user of a producer, not even with -v; an admin that did not look is not warned."""
+@pytest.mark.case("N14")
+def test_connections_that_the_broker_closes_while_idle_are_made_again_silently() -> None:
+    """Nothing of it reaches the user of a producer, not even with -v; an admin that did not look is not warned."""
     heard, other = Heard(), Heard()
     with FakeCluster(2, topics={"t": 2}, idle_timeout=0.15) as cluster:
         with (
@@ -890,8 +930,9 @@ def test_n14_connections_that_the_broker_closes_while_idle_are_made_again_silent
     assert {one.how for one in cluster.connections} <= {"close", "closed", "by the client"}
 
 
-def test_n14_a_reader_goes_on_after_a_pause() -> None:
-    """N14: who does not poll does not see the end of the connection either, until it asks again."""
+@pytest.mark.case("N14")
+def test_a_reader_goes_on_after_a_pause() -> None:
+    """Who does not poll does not see the end of the connection either, until it asks again."""
     heard = Heard()
     with FakeCluster(1, topics={"t": 1}, idle_timeout=0.15) as cluster, quick(cluster) as producer:
         with Consumer(bootstrap_servers=cluster.bootstrap, hooks=heard.hooks) as consumer:
@@ -908,8 +949,9 @@ def test_n14_a_reader_goes_on_after_a_pause() -> None:
     assert heard.said("warning") == []
 
 
-def test_n14_by_the_command_line() -> None:
-    """N14: lines come with long pauses; all are stored, stderr has the summary and nothing else."""
+@pytest.mark.case("N14")
+def test_produce_survives_connections_closed_while_idle() -> None:
+    """Lines come with long pauses; all are stored, stderr has the summary and nothing else."""
     with FakeCluster(1, topics={"t": 1}, idle_timeout=0.15) as cluster:
         with start("produce", "t", bootstrap=cluster.bootstrap) as process:
             assert process.stdin is not None
@@ -927,12 +969,13 @@ def test_n14_by_the_command_line() -> None:
     assert said.startswith("3 records confirmed")
 
 
-# --- N16: slow ways -----------------------------------------------------------------------------------------------
+# --- slow ways ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.case("N16")
 @pytest.mark.timeout(120)
-def test_n16_slow_narrow_and_short_lived_ways_lose_nothing() -> None:
-    """N16: 300 ± 200 ms to an answer, 256 kbit/s, connections that live for 0.5 to 1.5 s."""
+def test_slow_narrow_and_short_lived_ways_lose_nothing() -> None:
+    """300 ± 200 ms to an answer, 256 kbit/s, connections that live for 0.5 to 1.5 s."""
     rng = random.Random(16)
     with FakeCluster(2, topics={"t": 2}) as cluster, Proxy(cluster.bootstrap) as proxy:
         with Producer(

@@ -111,13 +111,16 @@ def is_beginning(stored: list[Any], confirmed: int, unknown: int) -> None:
     assert confirmed <= len(stored) <= confirmed + unknown
 
 
+@pytest.mark.case("C3", "R16")
 @pytest.mark.parametrize(
     ("number", "code"),
     [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)],
     ids=["int", "term", "hup"],
 )
-def test_c3_r16_signals(cluster: FakeCluster, number: signal.Signals, code: int) -> None:
-    """C3, R16: the exit code is that of the signal, unless all was done before it came."""
+def test_a_signal_ends_produce_with_everything_reported(
+    cluster: FakeCluster, number: signal.Signals, code: int
+) -> None:
+    """The exit code is that of the signal, unless all was done before it came."""
 
     def one(index: int) -> None:
         run = Try(cluster, f"signal-{code}-{index}", "-o", "json")
@@ -132,8 +135,9 @@ def test_c3_r16_signals(cluster: FakeCluster, number: signal.Signals, code: int)
     run_all(one)
 
 
-def test_c3_r16_a_second_signal_ends_it_at_once() -> None:
-    """C3, R16: the brokers say nothing; the second signal ends it within a moment and says what is not known."""
+@pytest.mark.case("C3", "R16")
+def test_a_second_signal_ends_it_at_once() -> None:
+    """The brokers say nothing; the second signal ends it within a moment and says what is not known."""
     with FakeCluster(nodes=1) as cluster:
         held = cluster.hold(ProduceRequest)
         run = Try(cluster, "twice")
@@ -149,8 +153,9 @@ def test_c3_r16_a_second_signal_ends_it_at_once() -> None:
     assert b"stopped at once: 0 records confirmed" in err
 
 
-def test_r16_a_reader_of_the_copy_that_leaves(cluster: FakeCluster) -> None:
-    """R16: death by SIGPIPE, quietly, after what is under way is settled."""
+@pytest.mark.case("R16")
+def test_a_reader_of_the_copy_that_leaves(cluster: FakeCluster) -> None:
+    """Death by SIGPIPE, quietly, after what is under way is settled."""
 
     def one(index: int) -> None:
         run = Try(cluster, f"pipe-{index}", "--tee")
@@ -168,9 +173,10 @@ def test_r16_a_reader_of_the_copy_that_leaves(cluster: FakeCluster) -> None:
     run_all(one, 8)
 
 
+@pytest.mark.case("C14", "R17")
 @pytest.mark.parametrize("place", ["tee", "failed", "checkpoint"])
-def test_r17_a_file_that_takes_no_more(cluster: FakeCluster, place: str, tmp_path: Path) -> None:
-    """C14, R17: files may not grow beyond some bytes; what was confirmed until then is counted, and the code tells."""
+def test_a_file_that_takes_no_more(cluster: FakeCluster, place: str, tmp_path: Path) -> None:
+    """Files may not grow beyond some bytes; what was confirmed until then is counted, and the code tells."""
 
     def one(index: int) -> None:
         folder = tmp_path / str(index)
@@ -197,9 +203,10 @@ def test_r17_a_file_that_takes_no_more(cluster: FakeCluster, place: str, tmp_pat
     run_all(one, 2)
 
 
+@pytest.mark.case("C10", "R18")
 @pytest.mark.parametrize("transactional", [False, True], ids=["plain", "transactional"])
-def test_c10_r18_killed_and_run_again(cluster: FakeCluster, transactional: bool, tmp_path: Path) -> None:
-    """C10, R18: nothing is lost; in transactions nothing is stored twice either."""
+def test_killed_and_run_again(cluster: FakeCluster, transactional: bool, tmp_path: Path) -> None:
+    """Nothing is lost; in transactions nothing is stored twice either."""
 
     def one(index: int) -> None:
         name = f"kill-{transactional}-{index}"

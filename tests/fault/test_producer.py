@@ -48,8 +48,9 @@ NOT_LEADER, TOO_FEW_REPLICAS, OUT_OF_ORDER, DUPLICATE = 6, 19, 45, 46
 BAD_EPOCH, UNKNOWN_PRODUCER = 47, 59
 
 
-def test_p1_when_the_first_of_five_fails_all_come_again_in_order_under_the_same_epoch() -> None:
-    """P1: on 12 partitions at once; R2 to R5 are refused because R1 is missing, and nobody bumps the epoch."""
+@pytest.mark.case("P1")
+def test_when_the_first_of_five_fails_all_come_again_in_order_under_the_same_epoch() -> None:
+    """On 12 partitions at once; R2 to R5 are refused because R1 is missing, and nobody bumps the epoch."""
     with FakeCluster(1, topics={"t": 12}) as cluster, quick(cluster, request_timeout_ms=5_000) as producer:
         for partition in range(12):
             send(producer, "t", partition, b"first")
@@ -72,8 +73,9 @@ def test_p1_when_the_first_of_five_fails_all_come_again_in_order_under_the_same_
         assert {b.producer_epoch for b in sent_batches(cluster)} == {0}
 
 
-def test_p1_a_leader_that_does_not_know_the_producer_gets_one_batch_at_a_time() -> None:
-    """P1: such a leader takes any number as the first one, also that of R2 when R1 has failed."""
+@pytest.mark.case("P1")
+def test_a_leader_that_does_not_know_the_producer_gets_one_batch_at_a_time() -> None:
+    """Such a leader takes any number as the first one, also that of R2 when R1 has failed."""
     with FakeCluster(1, topics={"t": 3}) as cluster, quick(cluster) as producer:
         cluster.fail(ProduceRequest, TOO_FEW_REPLICAS)
         for value in numbers(20):
@@ -83,8 +85,9 @@ def test_p1_a_leader_that_does_not_know_the_producer_gets_one_batch_at_a_time() 
         assert [values(cluster, "t", p) for p in range(3)] == [numbers(20)] * 3
 
 
-def test_p2_after_a_batch_timed_out_all_drain_and_the_numbers_start_over_once() -> None:
-    """P2: the bump comes when nothing is in flight on any partition, and only once."""
+@pytest.mark.case("P2")
+def test_after_a_batch_timed_out_all_drain_and_the_numbers_start_over_once() -> None:
+    """The bump comes when nothing is in flight on any partition, and only once."""
     with (
         FakeCluster(1, topics={"t": 3}) as cluster,
         quick(cluster, delivery_timeout_ms=2_000, request_timeout_ms=300) as producer,
@@ -110,9 +113,10 @@ def test_p2_after_a_batch_timed_out_all_drain_and_the_numbers_start_over_once() 
         assert in_flight_when(cluster, cluster.seen(InitProducerIdRequest)[-1]) == []
 
 
+@pytest.mark.case("P3")
 @pytest.mark.parametrize("then", ["silence", "reset"])
-def test_p3_a_swallowed_answer_is_asked_for_again_and_its_offset_is_the_first_ones(then: str) -> None:
-    """P3: the broker knows its last five batches and answers the repeat with the original offset."""
+def test_a_swallowed_answer_is_asked_for_again_and_its_offset_is_the_first_ones(then: str) -> None:
+    """The broker knows its last five batches and answers the repeat with the original offset."""
     with FakeCluster(1, topics={"t": 1}) as cluster, quick(cluster) as producer:
         cluster.swallow(ProduceRequest, then, nth=2)
         futures = send(producer, "t", 0, *numbers(6))
@@ -122,8 +126,9 @@ def test_p3_a_swallowed_answer_is_asked_for_again_and_its_offset_is_the_first_on
         assert ids_asked_for(cluster) == 1
 
 
-def test_p3_duplicate_sequence_is_success_at_an_offset_that_is_not_known() -> None:
-    """P3: the code itself, which brokers no longer send."""
+@pytest.mark.case("P3")
+def test_duplicate_sequence_is_success_at_an_offset_that_is_not_known() -> None:
+    """The code itself, which brokers no longer send."""
     with FakeCluster(1, topics={"t": 1}) as cluster, quick(cluster) as producer:
         cluster.fail(ProduceRequest, DUPLICATE, applied=True)
         future = send(producer, "t", 0, b"x")[0]
@@ -131,9 +136,10 @@ def test_p3_duplicate_sequence_is_success_at_an_offset_that_is_not_known() -> No
         assert values(cluster, "t") == [b"x"]
 
 
+@pytest.mark.case("P4")
 @pytest.mark.parametrize("code", [UNKNOWN_PRODUCER, BAD_EPOCH])
-def test_p4_a_producer_id_that_the_broker_does_not_want_is_renewed(code: int) -> None:
-    """P4: without a transaction it is safe to go on under a new id; the batch was not stored."""
+def test_a_producer_id_that_the_broker_does_not_want_is_renewed(code: int) -> None:
+    """Without a transaction it is safe to go on under a new id; the batch was not stored."""
     with FakeCluster(1, topics={"t": 2}) as cluster, quick(cluster) as producer:
         send(producer, "t", 0, b"a")
         assert producer.flush(PATIENCE)
@@ -146,8 +152,9 @@ def test_p4_a_producer_id_that_the_broker_does_not_want_is_renewed(code: int) ->
         assert ids_asked_for(cluster) == 2
 
 
-def test_p4_an_id_that_is_refused_for_good_fails_the_records_and_says_why() -> None:
-    """P4: e.g. no permission to write at all."""
+@pytest.mark.case("P4")
+def test_an_id_that_is_refused_for_good_fails_the_records_and_says_why() -> None:
+    """E.g. no permission to write at all."""
     with FakeCluster(1, topics={"t": 1}) as cluster, quick(cluster) as producer:
         cluster.fail(InitProducerIdRequest, 31, times=FOREVER)
         future = send(producer, "t", 0, b"a")[0]
@@ -158,8 +165,9 @@ def test_p4_an_id_that_is_refused_for_good_fails_the_records_and_says_why() -> N
         assert caught.value.exit_code == 4
 
 
-def test_p5_after_the_last_epoch_comes_a_new_id() -> None:
-    """P5: the epoch is an int16; 32,767 is never passed."""
+@pytest.mark.case("P5")
+def test_after_the_last_epoch_comes_a_new_id() -> None:
+    """The epoch is an int16; 32,767 is never passed."""
     with FakeCluster(1, topics={"t": 1}) as cluster, quick(cluster) as producer:
         cluster.next_producer_id(7, epoch=32_760)
         for value in numbers(12):
@@ -174,8 +182,9 @@ def test_p5_after_the_last_epoch_comes_a_new_id() -> None:
         assert all(0 <= epoch <= 32_767 for _, epoch in used)
 
 
-def test_p6_the_numbers_go_from_the_last_one_to_zero() -> None:
-    """P6: 2³¹ − 1 is followed by 0, and a broker takes it so."""
+@pytest.mark.case("P6")
+def test_the_numbers_go_from_the_last_one_to_zero() -> None:
+    """2³¹ − 1 is followed by 0, and a broker takes it so."""
     tp = TopicPartition("t", 0)
     with FakeCluster(1, topics={"t": 1}) as cluster, quick(cluster) as producer:
         send(producer, "t", 0, b"first")
@@ -199,7 +208,8 @@ def test_p6_the_numbers_go_from_the_last_one_to_zero() -> None:
         assert values(cluster, "t") == [b"first", *numbers(6)]
 
 
-def test_p7_a_batch_that_times_out_keeps_its_bytes_until_the_socket_is_closed() -> None:
+@pytest.mark.case("P7")
+def test_a_batch_that_times_out_keeps_its_bytes_until_the_socket_is_closed() -> None:
     """P7 (CVE-2026-35554): two topics, tiny timeouts, a broker that stops reading in the middle of a batch."""
     size = 400_000  # more than the socket's buffers take in
     with (
@@ -226,9 +236,10 @@ def test_p7_a_batch_that_times_out_keeps_its_bytes_until_the_socket_is_closed() 
             assert sum(1 for value in stored if value and len(value) == 20) == 4
 
 
+@pytest.mark.case("P8")
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
-def test_p8_a_retry_sends_the_same_bytes_to_the_same_partition(codec: str) -> None:
-    """P8: compressed once, partitioned once, also without a key."""
+def test_a_retry_sends_the_same_bytes_to_the_same_partition(codec: str) -> None:
+    """Compressed once, partitioned once, also without a key."""
     with (
         FakeCluster(3, topics={"t": 6}) as cluster,
         quick(cluster, compression_type=codec, batch_size=10_000, linger_ms=20) as producer,
@@ -248,9 +259,10 @@ def test_p8_a_retry_sends_the_same_bytes_to_the_same_partition(codec: str) -> No
         assert stored == [value * 20 for value in numbers(50)]
 
 
+@pytest.mark.case("P9")
 @pytest.mark.parametrize(("acks", "offset"), [("0", -1), ("1", 0)])
-def test_p9_with_fewer_acks_no_numbers_are_used(acks: str, offset: int) -> None:
-    """P9: the broker gets no producer id; with acks=0 no offset is known. The command line says so in its summary."""
+def test_with_fewer_acks_no_numbers_are_used(acks: str, offset: int) -> None:
+    """The broker gets no producer id; with acks=0 no offset is known. The command line says so in its summary."""
     with FakeCluster(1, topics={"t": 1}) as cluster, quick(cluster, acks=acks) as producer:
         future = send(producer, "t", 0, b"x")[0]
         assert future.result(PATIENCE).offset == offset
@@ -275,9 +287,10 @@ def _repeat(_request: ProduceRequest, answer: ProduceResponse) -> None:
     answer.responses[0].partition_responses.append(again)
 
 
+@pytest.mark.case("P10")
 @pytest.mark.parametrize("change", [_omit, _invent, _repeat])
-def test_p10_what_the_answer_leaves_out_is_unknown_and_what_it_adds_is_nothing(change: object) -> None:
-    """P10: never success by default; the repeat of the request finds out."""
+def test_what_the_answer_leaves_out_is_unknown_and_what_it_adds_is_nothing(change: object) -> None:
+    """Never success by default; the repeat of the request finds out."""
     with FakeCluster(1, topics={"t": 1}) as cluster, quick(cluster) as producer:
         cluster.replace(ProduceRequest, change, times=1)  # type: ignore[arg-type]
         futures = send(producer, "t", 0, *numbers(3))
@@ -288,8 +301,9 @@ def test_p10_what_the_answer_leaves_out_is_unknown_and_what_it_adds_is_nothing(c
         assert len(tries) == (2 if change is _omit else 1)
 
 
-def test_p18_a_cluster_that_takes_nothing_stops_the_sender_at_its_memory_and_loses_nothing() -> None:
-    """P18: the wait ends after ``max.block.ms``, and goes on once the broker is back."""
+@pytest.mark.case("P18")
+def test_a_cluster_that_takes_nothing_stops_the_sender_at_its_memory_and_loses_nothing() -> None:
+    """The wait ends after ``max.block.ms``, and goes on once the broker is back."""
     with (
         FakeCluster(1, topics={"t": 1}) as cluster,
         quick(
@@ -310,6 +324,7 @@ def test_p18_a_cluster_that_takes_nothing_stops_the_sender_at_its_memory_and_los
         assert [int((v or b"")[:6]) for v in values(cluster, "t")[1:]] == list(range(taken))
 
 
+@pytest.mark.case("S0-26", "S0-27")
 def test_one_request_carries_all_partitions_of_a_broker_that_are_ready(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -337,8 +352,9 @@ def test_one_request_carries_all_partitions_of_a_broker_that_are_ready(
     assert compressed == ["kcli-sender"] * 6
 
 
+@pytest.mark.case("P1")
 def test_what_may_be_stored_at_the_old_leader_is_not_overtaken_at_the_new_one() -> None:
-    """P1: brokers remember five batches of a producer; more than that must never be open."""
+    """Brokers remember five batches of a producer; more than that must never be open."""
     with (
         FakeCluster(2, topics={"t": 2}) as cluster,
         quick(cluster, request_timeout_ms=1_500) as producer,
@@ -361,8 +377,9 @@ def test_what_may_be_stored_at_the_old_leader_is_not_overtaken_at_the_new_one() 
         assert values(cluster, "t", 1) == [b"first", b"second"]
 
 
+@pytest.mark.case("P1")
 def test_more_than_five_in_flight_are_refused_with_idempotence() -> None:
-    """P1: the sixth could not be told from a new one."""
+    """The sixth could not be told from a new one."""
     with pytest.raises(ConfigError, match=r"enable\.idempotence=false"):
         Producer(bootstrap_servers="localhost:1", max_in_flight_requests_per_connection=6)
     with Producer(
@@ -371,8 +388,9 @@ def test_more_than_five_in_flight_are_refused_with_idempotence() -> None:
         pass
 
 
-def test_p7_the_deadline_of_a_record_is_kept_while_its_batch_is_in_flight() -> None:
-    """P7: nobody waits for the request's timeout; the late answer changes nothing, the numbers go on."""
+@pytest.mark.case("P7")
+def test_the_deadline_of_a_record_is_kept_while_its_batch_is_in_flight() -> None:
+    """Nobody waits for the request's timeout; the late answer changes nothing, the numbers go on."""
     with (
         FakeCluster(1, topics={"t": 1}) as cluster,
         quick(cluster, delivery_timeout_ms=1_500, request_timeout_ms=30_000) as producer,

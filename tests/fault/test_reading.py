@@ -2,6 +2,8 @@
 
 import threading
 
+import pytest
+
 from kcli.core import Consumer
 from kcli.core.consumer.subscription import Span
 from kcli.core.protocol.messages.fetch import FetchRequest
@@ -19,6 +21,7 @@ def filled(cluster: FakeCluster, count: int = 10) -> dict[TopicPartition, Span]:
     return {TopicPartition("t", p): Span(0, count) for p in range(3)}
 
 
+@pytest.mark.case("S0-38")
 def test_one_poll_asks_all_brokers_and_hands_out_what_has_come() -> None:
     with (
         FakeCluster(3, topics={"t": 3}) as cluster,
@@ -39,6 +42,7 @@ def test_one_poll_asks_all_brokers_and_hands_out_what_has_come() -> None:
         assert seen == {0, 1, 2}
 
 
+@pytest.mark.case("S0-39", "S4-19")
 def test_a_moved_leader_is_found_and_nothing_is_read_twice() -> None:
     with (
         FakeCluster(3, topics={"t": 3}) as cluster,
@@ -55,6 +59,7 @@ def test_a_moved_leader_is_found_and_nothing_is_read_twice() -> None:
         assert sorted(v or b"" for v in values) == sorted(expected)
 
 
+@pytest.mark.case("S0-7", "S2-6")
 def test_a_consumer_of_assigned_partitions_has_no_thread() -> None:
     with FakeCluster(1, topics={"t": 3}) as cluster:
         spans = filled(cluster)

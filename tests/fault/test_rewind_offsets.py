@@ -51,6 +51,7 @@ def read_until(consumer: Consumer, done: Any) -> None:
     assert done()
 
 
+@pytest.mark.case("S0-56")
 @PROTOCOLS
 def test_all_members_go_on_where_the_rewind_says(cluster: FakeCluster, options: dict[str, Any]) -> None:
     told: list[tuple[str, list[TopicPartition]]] = []
@@ -99,6 +100,7 @@ def test_what_this_member_read_elsewhere_is_committed_first(cluster: FakeCluster
         assert offsets == {0: 7, 1: 50, 2: 50, 3: 50}
 
 
+@pytest.mark.case("S0-56")
 def test_a_rewind_that_fails_before_its_commit_changes_nothing_and_the_group_goes_on(
     cluster: FakeCluster,
 ) -> None:
@@ -184,6 +186,7 @@ def rewinders(cluster: FakeCluster, **options: Any) -> Iterator[tuple[Rewinder, 
             one.thread.join(2 * PATIENCE)
 
 
+@pytest.mark.case("S0-56")
 @PROTOCOLS
 @pytest.mark.parametrize("crossing", [True, False], ids=["crossing", "at once"])
 @pytest.mark.parametrize("_again", range(3))

@@ -94,8 +94,9 @@ def test_lines_that_are_too_long_fail_alone_and_origins_name_them(
     assert confirmed == [row for row in range(200) if row % 50]
 
 
+@pytest.mark.case("C9")
 def test_a_split_batch_keeps_its_origins(cluster: FakeCluster) -> None:
-    """C9: one record above the topic's limit fails alone, and its row is told."""
+    """One record above the topic's limit fails alone, and its row is told."""
     cluster.configure("t", max_message_bytes="3000")
     lines = [b"k%d:" % i + b"x" * (4_000 if i in (3, 77) else 50) for i in range(100)]
     reports: list[Report] = []

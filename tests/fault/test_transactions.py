@@ -91,6 +91,7 @@ def nothing_is_open(cluster: FakeCluster) -> bool:
 # --- the plain way --------------------------------------------------------------------------------------
 
 
+@pytest.mark.case("S1-10")
 def test_records_and_positions_are_seen_together_or_not_at_all(
     cluster: FakeCluster, producer: Producer
 ) -> None:
@@ -164,11 +165,12 @@ def test_a_block_that_raises_is_aborted_and_so_is_what_is_open_at_the_end(cluste
     assert nothing_is_open(cluster)
 
 
-# --- P4: fenced -----------------------------------------------------------------------------------------
+# --- fenced ---------------------------------------------------------------------------------------------
 
 
-def test_p4_who_is_fenced_stops_and_says_who(cluster: FakeCluster, producer: Producer) -> None:
-    """P4: another producer took the id over; exit 7, nothing of the zombie is seen, all its calls tell why."""
+@pytest.mark.case("P4")
+def test_who_is_fenced_stops_and_says_who(cluster: FakeCluster, producer: Producer) -> None:
+    """Another producer took the id over; exit 7, nothing of the zombie is seen, all its calls tell why."""
     producer.begin_transaction()
     send(producer, "t", 0, b"zombie")
     assert producer.flush(PATIENCE)
@@ -189,13 +191,14 @@ def test_p4_who_is_fenced_stops_and_says_who(cluster: FakeCluster, producer: Pro
     assert committed(cluster) == [b"heir"]
 
 
-# --- P11: the coordinator dies ----------------------------------------------------------------------------
+# --- the coordinator dies ---------------------------------------------------------------------------------
 
 
+@pytest.mark.case("P11")
 @pytest.mark.parametrize(("version", "api"), EVERY_STEP, ids=names)
 @pytest.mark.parametrize("at", ["request", "answer"])
-def test_p11_the_broker_that_was_asked_dies_at_this_step(version: int, api: type[Request], at: str) -> None:
-    """P11: before the request is applied, or after; another broker goes on, and the transaction with it."""
+def test_the_broker_that_was_asked_dies_at_this_step(version: int, api: type[Request], at: str) -> None:
+    """Before the request is applied, or after; another broker goes on, and the transaction with it."""
     with FakeCluster(3, topics={"t": 3}, transaction_version=version) as cluster:
         with transactional(cluster, request_timeout_ms=5_000) as producer:
             producer.init_transactions()
@@ -218,8 +221,9 @@ def test_p11_the_broker_that_was_asked_dies_at_this_step(version: int, api: type
         assert nothing_is_open(cluster)
 
 
+@pytest.mark.case("P11")
 @pytest.mark.parametrize("at", ["request", "answer"])
-def test_p11_the_coordinator_dies_while_it_is_asked_for_an_id(cluster: FakeCluster, at: str) -> None:
+def test_the_coordinator_dies_while_it_is_asked_for_an_id(cluster: FakeCluster, at: str) -> None:
     """P11, at InitProducerId."""
     held = cluster.hold(InitProducerIdRequest, at=at)
     with transactional(cluster, request_timeout_ms=5_000) as producer:
@@ -233,12 +237,13 @@ def test_p11_the_coordinator_dies_while_it_is_asked_for_an_id(cluster: FakeClust
     assert committed(cluster) == [b"a"]
 
 
+@pytest.mark.case("P11", "P14")
 @pytest.mark.parametrize("code", [14, 15, 16, 51])
 @pytest.mark.parametrize("api", [InitProducerIdRequest, TxnOffsetCommitRequest, EndTxnRequest], ids=names)
-def test_p11_a_coordinator_that_moves_or_loads_is_asked_again(
+def test_a_coordinator_that_moves_or_loads_is_asked_again(
     cluster: FakeCluster, api: type[Request], code: int
 ) -> None:
-    """P11: NOT_COORDINATOR and its like are no errors of the application; CONCURRENT_TRANSACTIONS (P14) neither."""
+    """NOT_COORDINATOR and its like are no errors of the application; CONCURRENT_TRANSACTIONS neither."""
     cluster.fail(api, code, code)
     if code in (15, 16):
         cluster.fail(FindCoordinatorRequest, 15, after=1)
@@ -249,6 +254,7 @@ def test_p11_a_coordinator_that_moves_or_loads_is_asked_again(
     assert position(cluster) == 5
 
 
+@pytest.mark.case("S3-6")
 def test_brokers_that_are_too_old_for_transactions_are_refused_by_name(cluster: FakeCluster) -> None:
     """Version 0 of FindCoordinator would take the id for a group's."""
     cluster.cap_versions({FindCoordinatorRequest: 0})
@@ -267,15 +273,16 @@ def test_brokers_that_are_too_old_for_transactions_are_refused_by_name(cluster: 
         assert "too old" in aborted.value.why
 
 
-# --- P12: nobody knows how it ended -----------------------------------------------------------------------
+# --- nobody knows how it ended ----------------------------------------------------------------------------
 
 
+@pytest.mark.case("P12")
 @pytest.mark.parametrize("then", ["reset", "silence"])
 @pytest.mark.parametrize("knob", ["swallow", "drop"])
-def test_p12_a_lost_answer_to_the_end_is_asked_for_again(
+def test_a_lost_answer_to_the_end_is_asked_for_again(
     cluster: FakeCluster, producer: Producer, knob: str, then: str
 ) -> None:
-    """P12: the repeat tells; applied or not, the transaction is committed once."""
+    """The repeat tells; applied or not, the transaction is committed once."""
     getattr(cluster, knob)(EndTxnRequest, then)
     whole_transaction(producer, b"a", 1)
     whole_transaction(producer, b"b", 2)
@@ -283,22 +290,24 @@ def test_p12_a_lost_answer_to_the_end_is_asked_for_again(
     assert len(cluster.log("t", 0).markers()) == 2
 
 
+@pytest.mark.case("P12")
 @pytest.mark.parametrize("applied", [True, False])
-def test_p12_unknown_server_error_is_not_success(
+def test_unknown_server_error_is_not_success(
     cluster: FakeCluster, producer: Producer, *, applied: bool
 ) -> None:
-    """P12: it is asked until somebody knows."""
+    """It is asked until somebody knows."""
     cluster.fail(EndTxnRequest, -1, -1, applied=applied)
     whole_transaction(producer, b"a", 1)
     assert committed(cluster) == [b"a"]
     assert len(cluster.seen(EndTxnRequest)) == 3
 
 
+@pytest.mark.case("P12")
 @pytest.mark.parametrize("knob", ["swallow", "drop"])
-def test_p12_when_nobody_answers_the_outcome_is_unknown_until_it_is_asked_again(
+def test_when_nobody_answers_the_outcome_is_unknown_until_it_is_asked_again(
     cluster: FakeCluster, producer: Producer, knob: str
 ) -> None:
-    """P12: commit again asks again, and then it is known."""
+    """Commit again asks again, and then it is known."""
     getattr(cluster, knob)(EndTxnRequest, "silence", times=FOREVER)
     producer.begin_transaction()
     send(producer, "t", 0, b"a")
@@ -314,11 +323,12 @@ def test_p12_when_nobody_answers_the_outcome_is_unknown_until_it_is_asked_again(
     assert producer.metrics().transactions_committed == 1
 
 
+@pytest.mark.case("P12")
 @pytest.mark.parametrize(("knob", "seen"), [("swallow", [b"a", b"b"]), ("drop", [b"b"])])
-def test_p12_the_next_transaction_makes_an_end_of_one_of_unknown_outcome(
+def test_the_next_transaction_makes_an_end_of_one_of_unknown_outcome(
     cluster: FakeCluster, producer: Producer, knob: str, seen: list[bytes]
 ) -> None:
-    """P12: it is initialised anew first, which aborts what is still open and leaves alone what is committed."""
+    """It is initialised anew first, which aborts what is still open and leaves alone what is committed."""
     getattr(cluster, knob)(EndTxnRequest, "silence", times=FOREVER)
     producer.begin_transaction()
     send(producer, "t", 0, b"a")
@@ -332,10 +342,11 @@ def test_p12_the_next_transaction_makes_an_end_of_one_of_unknown_outcome(
     assert nothing_is_open(cluster)
 
 
-def test_p12_records_that_are_not_confirmed_in_time_leave_the_transaction_open(
+@pytest.mark.case("P12")
+def test_records_that_are_not_confirmed_in_time_leave_the_transaction_open(
     cluster: FakeCluster, producer: Producer
 ) -> None:
-    """P12: before its end was asked for, nothing is unknown; committing again goes on where it was."""
+    """Before its end was asked for, nothing is unknown; committing again goes on where it was."""
     held = cluster.hold(ProduceRequest)
     producer.begin_transaction()
     send(producer, "t", 0, b"a")
@@ -348,14 +359,15 @@ def test_p12_records_that_are_not_confirmed_in_time_leave_the_transaction_open(
     assert committed(cluster) == [b"a"]
 
 
-# --- P13: late requests -------------------------------------------------------------------------------------
+# --- late requests ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.case("P13")
 @pytest.mark.parametrize("late_commit", [True, False])
-def test_p13_a_late_end_of_one_transaction_does_not_end_the_next(
+def test_a_late_end_of_one_transaction_does_not_end_the_next(
     cluster: FakeCluster, producer: Producer, *, late_commit: bool
 ) -> None:
-    """P13: EndTxn of A is held, the client gives up and begins B, then A's end arrives; B is intact."""
+    """EndTxn of A is held, the client gives up and begins B, then A's end arrives; B is intact."""
     producer.begin_transaction()
     send(producer, "t", 0, b"A")
     assert producer.flush(PATIENCE)
@@ -374,10 +386,11 @@ def test_p13_a_late_end_of_one_transaction_does_not_end_the_next(
     assert committed(cluster)[-1:] == [b"B"]
 
 
-def test_p13_a_late_record_of_an_aborted_transaction_is_not_in_the_next(
+@pytest.mark.case("P13")
+def test_a_late_record_of_an_aborted_transaction_is_not_in_the_next(
     cluster: FakeCluster, producer: Producer
 ) -> None:
-    """P13: Produce of A is held beyond the client's patience, A is aborted, B begins, then it arrives."""
+    """Produce of A is held beyond the client's patience, A is aborted, B begins, then it arrives."""
     producer.begin_transaction()
     held = cluster.hold(ProduceRequest, times=FOREVER)
     send(producer, "t", 0, b"A")
@@ -396,11 +409,12 @@ def test_p13_a_late_record_of_an_aborted_transaction_is_not_in_the_next(
     assert nothing_is_open(cluster)
 
 
-# --- P14, P15 -----------------------------------------------------------------------------------------------
+# --- 5 ------------------------------------------------------------------------------------------------------
 
 
-def test_p14_the_heir_waits_until_the_last_transaction_has_ended(cluster: FakeCluster) -> None:
-    """P14: CONCURRENT_TRANSACTIONS while the markers of a crashed producer's transaction are written."""
+@pytest.mark.case("P14")
+def test_the_heir_waits_until_the_last_transaction_has_ended(cluster: FakeCluster) -> None:
+    """CONCURRENT_TRANSACTIONS while the markers of a crashed producer's transaction are written."""
     with transactional(cluster) as crashed:
         crashed.init_transactions()
         crashed.begin_transaction()
@@ -416,8 +430,9 @@ def test_p14_the_heir_waits_until_the_last_transaction_has_ended(cluster: FakeCl
     assert committed(cluster) == numbers(5)
 
 
-def test_p14_version_2_is_used_only_where_it_was_agreed_on() -> None:
-    """P14: a cluster whose brokers could do it but have not agreed gets the old protocol."""
+@pytest.mark.case("P14")
+def test_version_2_is_used_only_where_it_was_agreed_on() -> None:
+    """A cluster whose brokers could do it but have not agreed gets the old protocol."""
     with (
         FakeCluster(1, topics={"t": 3}, transaction_version=1) as cluster,
         transactional(cluster) as producer,
@@ -428,11 +443,12 @@ def test_p14_version_2_is_used_only_where_it_was_agreed_on() -> None:
         assert cluster.seen(AddPartitionsToTxnRequest)
 
 
+@pytest.mark.case("P14")
 @pytest.mark.parametrize("code", [48, 120])
-def test_p14_a_transaction_that_the_coordinator_does_not_know_is_aborted_and_the_next_is_clean(
+def test_a_transaction_that_the_coordinator_does_not_know_is_aborted_and_the_next_is_clean(
     cluster: FakeCluster, producer: Producer, code: int
 ) -> None:
-    """P14: INVALID_TXN_STATE or TRANSACTION_ABORTABLE at a write."""
+    """INVALID_TXN_STATE or TRANSACTION_ABORTABLE at a write."""
     cluster.fail(ProduceRequest, code)
     producer.begin_transaction()
     future = send(producer, "t", 0, b"a")[0]
@@ -447,10 +463,11 @@ def test_p14_a_transaction_that_the_coordinator_does_not_know_is_aborted_and_the
     assert committed(cluster) == [b"c"]
 
 
-def test_p15_a_transaction_that_timed_out_at_the_coordinator_is_told_and_the_next_is_clean(
+@pytest.mark.case("P15")
+def test_a_transaction_that_timed_out_at_the_coordinator_is_told_and_the_next_is_clean(
     cluster: FakeCluster, producer: Producer
 ) -> None:
-    """P15: as after SIGSTOP; the coordinator aborted it and fenced its producer."""
+    """As after SIGSTOP; the coordinator aborted it and fenced its producer."""
     producer.begin_transaction()
     send(producer, "t", 0, b"slept")
     assert producer.flush(PATIENCE)
@@ -466,13 +483,14 @@ def test_p15_a_transaction_that_timed_out_at_the_coordinator_is_told_and_the_nex
     assert nothing_is_open(cluster)
 
 
-# --- P16, P17 -----------------------------------------------------------------------------------------------
+# --- 7 ------------------------------------------------------------------------------------------------------
 
 
-def test_p16_when_every_record_fails_the_transaction_is_still_aborted(
+@pytest.mark.case("P16")
+def test_when_every_record_fails_the_transaction_is_still_aborted(
     cluster: FakeCluster, producer: Producer
 ) -> None:
-    """P16: no transaction is left hanging at the coordinator."""
+    """No transaction is left hanging at the coordinator."""
     cluster.fail(ProduceRequest, 87, times=FOREVER)
     producer.begin_transaction()
     futures = [send(producer, "t", p, b"x")[0] for p in range(3)]
@@ -489,11 +507,10 @@ def test_p16_when_every_record_fails_the_transaction_is_still_aborted(
     assert nothing_is_open(cluster)
 
 
+@pytest.mark.case("P16")
 @pytest.mark.parametrize("then", ["reset", "silence"])
-def test_p16_an_abort_waits_for_what_is_in_flight(
-    cluster: FakeCluster, producer: Producer, then: str
-) -> None:
-    """P16: a record that is under way must not land behind the abort and hang there."""
+def test_an_abort_waits_for_what_is_in_flight(cluster: FakeCluster, producer: Producer, then: str) -> None:
+    """A record that is under way must not land behind the abort and hang there."""
     cluster.drop(ProduceRequest, then, times=FOREVER)
     producer.begin_transaction()
     send(producer, "t", 0, b"x")
@@ -506,8 +523,9 @@ def test_p16_an_abort_waits_for_what_is_in_flight(
     assert committed(cluster) == [b"next"]
 
 
-def test_p17_what_a_dead_client_left_open_ends_when_its_id_is_used_again(cluster: FakeCluster) -> None:
-    """P17: until then readers of committed records stand at its first record."""
+@pytest.mark.case("P17")
+def test_what_a_dead_client_left_open_ends_when_its_id_is_used_again(cluster: FakeCluster) -> None:
+    """Until then readers of committed records stand at its first record."""
     dead = transactional(cluster)
     dead.init_transactions()
     dead.begin_transaction()
@@ -524,6 +542,7 @@ def test_p17_what_a_dead_client_left_open_ends_when_its_id_is_used_again(cluster
     assert committed(cluster) == [b"next"]
 
 
+@pytest.mark.case("P5")
 def test_epochs_run_out_and_a_new_producer_id_follows(cluster: FakeCluster) -> None:
     """P5 in transactions: version 2 uses an epoch for each; each abort of the old protocol may."""
     cluster.next_producer_id(7, epoch=32_760)
@@ -568,11 +587,10 @@ def unserializable(_topic: str, value: Any) -> bytes:
     return bytes(value)
 
 
+@pytest.mark.case("P16")
 @pytest.mark.parametrize("bad", ["serializer", "partition"])
-def test_p16_a_record_that_never_found_a_batch_fails_the_transaction_too(
-    cluster: FakeCluster, bad: str
-) -> None:
-    """P16: the records that are stored must not be seen without it."""
+def test_a_record_that_never_found_a_batch_fails_the_transaction_too(cluster: FakeCluster, bad: str) -> None:
+    """The records that are stored must not be seen without it."""
     options = {"value_serializer": unserializable} if bad == "serializer" else {}
     with transactional(cluster, **options) as producer:
         producer.init_transactions()
@@ -587,10 +605,11 @@ def test_p16_a_record_that_never_found_a_batch_fails_the_transaction_too(
     assert committed(cluster) == [b"next"]
 
 
-def test_p12_an_abort_that_nobody_answered_is_asked_for_again_and_never_turns_into_a_commit(
+@pytest.mark.case("P12")
+def test_an_abort_that_nobody_answered_is_asked_for_again_and_never_turns_into_a_commit(
     cluster: FakeCluster, producer: Producer
 ) -> None:
-    """P12: the records of which it was said that they are aborted stay so."""
+    """The records of which it was said that they are aborted stay so."""
     producer.begin_transaction()
     send(producer, "t", 0, b"gone")
     assert producer.flush(PATIENCE)
@@ -606,10 +625,11 @@ def test_p12_an_abort_that_nobody_answered_is_asked_for_again_and_never_turns_in
     assert committed(cluster) == [b"next"]
 
 
-def test_p14_a_commit_that_the_coordinator_refuses_may_be_aborted_as_documented(
+@pytest.mark.case("P14")
+def test_a_commit_that_the_coordinator_refuses_may_be_aborted_as_documented(
     cluster: FakeCluster, producer: Producer
 ) -> None:
-    """P14: TransactionAbortableError means that abort_transaction and another begin get over it."""
+    """TransactionAbortableError means that abort_transaction and another begin get over it."""
     producer.begin_transaction()
     send(producer, "t", 0, b"gone")
     assert producer.flush(PATIENCE)

@@ -1,4 +1,4 @@
-"""What a consumer says while it gets nothing: an open transaction (P17), a topic that does not exist."""
+"""What a consumer says while it gets nothing: an open transaction, a topic that does not exist."""
 
 import itertools
 import re
@@ -89,8 +89,9 @@ def writer_of(cluster: FakeCluster) -> int:
 # --- behind an open transaction (P17) ------------------------------------------------------------------------------
 
 
-def test_p17_a_reader_says_where_it_waits_and_for_whom(cluster: FakeCluster) -> None:
-    """P17: the offset, the producer, since when; once; and it is taken back when the transaction ends."""
+@pytest.mark.case("P17")
+def test_a_reader_says_where_it_waits_and_for_whom(cluster: FakeCluster) -> None:
+    """The offset, the producer, since when; once; and it is taken back when the transaction ends."""
     heard = Heard()
     put(cluster, T0, b"plain")
     with opened(cluster, 0) as producer, quick_reader(cluster, heard) as consumer:
@@ -117,8 +118,9 @@ def test_p17_a_reader_says_where_it_waits_and_for_whom(cluster: FakeCluster) -> 
     assert [seen.node for seen in asked] == [cluster.leader("t", 0)]
 
 
-def test_p17_it_is_said_again_after_a_while(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    """P17: who has missed the first word gets another one, with what is known by then."""
+@pytest.mark.case("P17")
+def test_it_is_said_again_after_a_while(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who has missed the first word gets another one, with what is known by then."""
     monkeypatch.setattr(waiting, "TELL_AGAIN", 0.5)
     heard = Heard()
     with opened(cluster, 0), quick_reader(cluster, heard) as consumer:
@@ -128,8 +130,9 @@ def test_p17_it_is_said_again_after_a_while(cluster: FakeCluster, monkeypatch: p
     assert all(later - earlier >= 0.45 for earlier, later in itertools.pairwise(times))
 
 
-def test_p17_one_producer_in_many_partitions_is_named_once(cluster: FakeCluster) -> None:
-    """P17: and its end is told when the last partition goes on."""
+@pytest.mark.case("P17")
+def test_one_producer_in_many_partitions_is_named_once(cluster: FakeCluster) -> None:
+    """And its end is told when the last partition goes on."""
     heard = Heard()
     with opened(cluster, 0, 1, 2) as producer, quick_reader(cluster, heard) as consumer:
         consumer.assign({T0: Span(0), T1: Span(0), T2: Span(0)})
@@ -142,10 +145,11 @@ def test_p17_one_producer_in_many_partitions_is_named_once(cluster: FakeCluster)
         assert len(taken_back(heard)) == 1
 
 
-def test_p17_a_transaction_that_ends_in_time_is_nobodys_business(
+@pytest.mark.case("P17")
+def test_a_transaction_that_ends_in_time_is_nobodys_business(
     cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """P17: no word, and no request."""
+    """No word, and no request."""
     monkeypatch.setattr(waiting, "TELL_AFTER", 60.0)
     heard = Heard()
     with opened(cluster, 0) as producer, quick_reader(cluster, heard) as consumer:
@@ -158,8 +162,9 @@ def test_p17_a_transaction_that_ends_in_time_is_nobodys_business(
     assert cluster.seen(DescribeProducersRequest) == []
 
 
-def test_p17_who_reads_everything_waits_for_nothing(cluster: FakeCluster) -> None:
-    """P17: read_uncommitted has nothing to explain."""
+@pytest.mark.case("P17")
+def test_who_reads_everything_waits_for_nothing(cluster: FakeCluster) -> None:
+    """Read_uncommitted has nothing to explain."""
     heard = Heard()
     with opened(cluster, 0), quick_reader(cluster, heard, isolation_level="read_uncommitted") as consumer:
         consumer.assign({T0: Span(0)})
@@ -169,8 +174,9 @@ def test_p17_who_reads_everything_waits_for_nothing(cluster: FakeCluster) -> Non
     assert said(heard) == []
 
 
-def test_p17_a_broker_that_lacks_the_api_leaves_the_producer_out(cluster: FakeCluster) -> None:
-    """P17: the rest is told all the same."""
+@pytest.mark.case("P17")
+def test_a_broker_that_lacks_the_api_leaves_the_producer_out(cluster: FakeCluster) -> None:
+    """The rest is told all the same."""
     cluster.hide(DescribeProducersRequest)
     heard = Heard()
     with opened(cluster, 0), quick_reader(cluster, heard) as consumer:
@@ -180,9 +186,10 @@ def test_p17_a_broker_that_lacks_the_api_leaves_the_producer_out(cluster: FakeCl
         assert consumer.waiting()[T0].producer_id == -1
 
 
+@pytest.mark.case("P17")
 @pytest.mark.parametrize("code", [Code.NOT_LEADER_OR_FOLLOWER, Code.TOPIC_AUTHORIZATION_FAILED])
-def test_p17_a_leader_that_refuses_leaves_the_producer_out(cluster: FakeCluster, code: int) -> None:
-    """P17: what may pass is asked again first."""
+def test_a_leader_that_refuses_leaves_the_producer_out(cluster: FakeCluster, code: int) -> None:
+    """What may pass is asked again first."""
 
     def refuse(_request: DescribeProducersRequest, answer: DescribeProducersResponse) -> None:
         for topic in answer.topics:
@@ -199,8 +206,9 @@ def test_p17_a_leader_that_refuses_leaves_the_producer_out(cluster: FakeCluster,
     assert len(cluster.seen(DescribeProducersRequest)) == tries
 
 
-def test_p17_a_refusal_that_passes_costs_a_while_only(cluster: FakeCluster) -> None:
-    """P17: the producer is named after all."""
+@pytest.mark.case("P17")
+def test_a_refusal_that_passes_costs_a_while_only(cluster: FakeCluster) -> None:
+    """The producer is named after all."""
     cluster.fail(DescribeProducersRequest, Code.NOT_LEADER_OR_FOLLOWER)
     heard = Heard()
     with opened(cluster, 0), quick_reader(cluster, heard) as consumer:
@@ -209,8 +217,9 @@ def test_p17_a_refusal_that_passes_costs_a_while_only(cluster: FakeCluster) -> N
         assert f"for producer {writer_of(cluster)} " in said(heard)[0]
 
 
-def test_p17_a_leader_that_never_answers_holds_nothing_up(cluster: FakeCluster) -> None:
-    """P17: polls return in time, and other partitions are read on."""
+@pytest.mark.case("P17")
+def test_a_leader_that_never_answers_holds_nothing_up(cluster: FakeCluster) -> None:
+    """Polls return in time, and other partitions are read on."""
     held = cluster.hold(DescribeProducersRequest)
     heard = Heard()
     with opened(cluster, 0), quick_reader(cluster, heard) as consumer:
@@ -226,9 +235,10 @@ def test_p17_a_leader_that_never_answers_holds_nothing_up(cluster: FakeCluster) 
         until(consumer, lambda: said(heard))
 
 
+@pytest.mark.case("P17")
 @pytest.mark.parametrize("move", ["pause", "seek", "assign", "close"])
-def test_p17_nothing_is_said_of_what_is_not_read_any_more(cluster: FakeCluster, move: str) -> None:
-    """P17: the answer comes when the partition is paused, read elsewhere, taken away, or the consumer is closed."""
+def test_nothing_is_said_of_what_is_not_read_any_more(cluster: FakeCluster, move: str) -> None:
+    """The answer comes when the partition is paused, read elsewhere, taken away, or the consumer is closed."""
     held = cluster.hold(DescribeProducersRequest)
     heard = Heard()
     with opened(cluster, 0), quick_reader(cluster, heard) as consumer:
@@ -252,8 +262,9 @@ def test_p17_nothing_is_said_of_what_is_not_read_any_more(cluster: FakeCluster, 
     assert said(heard) == taken_back(heard) == []
 
 
-def test_p17_who_looks_elsewhere_for_a_moment_is_told_all_the_same(cluster: FakeCluster) -> None:
-    """P17: the leader's answer comes while the partition is read elsewhere, before anything of that has come."""
+@pytest.mark.case("P17")
+def test_who_looks_elsewhere_for_a_moment_is_told_all_the_same(cluster: FakeCluster) -> None:
+    """The leader's answer comes while the partition is read elsewhere, before anything of that has come."""
     held = cluster.hold(DescribeProducersRequest)
     heard = Heard()
     with opened(cluster, 0), quick_reader(cluster, heard) as consumer:
@@ -270,8 +281,9 @@ def test_p17_who_looks_elsewhere_for_a_moment_is_told_all_the_same(cluster: Fake
         until(consumer, lambda: said(heard))
 
 
-def test_p17_a_reader_between_the_transaction_and_the_end_waits_too(cluster: FakeCluster) -> None:
-    """P17: its place is behind the transaction's first record."""
+@pytest.mark.case("P17")
+def test_a_reader_between_the_transaction_and_the_end_waits_too(cluster: FakeCluster) -> None:
+    """Its place is behind the transaction's first record."""
     heard = Heard()
     with opened(cluster, 0), quick_reader(cluster, heard) as consumer:
         put(cluster, T0, b"one", b"two")
@@ -283,8 +295,9 @@ def test_p17_a_reader_between_the_transaction_and_the_end_waits_too(cluster: Fak
         assert (found.offset, found.last_stable_offset, found.high_watermark) == (2, 0, 3)
 
 
-def test_p17_who_has_records_to_work_on_does_not_wait(cluster: FakeCluster) -> None:
-    """P17: the fetcher is ahead of the application, which has its records yet to come."""
+@pytest.mark.case("P17")
+def test_who_has_records_to_work_on_does_not_wait(cluster: FakeCluster) -> None:
+    """The fetcher is ahead of the application, which has its records yet to come."""
     heard = Heard()
     put(cluster, T0, *[b"plain"] * 5)
     with opened(cluster, 0), quick_reader(cluster, heard, max_poll_records=1) as consumer:
@@ -297,8 +310,9 @@ def test_p17_who_has_records_to_work_on_does_not_wait(cluster: FakeCluster) -> N
         assert consumer.position(T0) == 5
 
 
-def test_p17_a_wait_makes_no_hot_loop(cluster: FakeCluster) -> None:
-    """P17: fetches go on at their own pace, and one question is enough."""
+@pytest.mark.case("P17")
+def test_a_wait_makes_no_hot_loop(cluster: FakeCluster) -> None:
+    """Fetches go on at their own pace, and one question is enough."""
     with opened(cluster, 0), quick_reader(cluster) as consumer:
         consumer.assign({T0: Span(0)})
         until(consumer, lambda: cluster.seen(DescribeProducersRequest))
@@ -308,8 +322,9 @@ def test_p17_a_wait_makes_no_hot_loop(cluster: FakeCluster) -> None:
         assert len(cluster.seen(DescribeProducersRequest)) == 1
 
 
-def test_p17_by_the_command_line(alone: FakeCluster) -> None:
-    """P17: ``kcli consume`` says it on stderr."""
+@pytest.mark.case("P17")
+def test_consume_reports_the_open_transaction_it_waits_for(alone: FakeCluster) -> None:
+    """``kcli consume`` says it on stderr."""
     code = "import kcli.core.consumer.waiting as waiting\nwaiting.TELL_AFTER = 0.3"
     put(alone, T0, b"plain")
     with opened(alone, 0):

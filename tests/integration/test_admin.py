@@ -57,6 +57,7 @@ def judge(kafka: Kafka) -> AdminClient:
 # --- offsets of groups ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.case("S1-1", "S1-5")
 def test_what_is_committed_here_is_what_the_judge_reads_and_the_other_way_round(
     kafka: Kafka, admin: Admin, judge: AdminClient
 ) -> None:
@@ -81,6 +82,7 @@ def test_what_is_committed_here_is_what_the_judge_reads_and_the_other_way_round(
     }
 
 
+@pytest.mark.case("S1-4")
 def test_errors_are_told_partition_by_partition(kafka: Kafka, admin: Admin) -> None:
     topic, group = kafka.topic("errors"), kafka.unused_name("group")
     good, far, none = TopicPartition(topic, 0), TopicPartition(topic, 9), TopicPartition("no-such-topic", 0)
@@ -94,6 +96,7 @@ def test_errors_are_told_partition_by_partition(kafka: Kafka, admin: Admin) -> N
     assert admin.fetch_offsets({group: None}) == {group: {}}
 
 
+@pytest.mark.case("S0-44")
 def test_a_group_is_deleted_also_after_its_last_offset(kafka: Kafka, admin: Admin) -> None:
     """Coordinators before 4.0 drop the group with the offset, and then say that it does not exist."""
     topic, first, second = kafka.topic("deleted"), kafka.unused_name("group"), kafka.unused_name("group")
@@ -109,6 +112,7 @@ def test_a_group_is_deleted_also_after_its_last_offset(kafka: Kafka, admin: Admi
     assert first not in {row.group_id for row in admin.list_groups().groups}
 
 
+@pytest.mark.case("S3-1")
 def test_a_thousand_groups_are_found_and_read(kafka: Kafka, admin: Admin) -> None:
     topic = kafka.topic("many")
     tp = TopicPartition(topic, 0)
@@ -122,6 +126,7 @@ def test_a_thousand_groups_are_found_and_read(kafka: Kafka, admin: Admin) -> Non
         assert set(other.delete_groups(names).values()) == {None}
 
 
+@pytest.mark.case("S1-12")
 def test_unstable_offsets_are_waited_for_and_then_an_error(kafka: Kafka, admin: Admin) -> None:
     topic, group = kafka.topic("unstable"), kafka.unused_name("group")
     tp = TopicPartition(topic, 0)
@@ -143,6 +148,7 @@ def test_unstable_offsets_are_waited_for_and_then_an_error(kafka: Kafka, admin: 
 # --- groups with members -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.case("S0-41", "S3-7")
 def test_a_running_group_is_described_as_the_judge_describes_it(
     kafka: Kafka, admin: Admin, judge: AdminClient
 ) -> None:
@@ -171,6 +177,7 @@ def test_a_running_group_is_described_as_the_judge_describes_it(
         assert group not in {row.group_id for row in admin.list_groups(states=["empty"]).groups}
 
 
+@pytest.mark.case("S0-44")
 def test_a_running_group_is_guarded_from_strangers_but_not_from_its_members_name(
     kafka: Kafka, admin: Admin
 ) -> None:

@@ -14,9 +14,10 @@ from kcli.core.protocol.messages.metadata import MetadataRequest
 from kcli.core.types import ProducerRecord, TopicPartition, TopicSpec
 from tests.kafka import Kafka
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.case("S0-69")]
 
 
+@pytest.mark.case("S0-61")
 def test_the_low_level_client_sends_and_polls(kafka: Kafka) -> None:
     with Cluster(ClientOptions(bootstrap_servers=kafka.bootstrap)) as cluster:
         first, second = MetadataRequest(topics=[]), MetadataRequest(topics=None)
@@ -24,6 +25,7 @@ def test_the_low_level_client_sends_and_polls(kafka: Kafka) -> None:
         assert [future.value.brokers[0].node_id for future in done] == [1, 1]
 
 
+@pytest.mark.case("S0-17")
 def test_requests_are_pipelined_on_one_connection(kafka: Kafka) -> None:
     wire: list[tuple[str, int]] = []
     hooks = Hooks(wire=lambda way, node, number, api, version, size: wire.append((way, number)))
@@ -36,6 +38,7 @@ def test_requests_are_pipelined_on_one_connection(kafka: Kafka) -> None:
     assert [n for way, n in wire if way == "→"] == [n for way, n in wire if way == "←"]
 
 
+@pytest.mark.case("S0-9")
 def test_a_future_tells_partition_offset_and_timestamp(kafka: Kafka) -> None:
     topic = kafka.topic("future", partitions=2)
     with Producer(bootstrap_servers=kafka.bootstrap) as producer:
@@ -43,6 +46,7 @@ def test_a_future_tells_partition_offset_and_timestamp(kafka: Kafka) -> None:
         assert (told.topic, told.partition, told.offset, told.timestamp) == (topic, 1, 0, 1_700_000_000_000)
 
 
+@pytest.mark.case("S0-8", "S0-21")
 def test_records_sent_before_metadata_are_parked_not_refused(kafka: Kafka) -> None:
     """The proposal's queue "-1": a send never waits for metadata."""
     topic = kafka.topic("parked", partitions=3)
@@ -54,6 +58,7 @@ def test_records_sent_before_metadata_are_parked_not_refused(kafka: Kafka) -> No
     assert [r.offset for r in results] == list(range(100))
 
 
+@pytest.mark.case("S0-15")
 def test_close_right_after_send_loses_nothing(kafka: Kafka) -> None:
     topic = kafka.topic("close")
     with Producer(bootstrap_servers=kafka.bootstrap) as producer:
@@ -69,14 +74,16 @@ def test_a_partition_that_does_not_exist_is_named(kafka: Kafka) -> None:
             producer.send(ProducerRecord(topic, b"v", partition=7))
 
 
+@pytest.mark.case("B12")
 def test_a_batch_that_is_too_large_for_the_topic_is_split(kafka: Kafka) -> None:
-    """Kafka case B12: the batch goes again in parts, each record keeps its future."""
+    """The batch goes again in parts, each record keeps its future."""
     topic = kafka.topic("split", config={"max.message.bytes": "5000"})
     with Producer(bootstrap_servers=kafka.bootstrap, linger_ms=50) as producer:
         futures = [producer.send(ProducerRecord(topic, b"x" * 900)) for _ in range(40)]
         assert [future.result(30).offset for future in futures] == list(range(40))
 
 
+@pytest.mark.case("S0-9", "B12")
 def test_a_single_record_that_is_too_large_fails_alone(kafka: Kafka) -> None:
     topic = kafka.topic("large", config={"max.message.bytes": "5000"})
     with Producer(bootstrap_servers=kafka.bootstrap, linger_ms=50) as producer:
@@ -89,6 +96,7 @@ def test_a_single_record_that_is_too_large_fails_alone(kafka: Kafka) -> None:
         assert after.result(30).offset == 1
 
 
+@pytest.mark.case("S0-3")
 @pytest.mark.parametrize("acks", ["all", "1", "0"])
 def test_acks(kafka: Kafka, acks: str) -> None:
     topic = kafka.topic("acks")
@@ -101,6 +109,7 @@ def test_acks(kafka: Kafka, acks: str) -> None:
         assert [r.value for r in consumer.records(10)] == [b"v"]
 
 
+@pytest.mark.case("S0-8", "S0-15")
 def test_many_threads_may_send(kafka: Kafka) -> None:
     topic = kafka.topic("threads", partitions=3)
     with Producer(bootstrap_servers=kafka.bootstrap) as producer:
@@ -135,6 +144,7 @@ def test_offsets_by_place_and_time(kafka: Kafka) -> None:
     }
 
 
+@pytest.mark.case("S0-3", "S0-12", "S0-31", "S0-36", "S1-7", "S4-20", "F8")
 def test_a_span_in_the_middle_of_a_batch_is_exact(kafka: Kafka) -> None:
     topic = kafka.topic("span")
     with Producer(bootstrap_servers=kafka.bootstrap) as producer:
@@ -148,6 +158,7 @@ def test_a_span_in_the_middle_of_a_batch_is_exact(kafka: Kafka) -> None:
         assert consumer.position(tp) == 337
 
 
+@pytest.mark.case("O5")
 def test_an_offset_out_of_range_names_the_bounds(kafka: Kafka) -> None:
     topic = kafka.topic("range")
     with Consumer(bootstrap_servers=kafka.bootstrap) as consumer:
@@ -158,6 +169,7 @@ def test_an_offset_out_of_range_names_the_bounds(kafka: Kafka) -> None:
     assert raised.value.exit_code == 5
 
 
+@pytest.mark.case("F9")
 def test_aborted_transactions_are_not_shown(kafka: Kafka) -> None:
     from confluent_kafka import Producer as JudgeProducer
 
@@ -183,6 +195,7 @@ def test_aborted_transactions_are_not_shown(kafka: Kafka) -> None:
     assert shown == {"read_committed": [b"0", b"2"], "read_uncommitted": [b"0", b"1", b"2"]}
 
 
+@pytest.mark.case("S4-6")
 def test_topics_are_created_described_and_deleted(kafka: Kafka) -> None:
     name = kafka.unused_name("made")
     with Admin(bootstrap_servers=kafka.bootstrap) as admin:
@@ -201,6 +214,7 @@ def test_topics_are_created_described_and_deleted(kafka: Kafka) -> None:
         assert isinstance(gone, NotFoundError)
 
 
+@pytest.mark.case("N2")
 def test_a_closed_port_is_refused_within_seconds() -> None:
     with (
         Admin(bootstrap_servers="127.0.0.1:1") as admin,
@@ -209,8 +223,9 @@ def test_a_closed_port_is_refused_within_seconds() -> None:
         admin.connect()
 
 
+@pytest.mark.case("S4-3", "N1", "N2")
 def test_one_good_address_among_bad_ones_is_enough(kafka: Kafka) -> None:
-    """Kafka cases N1 and N2: the others are tried, and only then it fails."""
+    """The others are tried, and only then it fails."""
     servers = f"127.0.0.1:1,no-such-host.invalid:9092,{kafka.bootstrap}"
     with Admin(bootstrap_servers=servers) as admin:
         assert admin.cluster_id()

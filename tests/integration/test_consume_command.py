@@ -35,6 +35,7 @@ def consume(kafka: Kafka, *arguments: str) -> list[str]:
     return ok(kcli("consume", *arguments, bootstrap=kafka.bootstrap)).decode().splitlines()
 
 
+@pytest.mark.case("S4-20", "S4-22", "S4-23", "S4-25")
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
@@ -62,6 +63,7 @@ def test_ranges(kafka: Kafka, numbers: str, arguments: list[str], expected: list
     assert sorted(consume(kafka, numbers, "-e", *arguments)) == sorted(expected)
 
 
+@pytest.mark.case("S4-25")
 def test_everything_is_the_default(kafka: Kafka, numbers: str) -> None:
     assert sorted(map(int, consume(kafka, numbers, "-e"))) == list(range(300))
 
@@ -76,6 +78,7 @@ def test_several_topics(kafka: Kafka, numbers: str) -> None:
     assert len(consume(kafka, numbers, "-t", other, "-e")) == 301
 
 
+@pytest.mark.case("S0-32", "F18")
 def test_ndjson_tells_all_of_a_record(kafka: Kafka) -> None:
     topic = kafka.topic("ndjson")
     with Producer(bootstrap_servers=kafka.bootstrap) as producer:
@@ -136,8 +139,9 @@ def test_an_unknown_verb_is_refused_before_any_network_use() -> None:
     assert b"%q" in done.stderr
 
 
+@pytest.mark.case("C1")
 def test_a_reader_that_leaves_ends_it_by_sigpipe(kafka: Kafka) -> None:
-    """C1: `consume | head -1` is 141, without a word."""
+    """`consume | head -1` is 141, without a word."""
     topic = kafka.topic("pipe")
     ok(kcli("produce", topic, bootstrap=kafka.bootstrap, stdin=b"line of some length\n" * 200_000))
     done = shell(f"kcli consume {topic} | head -1; echo ${{PIPESTATUS[0]}}", bootstrap=kafka.bootstrap)
@@ -145,19 +149,21 @@ def test_a_reader_that_leaves_ends_it_by_sigpipe(kafka: Kafka) -> None:
     assert done.stderr == b""
 
 
+@pytest.mark.case("C2")
 def test_a_full_disk_is_named(kafka: Kafka, numbers: str) -> None:
-    """C2."""
+    """"""
     done = shell(f"kcli consume {numbers} -e > /dev/full", bootstrap=kafka.bootstrap)
     assert done.returncode == 1
     assert b"cannot write output: No space left on device" in done.stderr
     assert b"Traceback" not in done.stderr
 
 
+@pytest.mark.case("C3")
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 )
 def test_signals_end_it_in_order(kafka: Kafka, numbers: str, number: signal.Signals, code: int) -> None:
-    """C3."""
+    """"""
     with start("consume", numbers, bootstrap=kafka.bootstrap) as process:
         time.sleep(2)
         process.send_signal(number)
@@ -167,10 +173,12 @@ def test_signals_end_it_in_order(kafka: Kafka, numbers: str, number: signal.Sign
     assert b"300 records" in err
 
 
+@pytest.mark.case("S0-32")
 def test_an_idle_timeout_ends_it_with_0(kafka: Kafka, numbers: str) -> None:
     assert len(consume(kafka, numbers, "--idle-timeout", "2s")) == 300
 
 
+@pytest.mark.case("S0-32")
 def test_new_records_appear_at_once(kafka: Kafka) -> None:
     topic = kafka.topic("follow")
     with start("consume", topic, "-n", "2", bootstrap=kafka.bootstrap) as process:
@@ -187,12 +195,14 @@ def test_an_unknown_topic_is_named_and_exits_1(kafka: Kafka, numbers: str) -> No
     assert numbers.encode() in done.stderr.split(b"do:")[1]
 
 
+@pytest.mark.case("S4-23")
 def test_an_unknown_partition_is_named_and_exits_1(kafka: Kafka, numbers: str) -> None:
     done = kcli("consume", numbers, "-p", "7", bootstrap=kafka.bootstrap)
     assert done.returncode == 1
     assert b"has no partition 7" in done.stderr
 
 
+@pytest.mark.case("O5")
 @pytest.mark.parametrize("more", [[], ["-e"]], ids=["following", "to the end"])
 def test_a_start_beyond_the_end_is_out_of_range(kafka: Kafka, numbers: str, more: list[str]) -> None:
     done = kcli("consume", numbers, "-p", "0", "--offset", "1000", *more, bootstrap=kafka.bootstrap)
@@ -316,6 +326,7 @@ def test_merged_partitions_are_in_order_of_time(kafka: Kafka, numbers: str) -> N
     assert consume(kafka, numbers, "--merge", "-e") == [str(i) for i in range(300)]
 
 
+@pytest.mark.case("F8")
 def test_compacted_topics_end(kafka: Kafka) -> None:
     """Positions go past gaps: --exit comes to an end where offsets are missing."""
     topic = kafka.topic(
@@ -337,6 +348,7 @@ def test_compacted_topics_end(kafka: Kafka) -> None:
     assert consume(kafka, topic, "--tail", "2") == ["298", "299"]
 
 
+@pytest.mark.case("S1-15")
 def test_what_brokers_keep_in_their_own_topics_is_readable(kafka: Kafka, numbers: str) -> None:
     """Of this very broker: a group's commits, and the states of a transaction in their order."""
     group = f"{numbers}-internal"
@@ -373,8 +385,9 @@ def test_what_brokers_keep_in_their_own_topics_is_readable(kafka: Kafka, numbers
     assert seen == ["Empty", "Ongoing", "PrepareCommit", "CompleteCommit"]
 
 
+@pytest.mark.case("C13")
 def test_bytes_of_records_cannot_reach_a_terminal(kafka: Kafka) -> None:
-    """C13: escapes are made visible, in values too, unless --raw asks for them."""
+    """Escapes are made visible, in values too, unless --raw asks for them."""
     topic = kafka.topic("hostile")
     with Producer(bootstrap_servers=kafka.bootstrap) as producer:
         producer.send(ProducerRecord(topic, b"\x1b]0;owned\x07\x9b31m"))

@@ -51,8 +51,9 @@ def offset(kafka: Kafka, tp: TopicPartition, place: int) -> int:
     return found.offset
 
 
-def test_f13_a_real_broker_takes_our_sessions(kafka: Kafka) -> None:
-    """F13: many partitions are named once; then pausing, seeking and reading on are changes of a few bytes."""
+@pytest.mark.case("F13")
+def test_a_real_broker_takes_our_sessions(kafka: Kafka) -> None:
+    """Many partitions are named once; then pausing, seeking and reading on are changes of a few bytes."""
     topic = kafka.topic("session", partitions=200)
     sizes: list[int] = []
     said: list[str] = []
@@ -97,8 +98,9 @@ def test_f13_a_real_broker_takes_our_sessions(kafka: Kafka) -> None:
     assert not [text for text in said if "SESSION" in text]
 
 
-def test_f8_what_compaction_left_is_read_as_others_read_it(kafka: Kafka) -> None:
-    """F8: gaps in and between batches, and a start inside of one; the judge is confluent-kafka."""
+@pytest.mark.case("F8")
+def test_what_compaction_left_is_read_as_others_read_it(kafka: Kafka) -> None:
+    """Gaps in and between batches, and a start inside of one; the judge is confluent-kafka."""
     from confluent_kafka import Consumer as Judge
     from confluent_kafka import TopicPartition as Place
 
@@ -146,8 +148,9 @@ def test_f8_what_compaction_left_is_read_as_others_read_it(kafka: Kafka) -> None
     assert set(read(gap)) <= {row for row in ours if row[0] >= gap}
 
 
-def test_o5_records_that_are_deleted_under_a_reader(kafka: Kafka) -> None:
-    """O5: the error names what is there and how much is gone; nothing is skipped without a word."""
+@pytest.mark.case("O5")
+def test_records_that_are_deleted_under_a_reader(kafka: Kafka) -> None:
+    """The error names what is there and how much is gone; nothing is skipped without a word."""
     tp = TopicPartition(kafka.topic("deleted"), 0)
     for number in range(20):
         send(kafka, tp, b"%d" % number)
@@ -168,8 +171,9 @@ def test_o5_records_that_are_deleted_under_a_reader(kafka: Kafka) -> None:
         ]
 
 
-def test_f11_committed_records_end_before_an_open_transaction(kafka: Kafka) -> None:
-    """F11: "the end" is the last stable offset; behind it nothing is shown before the transaction ends."""
+@pytest.mark.case("F11")
+def test_committed_records_end_before_an_open_transaction(kafka: Kafka) -> None:
+    """ "the end" is the last stable offset; behind it nothing is shown before the transaction ends."""
     tp = TopicPartition(kafka.topic("stable"), 0)
     send(kafka, tp, b"plain")
     with (
@@ -202,9 +206,10 @@ def made_anew(kafka: Kafka, topic: str, partitions: int) -> None:
             time.sleep(0.1)
 
 
+@pytest.mark.case("B8")
 @pytest.mark.parametrize("partitions", [1, 2, 4])
-def test_b8_a_topic_that_is_created_anew_is_not_read_on(kafka: Kafka, partitions: int) -> None:
-    """B8: with as many, fewer and more partitions."""
+def test_a_topic_that_is_created_anew_is_not_read_on(kafka: Kafka, partitions: int) -> None:
+    """With as many, fewer and more partitions."""
     if kafka.version.startswith(("2.", "3.0.")):
         pytest.skip(f"Kafka {kafka.version} has no topic ids in Fetch (KIP-516)")
     topic = kafka.topic("anew", partitions=2)
@@ -222,8 +227,9 @@ def test_b8_a_topic_that_is_created_anew_is_not_read_on(kafka: Kafka, partitions
         assert values(read_until(consumer, lambda found: len(found) >= 5)) == [b"new"] * 5
 
 
-def test_b7_a_topic_that_is_deleted_is_told_and_others_go_on(kafka: Kafka) -> None:
-    """B7: once; it is not created again by asking for it."""
+@pytest.mark.case("B7")
+def test_a_topic_that_is_deleted_is_told_and_others_go_on(kafka: Kafka) -> None:
+    """Once; it is not created again by asking for it."""
     gone, kept = (TopicPartition(kafka.topic(name), 0) for name in ("gone", "kept"))
     send(kafka, gone, b"x")
     with (
@@ -256,9 +262,10 @@ def described(kafka: Kafka, topic: str, *in_sync: int, leader: int | None = None
         time.sleep(0.2)
 
 
+@pytest.mark.case("B11")
 @pytest.mark.timeout(300)
-def test_b11_an_unclean_election_is_told(kafka3: Kafka) -> None:
-    """B11: a replica that lacks the last records becomes leader: which offsets are lost, exit 5; a seek goes on."""
+def test_an_unclean_election_is_told(kafka3: Kafka) -> None:
+    """A replica that lacks the last records becomes leader: which offsets are lost, exit 5; a seek goes on."""
     config = {"unclean.leader.election.enable": "true", "min.insync.replicas": "1"}
     tp = TopicPartition(kafka3.topic("unclean", replicas=2, config=config), 0)
     info = described(kafka3, tp.topic)

@@ -84,6 +84,7 @@ def test_export_delete_import_and_by_time_into_another_topic(kafka: Kafka, tmp_p
     assert committed(kafka, new) == found
 
 
+@pytest.mark.case("S0-42")
 def test_a_member_begins_where_its_group_was_created(kafka: Kafka, tmp_path: Path) -> None:
     topic, group = kafka.topic("t", partitions=2), kafka.unused_name("g")
     fill(kafka, topic, 0)

@@ -49,7 +49,8 @@ def member(kafka: Kafka, group: str, topic: str) -> Iterator[Consumer]:
         yield consumer
 
 
-def test_c18_the_life_and_end_of_a_group(kafka: Kafka) -> None:
+@pytest.mark.case("S0-44", "C18")
+def test_the_life_and_end_of_a_group(kafka: Kafka) -> None:
     topic = kafka.topic(partitions=3)
     group = idle_group(kafka, topic)
     asked = kcli(kafka, "delete", group)

@@ -83,6 +83,7 @@ def root(server: ZooKeeperServer, tmp_path: Path, request: pytest.FixtureRequest
     made.client.close()
 
 
+@pytest.mark.case("S1-16")
 def test_a_round_trip_in_the_layout_since_0_8(root: Root) -> None:
     root.topic("orders")
     before = [12, 99, 0, (1 << 63) - 1]
@@ -105,6 +106,7 @@ def test_a_round_trip_in_the_layout_since_0_8(root: Root) -> None:
     assert root.exported("audit") == csv
 
 
+@pytest.mark.case("S1-16", "S4-29")
 def test_a_round_trip_in_the_layout_of_0_7(root: Root) -> None:
     for broker in (1, 2):
         root.put(f"/brokers/topics/orders/{broker}", 2)
@@ -235,6 +237,7 @@ def test_a_server_that_falls_silent_is_a_lost_connection(root: Root, server: Zoo
         session.close()
 
 
+@pytest.mark.case("S1-16")
 def test_offsets_move_from_zookeeper_into_kafka_and_back(root: Root, kafka: Kafka) -> None:
     topic, group = kafka.topic("t", partitions=2), kafka.unused_name("g")
     root.topic(topic, 2)

@@ -1,4 +1,4 @@
-"""Groups on a real broker: kcli alone, and beside other clients in any order of joining, in both protocols (R21)."""
+"""Groups on a real broker: kcli alone, and beside other clients in any order of joining, in both protocols."""
 
 import re
 import time
@@ -22,7 +22,7 @@ from tests.fault.watching import Heard
 from tests.integration.members import CLIENTS, Kcli, Member, Place, wait_until
 from tests.kafka import Kafka
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.case("R21")]
 
 PARTITIONS = 6
 ALL = frozenset(range(PARTITIONS))
@@ -130,15 +130,17 @@ def prove_that_they_share(
 # --- kcli and others in one group ------------------------------------------------------------------------
 
 
+@pytest.mark.case("S0-4", "S0-45", "S4-12", "R21")
 @pytest.mark.parametrize("assignor", ["range", "roundrobin", "sticky", "cooperative-sticky"])
-def test_r21_three_members_join_and_leave(kafka: Kafka, assignor: str) -> None:
+def test_three_members_join_and_leave(kafka: Kafka, assignor: str) -> None:
     prove_that_they_share(kafka, [Kcli, Kcli, Kcli], "classic", assignor)
 
 
+@pytest.mark.case("S2-15", "R21")
 @pytest.mark.parametrize("order", ["first", "last"])
 @pytest.mark.parametrize("assignor", ["range", "cooperative-sticky"])
 @pytest.mark.parametrize("client", ["confluent", "kafka-python", "java"])
-def test_r21_kcli_shares_a_classic_group(kafka: Kafka, client: str, assignor: str, order: str) -> None:
+def test_kcli_shares_a_classic_group(kafka: Kafka, client: str, assignor: str, order: str) -> None:
     """The first to join leads the group: it assigns for both."""
     makers: list[type[Member]] = [Kcli, CLIENTS[client]]
     if order == "last":
@@ -146,15 +148,17 @@ def test_r21_kcli_shares_a_classic_group(kafka: Kafka, client: str, assignor: st
     prove_that_they_share(kafka, makers, "classic", assignor)
 
 
-def test_r21_three_members_that_the_coordinator_assigns_to(kafka: Kafka) -> None:
+@pytest.mark.case("R21")
+def test_three_members_that_the_coordinator_assigns_to(kafka: Kafka) -> None:
     """KIP-848."""
     needs(kafka, "consumer")
     prove_that_they_share(kafka, [Kcli, Kcli, Kcli], "consumer", "")
 
 
+@pytest.mark.case("R21")
 @pytest.mark.parametrize("order", ["first", "last"])
 @pytest.mark.parametrize("client", ["confluent", "java"])
-def test_r21_kcli_shares_a_group_that_the_coordinator_assigns(kafka: Kafka, client: str, order: str) -> None:
+def test_kcli_shares_a_group_that_the_coordinator_assigns(kafka: Kafka, client: str, order: str) -> None:
     """KIP-848."""
     needs(kafka, "consumer")
     makers: list[type[Member]] = [Kcli, CLIENTS[client]]
@@ -163,7 +167,8 @@ def test_r21_kcli_shares_a_group_that_the_coordinator_assigns(kafka: Kafka, clie
     prove_that_they_share(kafka, makers, "consumer", "")
 
 
-def test_r21_all_clients_are_in_one_group(kafka: Kafka) -> None:
+@pytest.mark.case("R21")
+def test_clients_of_different_kinds_share_a_group(kafka: Kafka) -> None:
     """Whoever joined first leaves first, so the group has a leader of each client."""
     prove_that_they_share(
         kafka,
@@ -174,7 +179,8 @@ def test_r21_all_clients_are_in_one_group(kafka: Kafka) -> None:
     )
 
 
-def test_r21_a_broker_without_the_new_protocol_is_named(kafka: Kafka) -> None:
+@pytest.mark.case("R21")
+def test_a_broker_without_the_new_protocol_is_named(kafka: Kafka) -> None:
     consumer = member_of(kafka, kafka.topic("old"), "consumer")
     if has_848(kafka):
         with consumer:
@@ -236,6 +242,7 @@ def both_have_half(consumer: Consumer, other: Member) -> Callable[[], bool]:
     return lambda: len(other.owned) == len(numbers(consumer)) == half and not other.owned & numbers(consumer)
 
 
+@pytest.mark.case("S2-1")
 @both_protocols
 def test_heartbeats_go_on_while_the_caller_sleeps(kafka: Kafka, protocol: str) -> None:
     needs(kafka, protocol)
@@ -249,9 +256,10 @@ def test_heartbeats_go_on_while_the_caller_sleeps(kafka: Kafka, protocol: str) -
         assert other.changes == changes
 
 
+@pytest.mark.case("S0-53", "G2")
 @both_protocols
-def test_g2_who_polls_too_late_leaves_says_so_and_joins_again(kafka: Kafka, protocol: str) -> None:
-    """G2: heartbeats alone do not keep partitions from those who would read them."""
+def test_who_polls_too_late_leaves_says_so_and_joins_again(kafka: Kafka, protocol: str) -> None:
+    """Heartbeats alone do not keep partitions from those who would read them."""
     needs(kafka, protocol)
     topic = kafka.topic("late", partitions=PARTITIONS)
     heard, lost = Heard(), list[TopicPartition]()
@@ -311,6 +319,7 @@ def test_of_two_with_one_instance_id_one_is_told(kafka: Kafka, protocol: str) ->
         winner.commit({TopicPartition(topic, 0): 0})
 
 
+@pytest.mark.case("S0-50")
 @both_protocols
 def test_new_topics_and_partitions_reach_the_members(kafka: Kafka, protocol: str) -> None:
     needs(kafka, protocol)
@@ -331,6 +340,7 @@ def test_new_topics_and_partitions_reach_the_members(kafka: Kafka, protocol: str
 # --- commits and what is read ----------------------------------------------------------------------------
 
 
+@pytest.mark.case("S0-33")
 @both_protocols
 def test_commits_of_everything_of_a_topic_of_a_partition_and_by_hand(kafka: Kafka, protocol: str) -> None:
     """Leader epochs are committed with the offsets: others find out whether the log was cut (KIP-320)."""
@@ -384,8 +394,9 @@ def test_a_member_sees_committed_records_only_and_reaches_the_end(kafka: Kafka, 
     assert committed(kafka, f"{topic}-group", topic, 1)[0][0] == 8, "four records and their markers"
 
 
-def test_g12_nothing_is_handed_out_of_partitions_that_were_given_up(kafka: Kafka) -> None:
-    """G12: cooperative-sticky, small polls, so that much waits in the buffer when half of it is revoked."""
+@pytest.mark.case("G12")
+def test_nothing_is_handed_out_of_partitions_that_were_given_up(kafka: Kafka) -> None:
+    """Cooperative-sticky, small polls, so that much waits in the buffer when half of it is revoked."""
     topic = kafka.topic("buffered", partitions=PARTITIONS)
     Records(kafka, topic).write(200)
     revoked: set[TopicPartition] = set()

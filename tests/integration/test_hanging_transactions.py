@@ -37,8 +37,9 @@ def leave_open(kafka: Kafka, topic: str) -> None:
     subprocess.run(command, check=True, timeout=60, env=environment())
 
 
-def test_p17_a_transaction_that_a_dead_client_left_open_is_found_and_aborted(kafka: Kafka) -> None:
-    """P17: readers of committed records wait at it; afterwards they go on."""
+@pytest.mark.case("P17")
+def test_a_transaction_that_a_dead_client_left_open_is_found_and_aborted(kafka: Kafka) -> None:
+    """Readers of committed records wait at it; afterwards they go on."""
     topic = kafka.topic("hanging")
     tp = TopicPartition(topic, 0)
     leave_open(kafka, topic)
@@ -61,8 +62,9 @@ def test_p17_a_transaction_that_a_dead_client_left_open_is_found_and_aborted(kaf
             admin.abort_hanging({tp: ended[0]})
 
 
-def test_p17_a_reader_explains_what_it_waits_for(kafka: Kafka, monkeypatch: pytest.MonkeyPatch) -> None:
-    """P17: where, since when, and for whom, as the partition's leader knows it; taken back when it goes on."""
+@pytest.mark.case("P17")
+def test_a_reader_explains_what_it_waits_for(kafka: Kafka, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where, since when, and for whom, as the partition's leader knows it; taken back when it goes on."""
     monkeypatch.setattr(waiting, "TELL_AFTER", 1.0)
     topic = kafka.topic("explained")
     tp = TopicPartition(topic, 0)

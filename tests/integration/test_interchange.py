@@ -15,7 +15,7 @@ from kcli.core.consumer.subscription import Span
 from kcli.core.types import ProducerRecord, Record, TopicPartition
 from tests.kafka import Kafka
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.case("S0-70")]
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 STAMP = 1_700_000_000_123
@@ -64,6 +64,7 @@ def as_row(record: Record) -> Row:
     return record.key, record.value, headers, record.timestamp
 
 
+@pytest.mark.case("F18")
 @pytest.mark.parametrize("codec", CODECS)
 def test_confluent_reads_what_kcli_wrote(kafka: Kafka, codec: str) -> None:
     topic = kafka.topic(f"to-judge-{codec}")
@@ -76,6 +77,7 @@ def test_confluent_reads_what_kcli_wrote(kafka: Kafka, codec: str) -> None:
     assert judge_reads(kafka.bootstrap, topic, len(ROWS)) == ROWS
 
 
+@pytest.mark.case("F18")
 @pytest.mark.parametrize("codec", CODECS)
 def test_kcli_reads_what_confluent_wrote(kafka: Kafka, codec: str) -> None:
     topic = kafka.topic(f"from-judge-{codec}")
@@ -139,6 +141,7 @@ def test_kcat_and_kcli_understand_each_other(kafka: Kafka, codec: str) -> None:
     assert out.stdout == lines
 
 
+@pytest.mark.case("S0-24")
 @pytest.mark.parametrize("name", ["murmur2", "consistent"])
 def test_keys_land_where_the_other_clients_put_them(kafka: Kafka, name: str) -> None:
     """murmur2 is Java's choice (librdkafka calls it murmur2_random), consistent librdkafka's own."""

@@ -19,8 +19,9 @@ def values(kafka: Kafka, topic: str, *more: str) -> bytes:
     return ok(kcli("consume", topic, "-e", *more, bootstrap=kafka.bootstrap))
 
 
+@pytest.mark.case("S4-24", "C7")
 def test_lines_come_back_as_they_were(kafka: Kafka) -> None:
-    """C7: nothing is decoded on the way, NUL, CR and bytes that are no UTF-8 included."""
+    """Nothing is decoded on the way, NUL, CR and bytes that are no UTF-8 included."""
     topic = kafka.topic("lines")
     lines = b"plain\n\ncr\r\nnul\x00\n\xff\xfe\n  blanks \nlast without newline"
     done = kcli("produce", topic, bootstrap=kafka.bootstrap, stdin=lines)
@@ -43,6 +44,7 @@ def test_several_files_in_order_and_dash_is_stdin(kafka: Kafka, tmp_path: Path) 
     assert values(kafka, topic) == b"1\n2\n3\n4\n"
 
 
+@pytest.mark.case("S4-24")
 def test_keys_headers_nulls_and_delimiters(kafka: Kafka) -> None:
     topic = kafka.topic("keys")
     ok(
@@ -72,22 +74,25 @@ def test_codecs(kafka: Kafka, codec: str) -> None:
     assert values(kafka, topic) == lines
 
 
+@pytest.mark.case("C5")
 def test_an_empty_input_is_no_error(kafka: Kafka) -> None:
-    """C5."""
+    """"""
     done = kcli("produce", kafka.topic("empty"), bootstrap=kafka.bootstrap)
     ok(done)
     assert b"0 records confirmed" in done.stderr
 
 
+@pytest.mark.case("C5")
 def test_a_closed_stdin_is_a_usage_error(kafka: Kafka) -> None:
-    """C5."""
+    """"""
     done = shell(f"kcli produce {kafka.topic('closed')} <&-", bootstrap=kafka.bootstrap)
     assert done.returncode == 2
     assert b"stdin is closed" in done.stderr
 
 
+@pytest.mark.case("C6")
 def test_an_input_that_cannot_be_read_says_so(kafka: Kafka) -> None:
-    """C6: a read error (here EIO) is exit 1, and what came before it is confirmed."""
+    """A read error (here EIO) is exit 1, and what came before it is confirmed."""
     topic = kafka.topic("eio")
     done = shell(
         f"printf 'one\\n' > /tmp/$$; kcli produce {topic} /tmp/$$ /proc/self/mem; rm /tmp/$$",
@@ -130,8 +135,9 @@ def test_a_wrong_port_fails_within_seconds_with_one_clear_error() -> None:
     assert lines == ["kcli: cannot connect to 127.0.0.1:1"]
 
 
+@pytest.mark.case("B12", "C9")
 def test_records_that_are_too_large_for_the_topic_are_counted_and_the_rest_is_stored(kafka: Kafka) -> None:
-    """B12, C9: exit 6, both counts, the cause."""
+    """Exit 6, both counts, the cause."""
     topic = kafka.topic("large", config={"max.message.bytes": "5000"})
     lines = b"".join(b"x" * (9_000 if i == 5 else 100) + b"\n" for i in range(10))
     done = kcli("produce", topic, bootstrap=kafka.bootstrap, stdin=lines)
@@ -142,6 +148,7 @@ def test_records_that_are_too_large_for_the_topic_are_counted_and_the_rest_is_st
     assert len(values(kafka, topic).splitlines()) == 9
 
 
+@pytest.mark.case("C7")
 def test_a_line_above_the_limit_is_named_and_the_others_are_stored(kafka: Kafka) -> None:
     topic = kafka.topic("limit")
     done = kcli("produce", topic, bootstrap=kafka.bootstrap, stdin=b"ok\n" + b"x" * 2_000_000 + b"\nrest\n")
@@ -152,8 +159,9 @@ def test_a_line_above_the_limit_is_named_and_the_others_are_stored(kafka: Kafka)
     assert values(kafka, topic) == b"ok\nrest\n"
 
 
+@pytest.mark.case("P9")
 def test_acks_0_says_that_nothing_is_confirmed(kafka: Kafka) -> None:
-    """P9."""
+    """"""
     done = kcli("produce", kafka.topic("acks"), "--acks", "0", bootstrap=kafka.bootstrap, stdin=b"v\n")
     ok(done)
     assert b"sent, not confirmed (acks=0)" in done.stderr
@@ -167,8 +175,9 @@ def test_the_report_as_json(kafka: Kafka) -> None:
     assert document["items"][0]["confirmed"] == 2
 
 
+@pytest.mark.case("C3")
 def test_ctrl_c_reports_what_was_confirmed_and_exits_130(kafka: Kafka) -> None:
-    """C3: everything confirmed is there, nothing else is claimed."""
+    """Everything confirmed is there, nothing else is claimed."""
     topic = kafka.topic("sigint")
     with start("produce", topic, bootstrap=kafka.bootstrap) as process:
         assert process.stdin is not None
@@ -185,6 +194,7 @@ def test_ctrl_c_reports_what_was_confirmed_and_exits_130(kafka: Kafka) -> None:
     assert b"Traceback" not in err
 
 
+@pytest.mark.case("C3")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_other_signals_stop_it_in_order(kafka: Kafka, number: signal.Signals, code: int) -> None:
     topic = kafka.topic("signals")
@@ -201,9 +211,10 @@ def test_other_signals_stop_it_in_order(kafka: Kafka, number: signal.Signals, co
     assert b"1 record confirmed" in err
 
 
+@pytest.mark.case("C3")
 @pytest.mark.parametrize("command", ["produce", "consume"])
 def test_ctrl_c_before_first_contact_ends_it_at_once(command: str) -> None:
-    """C3: nobody waits for a broker that says nothing."""
+    """Nobody waits for a broker that says nothing."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
         with start(command, "t", bootstrap=address) as process:
@@ -216,8 +227,9 @@ def test_ctrl_c_before_first_contact_ends_it_at_once(command: str) -> None:
     assert b"Traceback" not in err
 
 
+@pytest.mark.case("B7")
 def test_a_topic_that_is_deleted_meanwhile_ends_it_with_counts(kafka: Kafka) -> None:
-    """B7: nobody waits two minutes for a topic that is gone; what was confirmed before is told."""
+    """Nobody waits two minutes for a topic that is gone; what was confirmed before is told."""
     topic = kafka.topic("deleted")
     with start("produce", topic, bootstrap=kafka.bootstrap) as process:
         assert process.stdin is not None
@@ -256,6 +268,7 @@ def test_a_dry_run_sends_nothing(kafka: Kafka) -> None:
     assert values(kafka, topic) == b""
 
 
+@pytest.mark.case("P18")
 @pytest.mark.timeout(240)
 def test_memory_stays_flat(kafka: Kafka) -> None:
     """300 MB in and out; the full 5 GB run is `python -m benchmarks memory`."""

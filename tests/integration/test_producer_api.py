@@ -37,6 +37,7 @@ def records(kafka: Kafka, topic: str, partitions: int = 1) -> list[Record]:
 # --- callbacks --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.case("S0-10")
 def test_on_completion_is_called_once_in_the_senders_thread(kafka: Kafka) -> None:
     topic = kafka.topic("callback")
     called: list[tuple[int, str]] = []
@@ -50,6 +51,7 @@ def test_on_completion_is_called_once_in_the_senders_thread(kafka: Kafka) -> Non
     assert called == [(offset, "kcli-sender") for offset in range(100)]
 
 
+@pytest.mark.case("S0-10")
 def test_a_callback_may_be_added_at_any_time(kafka: Kafka) -> None:
     topic = kafka.topic("callback")
     order: list[str] = []
@@ -61,6 +63,7 @@ def test_a_callback_may_be_added_at_any_time(kafka: Kafka) -> None:
     assert order == ["with the send", "after it", "when it is done"]
 
 
+@pytest.mark.case("S0-10")
 def test_a_callback_may_send_but_not_wait_and_its_errors_end_nothing(kafka: Kafka) -> None:
     topic = kafka.topic("callback")
     refused: list[KcliError] = []
@@ -99,6 +102,7 @@ def test_a_failure_reaches_the_callback_and_so_does_a_part_of_a_batch_that_was_s
 # --- serializers, partitioners ------------------------------------------------------------------------------
 
 
+@pytest.mark.case("S0-11")
 def test_serializers_run_in_the_senders_thread_and_their_errors_are_in_the_future(kafka: Kafka) -> None:
     topic = kafka.topic("objects")
     threads: set[str] = set()
@@ -128,6 +132,7 @@ def test_serializers_run_in_the_senders_thread_and_their_errors_are_in_the_futur
     assert threads == {"kcli-sender"}
 
 
+@pytest.mark.case("S4-7")
 def test_a_partitioner_of_ones_own_sees_topic_key_and_partitions(kafka: Kafka) -> None:
     topic = kafka.topic("own", partitions=4)
     asked: list[tuple[str, bytes | None, int]] = []
@@ -165,6 +170,7 @@ def test_hashcode_is_the_partitioner_of_the_first_kafka(kafka: Kafka) -> None:
 # --- rows and whole batches ---------------------------------------------------------------------------------
 
 
+@pytest.mark.case("S0-13")
 @pytest.mark.parametrize("spread", [0, 1], ids=["one time", "times of their own"])
 def test_rows_keep_key_value_headers_and_time(kafka: Kafka, spread: int) -> None:
     topic = kafka.topic("rows", partitions=3)
@@ -186,6 +192,7 @@ def test_rows_keep_key_value_headers_and_time(kafka: Kafka, spread: int) -> None
         assert [r.value for r in found if r.key == key] == [row[1] for row in rows if row[0] == key]
 
 
+@pytest.mark.case("S0-13")
 @pytest.mark.parametrize("codec", range(5))
 def test_a_batch_is_sent_on_as_it_was_read(kafka: Kafka, codec: int) -> None:
     topic = kafka.topic("batch")
@@ -239,6 +246,7 @@ def test_markers_of_transactions_are_not_sent_on(kafka: Kafka) -> None:
 # --- figures ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.case("S0-68")
 def test_metrics_tell_what_was_sent(kafka: Kafka) -> None:
     topic = kafka.topic("metrics")
     with Producer(bootstrap_servers=kafka.bootstrap, compression_type="lz4") as producer:

@@ -94,6 +94,7 @@ def test_members_of_two_clients_go_on_where_the_rewind_says(kafka: Kafka, protoc
     assert noted.first == {tp.partition: offset for tp, offset in targets.items()}
 
 
+@pytest.mark.case("S0-56")
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
 def test_of_two_rewinds_at_once_each_is_whole_and_the_last_one_stays(kafka: Kafka, protocol: str) -> None:
     """Neither gives up, and none of them is told that it was done while the other one's offsets stand there."""

@@ -58,6 +58,7 @@ def wait_until(condition, seconds: float = 10.0) -> None:  # type: ignore[no-unt
         time.sleep(0.05)
 
 
+@pytest.mark.case("S4-1")
 def test_up_status_join_down(sandbox: Sandbox) -> None:
     before = java_processes()
     up = sandbox.up(QUICK)
@@ -253,6 +254,7 @@ def test_the_gate_gives_up_when_its_starter_dies_before_opening_it(tmp_path: Pat
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.case("S4-1", "S4-31")
 def test_three_nodes_replicate_and_survive_a_kill(own_state: Path) -> None:
     fast = {"broker.session.timeout.ms": "3000", "broker.heartbeat.interval.ms": "500"}
     with sandboxed("three", brokers=3, extra=fast, jvm_options=QUICK_JVM) as kafka:

@@ -26,6 +26,7 @@ def items(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.case("S4-6")
 def test_the_life_of_a_topic(kafka: Kafka) -> None:
     name = kafka.unused_name("life")
     create = ("create", name, "--partitions", "3", "--config", "retention.ms=3600000")
@@ -51,6 +52,7 @@ def test_the_life_of_a_topic(kafka: Kafka) -> None:
     assert kcli(kafka, "describe", name).returncode == 1
 
 
+@pytest.mark.case("S4-6")
 def test_what_the_broker_refuses_is_said_in_its_words(kafka: Kafka) -> None:
     done = kcli(kafka, "create", kafka.unused_name("x"), "--config", "no.such.key=1")
     assert (done.returncode, done.stdout) == (1, "")

@@ -72,6 +72,7 @@ def position(broker: Kafka, group: str, tp: TopicPartition) -> int:
     return int(found)
 
 
+@pytest.mark.case("S1-10")
 @pytest.mark.parametrize("broker", [NEW, *OLD], indirect=True, scope="module")
 def test_every_third_is_aborted_and_readers_see_the_others_only(broker: Kafka, topic: str) -> None:
     tp, expected = TopicPartition(topic, 0), []
@@ -123,9 +124,10 @@ def test_what_is_open_at_the_end_is_aborted(broker: Kafka, topic: str) -> None:
     assert judged(broker, topic) == []
 
 
+@pytest.mark.case("P15")
 @pytest.mark.timeout(120)
-def test_p15_a_transaction_that_is_open_for_too_long(broker: Kafka, topic: str) -> None:
-    """P15: the coordinator looks every 10 s and aborts it; the next one is clean."""
+def test_a_transaction_that_is_open_for_too_long(broker: Kafka, topic: str) -> None:
+    """The coordinator looks every 10 s and aborts it; the next one is clean."""
     with transactional(broker, topic, transaction_timeout_ms=1_000) as producer:
         producer.init_transactions()
         producer.begin_transaction()
@@ -141,8 +143,9 @@ def test_p15_a_transaction_that_is_open_for_too_long(broker: Kafka, topic: str) 
     assert judged(broker, topic) == [b"next"]
 
 
-def test_p12_a_transaction_of_unknown_outcome_ends_with_the_next_one(broker: Kafka, topic: str) -> None:
-    """P12: given no time at all, the end is asked for and its answer not awaited."""
+@pytest.mark.case("P12")
+def test_a_transaction_of_unknown_outcome_ends_with_the_next_one(broker: Kafka, topic: str) -> None:
+    """Given no time at all, the end is asked for and its answer not awaited."""
     with transactional(broker, topic) as producer:
         producer.init_transactions()
         for number in range(6):

@@ -156,6 +156,7 @@ MALFORMED = {
 }
 
 
+@pytest.mark.case("F4", "F18")
 @pytest.mark.parametrize("before", [0, 3, 40])
 @pytest.mark.parametrize("bad", MALFORMED.values(), ids=MALFORMED.keys())
 def test_malformed_records_are_refused_with_a_position(kernels: ModuleType, bad: bytes, before: int) -> None:
@@ -167,6 +168,7 @@ def test_malformed_records_are_refused_with_a_position(kernels: ModuleType, bad:
         kernels.decode_values(payload, before + 1, 0, 1 << 31, b"\n", b"")
 
 
+@pytest.mark.case("F3")
 @pytest.mark.parametrize("count", [-1, 2, 1000, (1 << 31) - 1])
 def test_a_count_that_is_not_that_of_the_records_is_refused_at_once(kernels: ModuleType, count: int) -> None:
     started = time.process_time()
@@ -196,6 +198,7 @@ def test_varints_that_are_longer_than_necessary_are_read_as_java_does(kernels: M
     assert kernels.decode_values(payload, 1, 0, 0, b"", b"") == (b"value", 1)
 
 
+@pytest.mark.case("F18")
 def test_ten_thousand_headers(kernels: ModuleType) -> None:
     headers = tuple((f"h{index}", b"x") for index in range(10_000))
     payload = plain.record(None, b"v", plain.header_block(headers), 0, 0)
@@ -206,12 +209,14 @@ def test_ten_thousand_headers(kernels: ModuleType) -> None:
     assert kernels.decode_headers(payload, columns.header_starts[0], len(payload)) == headers
 
 
+@pytest.mark.case("F5")
 def test_a_header_name_that_is_not_utf8_stays_bytes(kernels: ModuleType) -> None:
     block = plain.header_block(((b"\xff\xfe", b"1"),))
 
     assert kernels.decode_headers(block, 0, len(block)) == ((b"\xff\xfe", b"1"),)
 
 
+@pytest.mark.case("F4")
 @pytest.mark.parametrize("block", [b"", b"\x02", b"\x01", b"\x02\x01\x01", b"\x00\x00", b"\x02\x02h\x01\x00"])
 def test_malformed_header_blocks_are_refused(kernels: ModuleType, block: bytes) -> None:
     payload = b"xxxx" + block + b"yy"
@@ -222,6 +227,7 @@ def test_malformed_header_blocks_are_refused(kernels: ModuleType, block: bytes) 
         kernels.decode_headers(payload, 4, 4 + len(block))
 
 
+@pytest.mark.case("R12")
 def test_mutated_records_give_the_same_verdict_from_columns_and_values(kernels: ModuleType) -> None:
     """4,000 payloads with a few bytes changed: both decoders accept or refuse alike, and agree on the values."""
     seeded = random.Random(7)

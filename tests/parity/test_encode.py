@@ -88,6 +88,7 @@ def test_keyed(
     assert kernels.encode_keyed(keys, values, start, first, time, headers, room) == plain.fill(expected, room)
 
 
+@pytest.mark.case("F18")
 @shared
 @given(
     st.lists(

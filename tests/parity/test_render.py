@@ -69,6 +69,7 @@ def made(rows: Any, base: int, append: int | None) -> tuple[bytes, list[Row], li
     return payload, found, deltas
 
 
+@pytest.mark.case("C11")
 @shared
 @given(
     rows=ROWS,

@@ -147,6 +147,7 @@ def test_releasing_an_answer_releases_its_frame() -> None:
 # --- versions ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.case("S3-5")
 @pytest.mark.parametrize(
     ("theirs", "chosen"), [((0, 13), 13), ((0, 5), 5), ((9, 40), 13), ((13, 13), 13), ((0, 0), 0)]
 )
@@ -161,6 +162,7 @@ def test_a_request_may_cap_its_version() -> None:
     assert MetadataRequest(topics=[]).version_cap > 13
 
 
+@pytest.mark.case("B14")
 @pytest.mark.parametrize("theirs", [(14, 20), (5, 4)])
 def test_no_version_in_common_names_the_api_and_both_ranges(theirs: tuple[int, int]) -> None:
     with pytest.raises(UnsupportedError) as error:
@@ -177,6 +179,7 @@ def test_a_cap_below_what_the_broker_knows_is_refused() -> None:
         choose_version(MetadataRequest, {3: (9, 13)}, "broker", highest=8)
 
 
+@pytest.mark.case("B14")
 def test_an_api_that_is_not_offered_is_named() -> None:
     with pytest.raises(UnsupportedError, match="does not offer Metadata"):
         choose_version(MetadataRequest, {0: (0, 3)}, "broker")

@@ -111,6 +111,7 @@ def test_negative_and_huge_lengths_are_refused(read: Any, data: str) -> None:
         read(memoryview(bytes.fromhex(data)), 0)
 
 
+@pytest.mark.case("F5")
 @pytest.mark.parametrize("read", [codec.read_string, codec.read_nullable_string])
 def test_text_that_is_not_utf8_is_refused(read: Any) -> None:
     with pytest.raises(UnicodeDecodeError):

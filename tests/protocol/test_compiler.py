@@ -42,6 +42,7 @@ def decoded(cls: type[Struct], data: bytes, version: int, *, flexible: bool) -> 
     return value
 
 
+@pytest.mark.case("S0-2")
 @pytest.mark.parametrize(("cls", "version", "flexible"), CASES, ids=case_id)
 def test_round_trip(cls: type[Struct], version: int, *, flexible: bool) -> None:
     rng = random.Random(f"{cls.__name__}{version}")
@@ -59,6 +60,7 @@ def test_every_truncation_is_a_protocol_error(cls: type[Struct], version: int, *
             decoded(cls, data[:end], version, flexible=flexible)
 
 
+@pytest.mark.case("R12")
 @pytest.mark.parametrize(("cls", "version", "flexible"), CASES, ids=case_id)
 def test_garbled_bytes_give_a_value_or_a_protocol_error(
     cls: type[Struct], version: int, *, flexible: bool

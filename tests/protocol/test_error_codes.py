@@ -105,6 +105,7 @@ def test_constants_are_the_numbers_of_the_table(name: str) -> None:
     assert CODES[getattr(error_codes, name)].name == name
 
 
+@pytest.mark.case("B16")
 @pytest.mark.parametrize("number", [-32768, -2, 9999])
 def test_an_unknown_code_is_shown_by_its_number_and_never_retried(number: int) -> None:
     row = error_code(number)

@@ -19,6 +19,7 @@ def test_all_tables_are_found() -> None:
     assert names >= {"ApiVersionsRequest", "ProduceRequest", "FetchRequest", "MetadataRequest"}
 
 
+@pytest.mark.case("S0-2")
 @pytest.mark.parametrize("request_type", REQUESTS, ids=case_id)
 def test_table_equals_the_definition_of_the_newest_kafka(request_type: type[Request]) -> None:
     assert differences(request_type, definitions(NEWEST), newest=True) == []

@@ -79,7 +79,6 @@ def spec_target(text: str, option: str, examples: str, *, terminal: bool) -> tup
 
 def group_target(admin: Admin, group: str, *, exact: bool = False) -> Target:
     """What another group has committed; raises why that is nothing, or why some of it cannot be read."""
-    from dataclasses import replace
 
     from kcli.core.errors import KcliError
     from kcli.core.types import OffsetAndMetadata
@@ -96,7 +95,7 @@ def group_target(admin: Admin, group: str, *, exact: bool = False) -> Target:
     commits = {tp: one for tp, one in told.items() if isinstance(one, OffsetAndMetadata)}
     if not commits:
         raise without_commits(admin, group)
-    offsets = {tp: replace(one, metadata=own_metadata(one)) for tp, one in commits.items()}
+    offsets = {tp: one._replace(metadata=own_metadata(one)) for tp, one in commits.items()}
     return Target("given", offsets=offsets, exact=exact)
 
 

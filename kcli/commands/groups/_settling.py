@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kcli.core.dataclass import dataclass
 from kcli.output.listing import list_rows
 
 if TYPE_CHECKING:

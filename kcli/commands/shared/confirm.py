@@ -5,11 +5,11 @@
 
 import sys
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kcli.commands.shared.exit import Declined
 from kcli.commands.shared.usage import usage
-from kcli.core.dataclass import dataclass
 from kcli.core.errors import KcliError
 
 if TYPE_CHECKING:

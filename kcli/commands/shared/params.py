@@ -5,13 +5,13 @@ Loaded by commands, not at start. The parsing of times and offsets is ``kcli.cor
 
 import re
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import click
 
 from kcli.commands.shared.types import DURATION, ParamType
 from kcli.core.clock import wall_ms
-from kcli.core.dataclass import dataclass
 from kcli.core.errors import ConfigError
 from kcli.core.types import TopicPartition
 
@@ -42,16 +42,14 @@ class Word(ParamType):
             self.fail(str(error), param, ctx)
 
 
-@dataclass(frozen=True, slots=True)
-class Codec:
+class Codec(NamedTuple):
     """``gzip:6``: ``name`` for ``compression.type``, ``level`` or None."""
 
     name: str
     level: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Rate:
+class Rate(NamedTuple):
     """``1000`` records a second, or ``10MB/s``; the other one is None."""
 
     records: float | None = None

@@ -1,13 +1,13 @@
 """Describes the cluster's brokers and their log directories."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from kcli.core.admin.committed import by_topic, too_old
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.everywhere import ask_brokers, ask_every_broker
 from kcli.core.connection.plan import Broker, Plan
-from kcli.core.dataclass import dataclass
 from kcli.core.error_codes import NONE
 from kcli.core.errors import BrokerError, KcliError
 from kcli.core.protocol.api import Request

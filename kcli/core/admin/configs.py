@@ -1,6 +1,7 @@
 """Configurations of topics, brokers and groups: describes values with their sources, and alters single keys."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import TypeVar
 
@@ -8,7 +9,6 @@ from kcli.core.cluster.cluster import ANY, Cluster
 from kcli.core.cluster.fanout import Ask, Items, Part, Read, fan_out, verdict
 from kcli.core.cluster.routes import ToBroker
 from kcli.core.connection.plan import Broker
-from kcli.core.dataclass import dataclass
 from kcli.core.error_codes import UNKNOWN_TOPIC_OR_PARTITION
 from kcli.core.errors import BrokerError, ConfigError, KcliError, NotFoundError
 from kcli.core.protocol.messages.describe_configs import (

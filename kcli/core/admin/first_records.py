@@ -6,13 +6,13 @@ requests, pipelined. Markers, aborted records and compacted offsets are skipped.
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.fanout import Items, Part, fan_out
 from kcli.core.cluster.routes import Places, ToLeader
 from kcli.core.connection.plan import Broker
-from kcli.core.dataclass import dataclass
 from kcli.core.errors import CorruptRecordsError, KcliError, TimedOutError
 from kcli.core.protocol.messages.fetch import (
     FetchPartition,

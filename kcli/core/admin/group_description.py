@@ -5,13 +5,13 @@ know as such are then described as groups of the new protocol.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import Coordinators, KeyType
 from kcli.core.cluster.fanout import Items, Part, fan_out, verdict
 from kcli.core.cluster.routes import ToCoordinator
 from kcli.core.connection.plan import Broker
-from kcli.core.dataclass import dataclass
 from kcli.core.error_codes import GROUP_ID_NOT_FOUND, NONE, UNSUPPORTED_VERSION
 from kcli.core.errors import KcliError, NotFoundError, ProtocolError, UnsupportedError
 from kcli.core.group.consumer_protocol import PROTOCOL_TYPE, decode_assignment, decode_subscription

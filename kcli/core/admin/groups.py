@@ -6,6 +6,7 @@ was lost, or when its last offset was deleted (coordinators before 4.0 then drop
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from kcli.core.admin.committed import too_old
 from kcli.core.cluster.cluster import Cluster
@@ -14,7 +15,6 @@ from kcli.core.cluster.everywhere import ask_every_broker
 from kcli.core.cluster.fanout import Items, Part, fan_out
 from kcli.core.cluster.routes import ToCoordinator
 from kcli.core.connection.plan import Broker
-from kcli.core.dataclass import dataclass
 from kcli.core.error_codes import GROUP_ID_NOT_FOUND
 from kcli.core.errors import BrokerError, ConfigError, KcliError, NotFoundError
 from kcli.core.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse

@@ -1,6 +1,7 @@
 """Removes members from their groups (LeaveGroup, KIP-345): many at once, each with its own result."""
 
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from kcli.core.admin.committed import too_old
@@ -9,7 +10,6 @@ from kcli.core.cluster.coordinators import Coordinators
 from kcli.core.cluster.fanout import Items, Part, fan_out
 from kcli.core.cluster.routes import ToCoordinator
 from kcli.core.connection.plan import Broker
-from kcli.core.dataclass import dataclass
 from kcli.core.error_codes import NONE, UNKNOWN_MEMBER_ID
 from kcli.core.errors import ConfigError, KcliError, NotFoundError
 from kcli.core.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity

@@ -1,12 +1,12 @@
 """Lists, describes, creates and deletes topics, many at once, with a result or an error for each name."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from kcli.core.cluster.cluster import CONTROLLER, Cluster
 from kcli.core.cluster.metadata import ClusterView, PartitionView, TopicView, topic_error, unknown_topic
 from kcli.core.cluster.retry import classify_error, given_up, outcome_is_ambiguous
-from kcli.core.dataclass import dataclass
 from kcli.core.error_codes import (
     NONE,
     TOPIC_ALREADY_EXISTS,

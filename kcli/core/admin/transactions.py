@@ -1,6 +1,7 @@
 """Lists and describes transactions and active producers (KIP-664)."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from kcli.core.admin.committed import by_topic, too_old
 from kcli.core.cluster.cluster import Cluster
@@ -9,7 +10,6 @@ from kcli.core.cluster.everywhere import ask_every_broker
 from kcli.core.cluster.fanout import Items, Part, by_leader, fan_out, verdict
 from kcli.core.cluster.routes import ToCoordinator
 from kcli.core.connection.plan import Broker
-from kcli.core.dataclass import dataclass
 from kcli.core.error_codes import TRANSACTIONAL_ID_NOT_FOUND
 from kcli.core.errors import ConfigError, KcliError, NotFoundError
 from kcli.core.protocol.messages import describe_producers as producers

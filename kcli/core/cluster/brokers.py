@@ -6,13 +6,12 @@ Each purpose has its own connection, so that a long poll never delays anything e
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kcli.core.cluster.retry import Backoff
 from kcli.core.connection.connection import Connection
 from kcli.core.connection.plan import Plan
-from kcli.core.dataclass import dataclass
 from kcli.core.errors import (
     AuthError,
     ConnectError,
@@ -38,7 +37,7 @@ CONTROL, FETCH, PRODUCE, TRANSACTION, GROUP = "control", "fetch", "produce", "tr
 Key = tuple[int, str]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Route:
     """The connection to one node for one purpose, and why the last one failed."""
 
@@ -48,7 +47,7 @@ class _Route:
     was_ready: bool = False
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Address:
     """The state of a host and port: all purposes share one backoff, so that together they try a dead broker no more
     often than one would. ``failure``: why the last attempt to connect failed.

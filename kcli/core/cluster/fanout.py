@@ -8,13 +8,13 @@ error at the deadline (``tests/unit/core/cluster/test_fanout.py``, ``tests/fault
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.retry import Backoff, classify_error, given_up, no_answer, outcome_is_ambiguous
 from kcli.core.cluster.routes import Route, ToLeader
 from kcli.core.connection.plan import Broker, Plan
-from kcli.core.dataclass import dataclass
 from kcli.core.error_codes import NONE
 from kcli.core.errors import (
     BrokerError,
@@ -60,7 +60,7 @@ def verdict(code: int, what: str, message: str | None) -> int | KcliError:
     return code if code == NONE else BrokerError(code, what, message=message or "")
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Question(Generic[K]):
     """The share of a round that goes to one broker."""
 

@@ -6,9 +6,9 @@ stays the same: a broker that lags reports an old state (``tests/unit/core/clust
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field, replace
+from types import MappingProxyType
+from typing import NamedTuple
 
-from kcli.core.dataclass import dataclass
 from kcli.core.error_codes import LEADER_NOT_AVAILABLE, NONE, UNKNOWN_TOPIC_OR_PARTITION
 from kcli.core.errors import BrokerError, KcliError, NoLeaderError, NotFoundError, UnknownPartitionError
 from kcli.core.near_names import near_names
@@ -17,8 +17,7 @@ from kcli.core.protocol.schema import NO_UUID
 from kcli.core.types import Node, TopicPartition
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionView:
+class PartitionView(NamedTuple):
     """One partition. ``leader`` is −1 while it has none."""
 
     partition: int
@@ -30,8 +29,7 @@ class PartitionView:
     error: int = NONE
 
 
-@dataclass(frozen=True, slots=True)
-class TopicView:
+class TopicView(NamedTuple):
     """One topic; ``error`` is its code in the last response, and the partitions are then those known before."""
 
     name: str
@@ -47,12 +45,11 @@ class TopicView:
         return next((p for p in self.partitions if p.partition == number), None)
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterView:
+class ClusterView(NamedTuple):
     """Brokers and topics, as of the last metadata response."""
 
-    nodes: Mapping[int, Node] = field(default_factory=dict)
-    topics: Mapping[str, TopicView] = field(default_factory=dict)
+    nodes: Mapping[int, Node] = MappingProxyType({})
+    topics: Mapping[str, TopicView] = MappingProxyType({})
     cluster_id: str | None = None
     controller: int = -1
     version: int = 0
@@ -90,10 +87,9 @@ def apply_answer(
             topics[name] = _merge(view.topics.get(name), name, found)
     for name in keep:
         if name not in topics:
-            topics[name] = replace(view.topics.get(name, TopicView(name)), error=UNKNOWN_TOPIC_OR_PARTITION)
+            topics[name] = view.topics.get(name, TopicView(name))._replace(error=UNKNOWN_TOPIC_OR_PARTITION)
     nodes = {b.node_id: Node(b.node_id, b.host, b.port, b.rack) for b in answer.brokers}
-    return replace(
-        view,
+    return view._replace(
         nodes=nodes or view.nodes,
         topics=topics,
         cluster_id=answer.cluster_id or view.cluster_id,
@@ -106,7 +102,7 @@ def _merge(old: TopicView | None, name: str, found: MetadataResponseTopic) -> To
     same = old if old is not None and found.topic_id in (old.id, NO_UUID) else None
     if found.error_code not in (NONE, LEADER_NOT_AVAILABLE) or not found.partitions:
         kept = old or TopicView(name)
-        return replace(kept, error=found.error_code)
+        return kept._replace(error=found.error_code)
     partitions = []
     for p in found.partitions:
         new = PartitionView(

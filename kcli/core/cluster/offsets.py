@@ -9,12 +9,12 @@ DeleteRecords, seen on 4.3.1 and 3.9.2), so it is compared with the start of the
 """
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.fanout import Items, Part, fan_out
 from kcli.core.cluster.routes import ToLeader
 from kcli.core.connection.plan import Broker
-from kcli.core.dataclass import dataclass
 from kcli.core.errors import ConfigError, DataLossError, KcliError, ProtocolError, UnsupportedError
 from kcli.core.protocol.messages.list_offsets import (
     ListOffsetsPartition,
@@ -51,8 +51,7 @@ _ALWAYS_THERE = (LATEST, EARLIEST, EARLIEST_LOCAL)
 Wanted = Mapping[TopicPartition, int]
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetInfo:
+class OffsetInfo(NamedTuple):
     """``offset`` −1: no record is that new. ``timestamp`` is that of the record found, −1 for a special position."""
 
     offset: int

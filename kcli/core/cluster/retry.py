@@ -6,8 +6,8 @@ leader has the batch, which would be stored twice if it were numbered anew after
 """
 
 import random
+from typing import NamedTuple
 
-from kcli.core.dataclass import dataclass
 from kcli.core.error_codes import (
     NOT_CONTROLLER,
     NOT_ENOUGH_REPLICAS_AFTER_APPEND,
@@ -22,8 +22,7 @@ _RANDOM = random.Random()
 _ENOUGH = 32  # doublings, after which the delay does not grow any more
 
 
-@dataclass(frozen=True, slots=True)
-class RetryDecision:
+class RetryDecision(NamedTuple):
     """``refresh`` is what must be looked up before the next attempt: metadata, the coordinator, or nothing (``""``)."""
 
     retriable: bool

@@ -8,26 +8,23 @@ and no field that is read here differs.
 """
 
 from collections.abc import Generator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from kcli import __version__
-from kcli.core.dataclass import dataclass
 from kcli.core.error_codes import NONE, UNSUPPORTED_VERSION
 from kcli.core.errors import BrokerError, UnsupportedError
 from kcli.core.protocol.api import Request, Response
 from kcli.core.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 
 
-@dataclass(frozen=True, slots=True)
-class Send:
+class Send(NamedTuple):
     """Send ``request`` in exactly this version and resume with its response."""
 
     request: Request
     version: int
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerApiVersions:
+class BrokerApiVersions(NamedTuple):
     """What a broker offers: versions by API key, and the cluster's finalized features (name → level)."""
 
     apis: Mapping[int, tuple[int, int]]

@@ -5,9 +5,9 @@ A pause that a broker demands (KIP-219) moves the deadlines of what waits and of
 """
 
 from collections import deque
+from dataclasses import dataclass
 from typing import Any
 
-from kcli.core.dataclass import dataclass
 from kcli.core.errors import ProtocolError
 from kcli.core.future import Future
 from kcli.core.protocol.api import Request
@@ -15,7 +15,7 @@ from kcli.core.protocol.api import Request
 NEVER = float("inf")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Sent:
     """A request that was sent. ``deadline`` is absolute, on the loop's clock."""
 

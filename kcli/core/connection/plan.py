@@ -5,10 +5,9 @@ versions is sent on the connection that reported them. No socket, no clock.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from kcli.core.connection.handshake import BrokerApiVersions
-from kcli.core.dataclass import dataclass
 from kcli.core.future import Future
 from kcli.core.protocol.api import Request, choose_version
 
@@ -16,8 +15,7 @@ Answers = list[Future[Any]]
 """One future for each request of a plan, in its order."""
 
 
-@dataclass(frozen=True, slots=True)
-class Broker:
+class Broker(NamedTuple):
     """The broker that a plan is made for. ``name`` is for messages: ``host:port (node 1)``."""
 
     name: str

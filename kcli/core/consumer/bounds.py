@@ -5,7 +5,7 @@ Asynchronous, so that no poll exceeds its timeout. Runs in the consumer's thread
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from kcli.core.cluster.cluster import Cluster
@@ -13,7 +13,6 @@ from kcli.core.cluster.offsets import EARLIEST, LATEST, offsets_request
 from kcli.core.cluster.retry import classify_error
 from kcli.core.consumer.fetcher import OutOfRangeError
 from kcli.core.consumer.subscription import Subscription
-from kcli.core.dataclass import dataclass
 from kcli.core.error_codes import NONE
 from kcli.core.errors import BrokerError, ConnectError, KcliError
 from kcli.core.future import Future
@@ -23,7 +22,7 @@ from kcli.core.types import TopicPartition
 _NEVER = float("inf")
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class _Question:
     """``version`` is that of the partition's state: a seek makes the lookup obsolete. ``answers``: start and end."""
 

@@ -1,7 +1,6 @@
 """Deserializes keys and values of records."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from kcli.core.errors import KcliError
@@ -30,7 +29,7 @@ def deserialized(
     """The record with its key and value deserialized; DeserializationError names the record."""
     key = _apply(record, "key", record.key, key_deserializer)
     value = _apply(record, "value", record.value, value_deserializer)
-    return replace(record, key=key, value=value)
+    return record._replace(key=key, value=value)
 
 
 def _apply(record: Record, part: str, data: bytes | None, deserializer: Deserializer | None) -> Any:

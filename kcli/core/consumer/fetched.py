@@ -9,10 +9,10 @@ begin before the requested offset; ``FetchedBatch.first`` and ``stop`` say which
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import field, replace
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from kcli.core.consumer.subscription import PartitionState
-from kcli.core.dataclass import dataclass
 from kcli.core.errors import CorruptRecordsError
 from kcli.core.options import ConsumerOptions
 from kcli.core.protocol.messages.fetch import FetchResponse, PartitionData
@@ -25,8 +25,7 @@ from kcli.core.types import TopicPartition
 _OF_AN_ANSWER, _OF_A_BATCH = 4_096, 1_024  # approximate memory in bytes of the objects describing them
 
 
-@dataclass(frozen=True, slots=True)
-class FetchedBatch:
+class FetchedBatch(NamedTuple):
     """A batch and the requested part of its offsets: from ``first`` up to, not including, ``stop``.
 
     With ``joins`` it may be several adjacent batches as one (``records/run.py``). Valid until the consumer's next
@@ -48,7 +47,7 @@ class FetchedBatch:
         return self.batch.leader_epoch if self.epoch is None else self.epoch
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Arrived:
     """A response that waits to be returned. ``size`` is the memory it uses until ``release``."""
 
@@ -71,7 +70,7 @@ class Arrived:
             self.given_back(size)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Cut:
     """The batches of a partition, the position after them and the leader epoch there.
 
@@ -125,7 +124,7 @@ def cut(state: PartitionState, data: PartitionData, options: ConsumerOptions, *,
         found.epoch = found.skipped[0].leader_epoch
     if found.batches:
         then = position if stop is None else min(position, stop)
-        found.batches[-1] = replace(found.batches[-1], then=then, epoch=found.epoch)
+        found.batches[-1] = found.batches[-1]._replace(then=then, epoch=found.epoch)
     found.position, found.needed = position, split.needed
     return found
 

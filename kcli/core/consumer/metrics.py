@@ -1,13 +1,12 @@
 """A snapshot of a consumer's metrics."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
-from kcli.core.dataclass import dataclass
 from kcli.core.types import TopicPartition
 
 
-@dataclass(frozen=True, slots=True)
-class ConsumerMetrics:
+class ConsumerMetrics(NamedTuple):
     """Counts since the consumer was created. ``lag``: offsets between the position and the log end, as of the last
     fetch.
 

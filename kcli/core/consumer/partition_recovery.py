@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
+from typing import NamedTuple
 
 from kcli.core.cluster.cluster import TOPIC_PATIENCE, Cluster
 from kcli.core.cluster.metadata import TopicView, topic_error
 from kcli.core.cluster.retry import classify_code, given_up
 from kcli.core.cluster.stall_reporter import StallReporter
 from kcli.core.consumer.subscription import Changes, PartitionState, Phase, Subscription
-from kcli.core.dataclass import dataclass
 from kcli.core.errors import DataLossError, KcliError, NotFoundError
 from kcli.core.options import ConsumerOptions
 from kcli.core.protocol.schema import NO_UUID
@@ -33,8 +33,7 @@ class TopicRecreatedError(DataLossError):
         self.topic = topic
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """An error for the application, unless all of ``partitions`` have been sought elsewhere since (by their versions)."""
 
     error: KcliError

@@ -15,11 +15,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from kcli.core.consumer.fetched import Arrived, FetchedBatch
 from kcli.core.consumer.subscription import PartitionState, Phase, Subscription
-from kcli.core.dataclass import dataclass
 from kcli.core.errors import CorruptRecordsError, KcliError
 from kcli.core.types import Record, TopicPartition
 
@@ -28,7 +27,7 @@ _Place = tuple[PartitionState, int, int]
 _Places = list[_Place]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Item:
     """A batch to be returned, or (None) an offset range without visible records."""
 
@@ -115,8 +114,8 @@ class PollBuffer:
                 self._items.popleft()
             elif batch.stop - batch.first > limit and batch.batch.count > limit:
                 cut = batch.first + limit
-                taken.append(replace(batch, stop=cut, then=cut, epoch=None))
-                self._items[0] = replace(item, batch=replace(batch, first=cut))
+                taken.append(batch._replace(stop=cut, then=cut, epoch=None))
+                self._items[0] = replace(item, batch=batch._replace(first=cut))
                 limit = 0
             else:
                 taken.append(batch)

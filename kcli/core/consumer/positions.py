@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,6 @@ from kcli.core.cluster.offsets import EARLIEST, LATEST, offsets_request
 from kcli.core.cluster.retry import Backoff, classify_error, given_up
 from kcli.core.cluster.stall_reporter import StallReporter
 from kcli.core.consumer.subscription import PartitionState, Phase, Subscription
-from kcli.core.dataclass import dataclass
 from kcli.core.error_codes import NONE
 from kcli.core.errors import (
     BrokerError,
@@ -68,7 +68,7 @@ class TruncatedError(DataLossError):
         self.offset = offset
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Trying:
     """Since when requests for a partition have been failing, and how often."""
 
@@ -76,7 +76,7 @@ class _Trying:
     failures: int = 0
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Question:
     """A request to one broker: partition → the version of its state when sent."""
 

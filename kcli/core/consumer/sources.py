@@ -8,17 +8,18 @@ replica again, and return no records (``tests/fault/test_fetching.py``, F12).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from kcli.core.cluster.metadata import ClusterView
 from kcli.core.cluster.retry import Backoff
 from kcli.core.consumer.fetch_session import FetchSession
 from kcli.core.consumer.subscription import PartitionState
-from kcli.core.dataclass import dataclass
 
 DISTRUST = 30.0
 """Seconds a leader is not asked for closer replicas after a replica it named failed."""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Source:
     """A broker. ``held``: bytes of its responses that were not released yet.
 

@@ -3,8 +3,8 @@
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
+from typing import NamedTuple
 
-from kcli.core.dataclass import dataclass
 from kcli.core.types import TopicPartition
 
 UNKNOWN = -1
@@ -21,8 +21,7 @@ class Phase(Enum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """The offsets to read: from ``start`` up to, not including, ``stop`` (None: no end).
 
     ``start`` None: the committed offset, or else ``auto.offset.reset``.

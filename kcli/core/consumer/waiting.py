@@ -10,8 +10,9 @@ session a broker does not mention a partition whose bounds are unchanged. Tested
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from kcli.core.dataclass import dataclass
 from kcli.core.types import TopicPartition
 
 TELL_AFTER = 10.0
@@ -24,8 +25,7 @@ _LOOK = 1.0  # seconds between two checks for waits that are due
 _NEVER = float("inf")
 
 
-@dataclass(frozen=True, slots=True)
-class OpenTransaction:
+class OpenTransaction(NamedTuple):
     """The open transaction that blocks a read_committed consumer at ``offset``.
 
     ``last_stable_offset`` is where the first open transaction of the partition begins, at ``offset`` or before it;
@@ -43,8 +43,7 @@ class OpenTransaction:
     last_timestamp: int = -1
 
 
-@dataclass(frozen=True, slots=True)
-class Writer:
+class Writer(NamedTuple):
     """A producer with an open transaction in a partition, as described by the partition's leader."""
 
     producer_id: int
@@ -56,7 +55,7 @@ NOBODY = Writer(-1, -1, -1)
 """For a broker that cannot describe the producer."""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Wait:
     """A partition blocked at ``offset`` by the transaction open at ``stable``, since ``since_ms`` (epoch ms).
 

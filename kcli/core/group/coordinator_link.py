@@ -9,13 +9,13 @@ this. A link that waited for its node to be listed again would wait for its rest
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import Coordinators, KeyType
 from kcli.core.cluster.metadata import ClusterView
 from kcli.core.cluster.retry import Backoff, classify_error
-from kcli.core.dataclass import dataclass
 from kcli.core.error_codes import REQUEST_TIMED_OUT
 from kcli.core.errors import BrokerError, ConnectError, KcliError
 from kcli.core.future import Future

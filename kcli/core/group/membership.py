@@ -5,11 +5,10 @@ records: no I/O, no callback, no waiting, and the caller passes the time.
 """
 
 import threading
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum
 
 from kcli.core.cluster.metadata import ClusterView
-from kcli.core.dataclass import dataclass
 from kcli.core.errors import KcliError
 from kcli.core.group.coordinator_link import Seen
 from kcli.core.state_cell import StateCell

@@ -1,14 +1,12 @@
 """Resolves host names to socket addresses. A lookup can block for seconds, so it runs in the loop's worker thread."""
 
 import socket
-from typing import Any
+from typing import Any, NamedTuple
 
-from kcli.core.dataclass import dataclass
 from kcli.core.errors import ConnectError
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(NamedTuple):
     """The arguments of ``socket.socket`` and ``connect``."""
 
     family: int

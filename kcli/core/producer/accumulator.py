@@ -17,9 +17,8 @@ Tested in ``tests/unit/core/producer/test_accumulator.py``.
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from kcli.core.dataclass import dataclass
 from kcli.core.errors import BufferFullError, ClosedError, KcliError
 from kcli.core.producer.batch import BatchEvent, ProducerBatch
 from kcli.core.records.builder import BatchBuilder
@@ -32,7 +31,7 @@ Fill = Callable[[ProducerBatch], int]
 """Puts records into an open batch and returns how many; 0 means that the batch is full."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Parked:
     """Records of a topic whose partitions are unknown. ``place`` puts them into batches later; ``over``: they have
     been placed or have failed.
@@ -47,7 +46,7 @@ class Parked:
     over: bool = False
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class PartitionQueue:
     """Batches of one partition, oldest first; the last may still be open. ``placed``: records so far."""
 

@@ -1,9 +1,10 @@
 """Metrics of a producer, counted by the sender's thread and returned as a snapshot. No logging library here."""
 
-from kcli.core.dataclass import dataclass
+from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Counters:
     """Counters of the sender. Bytes are those on the wire, latencies are in seconds."""
 
@@ -25,8 +26,7 @@ class Counters:
         self.throttle_max = max(self.throttle_max, throttle)
 
 
-@dataclass(frozen=True, slots=True)
-class ProducerMetrics:
+class ProducerMetrics(NamedTuple):
     """A snapshot since the producer was created. Times are in seconds, sizes in bytes.
 
     ``bytes_sent`` counts encoded batches, retries included; ``bytes_confirmed`` records before compression.

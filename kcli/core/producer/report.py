@@ -1,14 +1,14 @@
 """Delivery results: per completed batch, and in total."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from kcli.core.dataclass import dataclass
 from kcli.core.errors import KcliError
 from kcli.core.producer.origins import Origin
 from kcli.core.types import TopicPartition
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Report:
     """A completed batch, or records that were never in one (partition −1). ``base_offset`` −1: not known. ``size``: of
     its records before compression.
@@ -24,7 +24,7 @@ class Report:
     origins: Sequence[Origin] = ()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Totals:
     """All records so far; ``bytes`` are those of confirmed records before compression."""
 

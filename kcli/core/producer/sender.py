@@ -22,6 +22,7 @@ numbers are in use, and only the response shows whether the numbers have a gap. 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kcli.core.cluster.brokers import PRODUCE
@@ -29,7 +30,6 @@ from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.metadata import topic_error
 from kcli.core.cluster.retry import Backoff, classify_code, classify_error, outcome_is_ambiguous
 from kcli.core.cluster.stall_reporter import StallReporter
-from kcli.core.dataclass import dataclass
 from kcli.core.error_codes import (
     DUPLICATE_SEQUENCE_NUMBER,
     INVALID_PRODUCER_EPOCH,
@@ -66,7 +66,7 @@ _LOST_NUMBERS = frozenset({OUT_OF_ORDER_SEQUENCE_NUMBER, UNKNOWN_PRODUCER_ID, IN
 _ACKS = {"all": -1, "-1": -1, "1": 1, "0": 0}
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Delivery:
     """A produce request in flight."""
 

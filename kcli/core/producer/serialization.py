@@ -1,7 +1,6 @@
 """Serializes the application's objects to the bytes of a record, and validates records before they are queued."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from kcli.core.errors import ConfigError, KcliError
@@ -31,7 +30,7 @@ def serialized(
     """The record with its key and value as bytes."""
     key = _apply("key", record.topic, record.key, key_serializer)
     value = _apply("value", record.topic, record.value, value_serializer)
-    return replace(record, key=key, value=value)
+    return record._replace(key=key, value=value)
 
 
 def record_size(record: ProducerRecord) -> int:

@@ -4,9 +4,8 @@ Runs in the same thread as the ``Placer``. A single pass if all lines go to one 
 if keys choose the partition, the lines are indexed first and then encoded partition by partition.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
-from kcli.core.dataclass import dataclass
 from kcli.core.errors import KcliError
 from kcli.core.kernels.active import (
     NO_HEADERS,
@@ -25,8 +24,7 @@ from kcli.core.records.text_cut import line_count, line_length
 from kcli.core.types import TopicPartition
 
 
-@dataclass(frozen=True, slots=True)
-class TextFormat:
+class TextFormat(NamedTuple):
     """How a line becomes a record; see ``kernels/pure/text.py``. ``key`` applies to all lines."""
 
     delimiter: bytes = b"\n"
@@ -38,8 +36,7 @@ class TextFormat:
     longest: int = 1 << 30
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
+class Region(NamedTuple):
     """``text[start:end]``, whole lines. ``first_row``: the number of its first line among the rows of ``token``."""
 
     text: Text

@@ -15,6 +15,7 @@ would arrive during the next transaction and abort it. Tested in ``tests/fault/t
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -22,7 +23,6 @@ from kcli.core.cluster.brokers import TRANSACTION
 from kcli.core.cluster.cluster import Cluster
 from kcli.core.cluster.coordinators import Coordinators, KeyType
 from kcli.core.cluster.retry import Backoff, classify_error
-from kcli.core.dataclass import dataclass
 from kcli.core.error_codes import (
     CONCURRENT_TRANSACTIONS,
     INVALID_PRODUCER_EPOCH,

@@ -12,9 +12,8 @@ expressions with lookaround (``tests/unit/flows/filters``).
 import re
 from collections.abc import Iterator
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from kcli.core.dataclass import dataclass
 from kcli.flows.filters.batch_fields import BatchFields
 from kcli.flows.filters.selection import Mask, both
 
@@ -26,8 +25,7 @@ _FLIPPED = bytes([1, 0]) + bytes(254)
 _LOOKS_AROUND = re.compile(rb"[\^$]|\\[AZbB]|\(\?")
 
 
-@dataclass(frozen=True, slots=True)
-class Grep:
+class Grep(NamedTuple):
     """``field`` is k, v, h or t; ``header`` the name for h. ``needle``: bytes contained in every match."""
 
     field: str

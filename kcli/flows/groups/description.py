@@ -1,10 +1,9 @@
 """Groups with everything that brokers report: members, and the position in each partition."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kcli.core.dataclass import dataclass
 from kcli.core.errors import KcliError, UnsupportedError
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.offsets import Positions, positions
@@ -19,7 +18,7 @@ ONLY_LISTED = ("share", "streams")
 """Types of groups of which only the listing is shown."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Described:
     """One group. ``description`` is None for a group of which only the listing is known; ``note`` explains that.
 

@@ -5,11 +5,10 @@ The topic is compacted, but not its active segment: that usually covers some min
 """
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from struct import pack
 
 from kcli.core.consumer.consumer import Consumer
-from kcli.core.dataclass import dataclass
 from kcli.core.types import Record, TopicPartition
 from kcli.flows.groups.budget import Budget
 from kcli.flows.groups.commit_times import FIRST_STEP, decoded, offsets_partition

@@ -2,10 +2,9 @@
 
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from kcli.core.consumer.consumer import Consumer
-from kcli.core.dataclass import dataclass
 from kcli.core.types import Record, TopicPartition
 from kcli.flows.groups.budget import Budget
 from kcli.flows.groups.reading_back import backwards, known_bounds, read_spans

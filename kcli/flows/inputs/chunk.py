@@ -7,9 +7,9 @@ chunk, counted from 0 in it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from kcli.core.dataclass import dataclass
 from kcli.flows.inputs.item import InputRow
 
 
@@ -22,7 +22,7 @@ class Place(NamedTuple):
     crc: int = 0
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Chunk:
     """``start`` is the place of its first unit, ``units`` their number, bad units included. ``read``: how many bytes of
     the input had been read when it was made, and their checksum.
@@ -61,7 +61,7 @@ class Chunk:
         return Place(self.start.source, unit, *self.read)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class TextChunk(Chunk):
     """Lines that are sent without being parsed: ``text`` holds them if they have to be kept."""
 
@@ -91,7 +91,7 @@ class TextChunk(Chunk):
         return self._lines[row]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class RowChunk(Chunk):
     """Records that a parser made; ``numbers`` are the units of its rows where there is bad input between them."""
 

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from kcli.core.dataclass import dataclass
 from kcli.core.errors import ConfigError
 from kcli.flows.inputs.chunk import Chunk, Place, RowChunk, TextChunk
 from kcli.flows.inputs.encoding import Encoding, EncodingParser
@@ -26,7 +25,7 @@ _INPUT_PER_RECORD = 8  # a record as JSON may be longer by this factor
 _STDIN = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class InputFormat:
     """``kind`` is one of FORMATS, or ``pattern``; ``longest`` limits a record. ``keep``: keep the raw input in case it
     fails. ``encoding``: the encoding by ``-s``, ``serdes`` its argument.
@@ -42,7 +41,7 @@ class InputFormat:
     serdes: str = ""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Portion:
     """The next chunk, with the region of its lines or with its rows; no chunk when nothing arrived for a while.
 

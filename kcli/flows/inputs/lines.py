@@ -7,15 +7,14 @@ transactions, with a rate limit, and when failed lines are retried.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
-from kcli.core.dataclass import dataclass
 from kcli.core.kernels.active import NO_HEADERS
 from kcli.flows.inputs.item import BadInput, BadLine, InputRow, Item
 from kcli.flows.inputs.splitter import Splitter
 
 
-@dataclass(frozen=True, slots=True)
-class LineFormat:
+class LineFormat(NamedTuple):
     """How a line becomes a record. ``key`` is for all records; ``key_delimiter`` splits at its first occurrence."""
 
     delimiter: bytes = b"\n"

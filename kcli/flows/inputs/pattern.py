@@ -16,10 +16,9 @@ import binascii
 import json
 import re
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from kcli.core.dataclass import dataclass
 from kcli.core.types import Header
 from kcli.flows.inputs.headers import HeaderBlocks
 from kcli.flows.inputs.item import BadInput, BadLine, InputError, InputRow, Item

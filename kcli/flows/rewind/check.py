@@ -5,10 +5,9 @@ Otherwise it sees only the commits recorded then and the offsets committed now, 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from kcli.core.admin.group_description import GroupDescription
-from kcli.core.dataclass import dataclass
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.group_history import GroupHistory
 from kcli.flows.rewind.execute import Outcome, judged

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from shlex import quote
 
 from kcli.core import clock
@@ -10,7 +10,6 @@ from kcli.core.admin.admin import Admin
 from kcli.core.admin.commits import Stored
 from kcli.core.admin.committed import Committed
 from kcli.core.admin.group_description import MemberDescription
-from kcli.core.dataclass import dataclass
 from kcli.core.error_codes import (
     GROUP_SUBSCRIBED_TO_TOPIC,
     ILLEGAL_GENERATION,
@@ -535,7 +534,7 @@ def _same(found: OffsetAndMetadata | None, new: OffsetAndMetadata | None) -> boo
     """Compares commits; brokers that store no leader epochs return −1."""
     if found is None or new is None:
         return found is new
-    return replace(found, leader_epoch=new.leader_epoch) == new
+    return found._replace(leader_epoch=new.leader_epoch) == new
 
 
 def _untried(plan: GroupPlan) -> list[Outcome]:

@@ -5,11 +5,10 @@ the state before (``LiveFacts``). The result is watched afterwards (``watching.p
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
-from kcli.core.dataclass import dataclass
 from kcli.core.errors import KcliError, MembershipError
 from kcli.core.group.barrier.arrivals import Arrival, ArrivalLog
 from kcli.core.group.barrier.barrier import HOLD

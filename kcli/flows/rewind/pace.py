@@ -7,10 +7,10 @@ records to read.
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from kcli.core.cluster.offsets import OffsetInfo
-from kcli.core.dataclass import dataclass
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.group_history import GroupHistory

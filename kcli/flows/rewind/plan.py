@@ -1,10 +1,9 @@
 """The plan of a rewind: one object for dry run, prompt, execution and verification. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
-from kcli.core.dataclass import dataclass
 from kcli.core.errors import KcliError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.members import named
@@ -50,7 +49,7 @@ class RewindItem:
         """Whether the commit will change; leader epochs are ignored because old brokers store none."""
         if self.committed is None or self.new is None:
             return self.committed is not self.new
-        return replace(self.committed, leader_epoch=self.new.leader_epoch) != self.new
+        return self.committed._replace(leader_epoch=self.new.leader_epoch) != self.new
 
     @property
     def action(self) -> str:

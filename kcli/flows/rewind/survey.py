@@ -5,7 +5,7 @@ that has nothing newer to be read again, never to be skipped.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from shlex import quote
 
 from kcli.core.admin.admin import Admin
@@ -13,7 +13,6 @@ from kcli.core.admin.committed import Committed
 from kcli.core.admin.group_description import GroupDescription
 from kcli.core.cluster.metadata import no_partition
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
-from kcli.core.dataclass import dataclass
 from kcli.core.errors import KcliError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.offsets import ELECTION_PATIENCE

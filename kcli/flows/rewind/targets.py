@@ -5,11 +5,10 @@ partition is refused, the others are done.
 """
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kcli.core.cluster.offsets import OffsetInfo
-from kcli.core.dataclass import dataclass
 from kcli.core.errors import KcliError
 from kcli.core.positions import OffsetSpec
 from kcli.core.types import OffsetAndMetadata, TopicPartition

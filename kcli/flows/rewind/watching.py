@@ -5,12 +5,11 @@ is reported all the same.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.group_description import GroupDescription, MemberDescription
 from kcli.core.cluster.offsets import LATEST
-from kcli.core.dataclass import dataclass
 from kcli.core.errors import KcliError
 from kcli.core.types import TopicPartition
 from kcli.flows.groups.group_history import GroupHistory

@@ -1,13 +1,12 @@
 """The committed offsets of groups, read for a file: all that can be read, and an error for everything that cannot."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.committed import Committed
 from kcli.core.admin.groups import GroupListing
 from kcli.core.admin.topics import TopicInfo
-from kcli.core.dataclass import dataclass
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.groups.first_records import Place

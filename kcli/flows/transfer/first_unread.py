@@ -7,9 +7,9 @@ offsets are skipped. A partition with an open transaction is not drained: the fi
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kcli.core.dataclass import dataclass
 from kcli.core.errors import KcliError
 from kcli.flows.groups.first_records import Place, first_unread_records
 from kcli.flows.groups.offsets import log_ends

@@ -5,11 +5,10 @@ Pure. ``aims`` returns the partitions of the groups in the file, ``times`` the t
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from kcli.core.admin.committed import Committed
 from kcli.core.cluster.offsets import NOT_FOUND, OffsetInfo
-from kcli.core.dataclass import dataclass
 from kcli.core.errors import ConfigError, KcliError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.rewind.mark import keeping_mark, own_metadata

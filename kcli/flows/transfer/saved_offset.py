@@ -1,8 +1,7 @@
 """A committed offset in a file, and the contents of a file. Pure values."""
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from kcli.core.dataclass import dataclass
 from kcli.core.types import TopicPartition
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from kcli.core.dataclass import dataclass
 from kcli.serde.extras import library
 from kcli.serde.json_text import parse_json
 

@@ -3,7 +3,8 @@
 Kafka calls the number the key's version; since 4.0 also the record's type. An unknown type is from a newer broker.
 """
 
-from kcli.core.dataclass import dataclass
+from dataclasses import dataclass
+
 from kcli.core.protocol.schema import Struct
 from kcli.serde.internal import group_records as g
 from kcli.serde.internal import share_records as s

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import base64
 import binascii
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kcli.core.dataclass import dataclass
 from kcli.serde.extras import library
 from kcli.serde.protobuf.protoc import compile_path, compile_texts
 from kcli.serde.protobuf.well_known import is_well_known, well_known_file

@@ -1,10 +1,9 @@
 """Registry addresses from ``schema.registry.url``, and credentials. Pure; ``str`` never shows secrets."""
 
 import base64
-from dataclasses import field
+from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit
 
-from kcli.core.dataclass import dataclass
 from kcli.core.errors import ConfigError
 from kcli.serde.registry.options import RegistryOptions
 

@@ -7,11 +7,11 @@ half a minute: records that name an unknown id must not cost a request each.
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 from uuid import UUID
 
-from kcli.core.dataclass import dataclass
 from kcli.serde.errors import RegistryError, SchemaNotFoundError
 from kcli.serde.lru import Lru
 from kcli.serde.registry.addresses import addresses

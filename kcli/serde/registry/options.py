@@ -6,9 +6,9 @@ options of a Kafka client: callers that collect keys first check ``is_registry_k
 
 import dataclasses
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from kcli.core.dataclass import dataclass
 from kcli.core.options import Vocabulary, option
 
 

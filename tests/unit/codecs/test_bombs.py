@@ -1,4 +1,4 @@
-"""Bombs are refused in little time and memory, and a legal batch just below the cap is not (R13).
+"""Bombs are refused in little time and memory, and a legal batch just below the cap is not.
 
 Each case runs in a process of its own, whose peak memory is the verdict (``VmHWM``: ``ru_maxrss`` counts the parent,
 from before the exec).
@@ -10,7 +10,10 @@ import sys
 
 import pytest
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="peak memory is read from Linux's /proc")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="peak memory is read from Linux's /proc"),
+    pytest.mark.case("F6", "R13"),
+]
 
 CAP = 64 << 20
 SPARE = 64 << 20

@@ -57,6 +57,7 @@ def test_unknown_codecs_are_named(codec: int) -> None:
         compress(codec, b"x")
 
 
+@pytest.mark.case("F6")
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("size", [1, 1000, (4 << 20) - 1, 4 << 20, (5 << 20) + 7])
 def test_the_cap_is_reachable_and_no_byte_more(codec: int, size: int) -> None:
@@ -83,6 +84,7 @@ def test_bytes_behind_the_data(codec: int) -> None:
         decompress(codec, bytes(compress(codec, b"abc")) + b"tail!")
 
 
+@pytest.mark.case("F6")
 @pytest.mark.parametrize("codec", CODECS)
 def test_several_frames_in_a_row_are_read_as_one(codec: int) -> None:
     packed = bytes(compress(codec, b"abc")) + bytes(compress(codec, LARGE)) + bytes(compress(codec, b"xyz"))
@@ -148,6 +150,7 @@ def test_lz4_with_dependent_blocks_and_declared_size_is_read() -> None:
     assert decompress(3, packed) == LARGE
 
 
+@pytest.mark.case("F6")
 def test_lz4_with_a_wrong_header_checksum() -> None:
     packed = bytearray(compress(3, b"abc"))
     packed[6] ^= 1
@@ -160,6 +163,7 @@ def test_snappy_without_frame_is_read() -> None:
     assert decompress(2, bytes(cramjam.snappy.compress_raw(LARGE))) == LARGE
 
 
+@pytest.mark.case("F6")
 @pytest.mark.parametrize(
     "data",
     [

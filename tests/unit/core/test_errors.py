@@ -55,6 +55,7 @@ def test_a_message_of_the_broker_wins_over_the_tables_words() -> None:
     assert "Topic is marked for deletion" in str(BrokerError(36, "x", message="Topic is marked for deletion"))
 
 
+@pytest.mark.case("B16")
 def test_an_unknown_code_shows_its_number() -> None:
     assert "4242" in str(BrokerError(4242, "x"))
 

@@ -98,6 +98,7 @@ def test_what_is_no_place_says_so(text: str) -> None:
 A, B = OffsetSpec("offset", 10), OffsetSpec("offset", 30)
 
 
+@pytest.mark.case("S4-22")
 @pytest.mark.parametrize(
     ("text", "spec"),
     [
@@ -206,6 +207,7 @@ def test_what_is_no_instant_is_refused(text: str) -> None:
         parse_instant(text, NOW, UTC)
 
 
+@pytest.mark.case("C15")
 def test_times_without_zone_are_local() -> None:
     assert parse_instant("2026-11-21T11:00", NOW, BERLIN) == NOW
     assert parse_instant("2026-07-01T12:00", NOW, BERLIN) == at("2026-07-01T10:00:00Z")
@@ -215,6 +217,7 @@ def test_times_without_zone_are_local() -> None:
     assert parse_instant("today", NOW, minus) == at("2026-11-20T11:00:00Z")  # there it is still the 20th
 
 
+@pytest.mark.case("C15")
 def test_the_days_around_a_change_of_clocks_have_23_and_25_hours() -> None:
     noon = at("2026-10-25T11:00:00Z")  # the clocks went back that morning
     assert parse_instant("today", noon, BERLIN) - parse_instant("yesterday", noon, BERLIN) == 24 * HOUR
@@ -224,6 +227,7 @@ def test_the_days_around_a_change_of_clocks_have_23_and_25_hours() -> None:
     )
 
 
+@pytest.mark.case("C15")
 @pytest.mark.parametrize(
     ("text", "zoned"),
     [

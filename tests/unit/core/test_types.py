@@ -1,6 +1,6 @@
 """How places and nodes are spelled, and that values cannot be changed."""
 
-import dataclasses
+from typing import Any
 
 import pytest
 
@@ -35,10 +35,9 @@ def test_a_partition_is_spelled_like_kafka_does() -> None:
         TopicSpec("t"),
     ],
 )
-def test_values_are_frozen(value: object) -> None:
-    first = dataclasses.fields(value)[0].name  # type: ignore[arg-type]
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        setattr(value, first, "other")
+def test_values_are_frozen(value: Any) -> None:
+    with pytest.raises(AttributeError):
+        setattr(value, value._fields[0], "other")
 
 
 def test_hooks_do_nothing_unless_somebody_listens() -> None:

@@ -1,4 +1,4 @@
-"""Checkpoints: always a whole file, of this very run, held by one process (C14, C16); the failed file beside them."""
+"""Checkpoints: always a whole file, of this very run, held by one process; the failed file beside them."""
 
 import json
 import os
@@ -16,6 +16,8 @@ from kcli.flows.file_lock import LockedError
 from kcli.flows.inputs.chunk import Place, RowChunk, TextChunk
 from kcli.flows.inputs.fingerprint import Fingerprint, OtherInputError
 from kcli.flows.inputs.item import BadInput, InputRow
+
+pytestmark = pytest.mark.case("C14", "C16")
 
 IDENTITY = Identity("orders", ("a.txt",), "lines")
 
@@ -68,7 +70,8 @@ def test_what_is_no_regular_file_is_neither_read_nor_replaced(tmp_path: Path) ->
         assert caught.value.exit_code == 2
 
 
-def test_c14_one_that_cannot_be_written_is_told_and_the_old_one_stays(
+@pytest.mark.case("C14")
+def test_one_that_cannot_be_written_is_told_and_the_old_one_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = str(tmp_path / "at")
@@ -91,7 +94,8 @@ def test_c14_one_that_cannot_be_written_is_told_and_the_old_one_stays(
         pass
 
 
-def test_c16_a_second_run_is_refused_while_the_first_one_runs(tmp_path: Path) -> None:
+@pytest.mark.case("C16")
+def test_a_second_run_is_refused_while_the_first_one_runs(tmp_path: Path) -> None:
     path = str(tmp_path / "at")
     with locked(path):
         with pytest.raises(LockedError) as caught, locked(path):
@@ -217,7 +221,8 @@ def test_what_fails_twice_is_no_quotation_of_a_quotation(tmp_path: Path) -> None
     }
 
 
-def test_c14_a_full_disk_is_told() -> None:
+@pytest.mark.case("C14")
+def test_a_full_disk_is_told() -> None:
     file = FailedFile("/dev/full", "lines", several=False)
     with pytest.raises(FileError, match="cannot write /dev/full"):
         file.add_bad(chunk_of("a.txt", 1, 1), 0, BadInput(1, 0, "because", b"x"))
@@ -225,7 +230,8 @@ def test_c14_a_full_disk_is_told() -> None:
     file.close()
 
 
-def test_c14_what_cannot_be_written_is_found_without_leaving_anything(tmp_path: Path) -> None:
+@pytest.mark.case("C14")
+def test_what_cannot_be_written_is_found_without_leaving_anything(tmp_path: Path) -> None:
     check_writable(str(tmp_path / "new"))
     (tmp_path / "old").write_text("x")
     check_writable(str(tmp_path / "old"))

@@ -1,4 +1,4 @@
-"""What is committed, when: never more than what was flushed (O2)."""
+"""What is committed, when: never more than what was flushed."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -8,6 +8,8 @@ import pytest
 from kcli.core.errors import CommitFailedError, KcliError
 from kcli.core.types import OffsetAndMetadata, TopicPartition
 from kcli.flows.group_commits import GroupCommits
+
+pytestmark = pytest.mark.case("O2")
 
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
@@ -68,7 +70,8 @@ def case() -> Case:
     return Case()
 
 
-def test_o2_what_was_handed_out_but_not_flushed_is_not_committed(case: Case) -> None:
+@pytest.mark.case("O2")
+def test_what_was_handed_out_but_not_flushed_is_not_committed(case: Case) -> None:
     case.consumer.read(P0, 10)
     case.commits.flushed_all()
     case.consumer.read(P0, 500)  # a poll hands out more; its flush fails
@@ -77,7 +80,8 @@ def test_o2_what_was_handed_out_but_not_flushed_is_not_committed(case: Case) -> 
     assert case.consumer.commits == [{P0: 10}]
 
 
-def test_o2_a_limit_within_a_batch_commits_behind_the_last_written_record(case: Case) -> None:
+@pytest.mark.case("O2")
+def test_a_limit_within_a_batch_commits_behind_the_last_written_record(case: Case) -> None:
     case.consumer.read(P0, 10)
     case.consumer.read(P1, 10)
     case.commits.flushed_all()

@@ -161,7 +161,8 @@ def test_no_input_is_no_error(tmp_path: Path) -> None:
     assert (result.lines, result.confirmed, result.unknown, result.error) == (0, 0, 0, None)
 
 
-def test_c9_failures_are_written_down_with_line_and_reason(tmp_path: Path) -> None:
+@pytest.mark.case("C9")
+def test_failures_are_written_down_with_line_and_reason(tmp_path: Path) -> None:
     trial = Trial(tmp_path, StandIn(refuse=lambda v: v.startswith(b"x")), failed=True)
     result = trial.run(trial.feed(b"a\nx1\nb\nx\xff\n"))
     assert (result.lines, result.confirmed, result.failed, result.error_line) == (4, 2, 2, 2)
@@ -183,7 +184,8 @@ def test_failures_that_nobody_wrote_down_are_where_a_later_run_begins(tmp_path: 
     assert trial.tracker.place().unit == 2
 
 
-def test_c8_bad_input_is_told_and_written_down_and_the_rest_is_sent(tmp_path: Path) -> None:
+@pytest.mark.case("C8")
+def test_bad_input_is_told_and_written_down_and_the_rest_is_sent(tmp_path: Path) -> None:
     trial = Trial(tmp_path, StandIn(), failed=True)
     lines = [b'{"value":"%d"}' % i for i in range(20)]
     lines[3] = b"{bad"
@@ -221,6 +223,7 @@ def test_progress_is_told_while_reading_and_while_waiting(tmp_path: Path) -> Non
     assert [size for size, _, _ in trial.seen] == [6, 6, 6, 6]
 
 
+@pytest.mark.case("C6")
 def test_what_was_read_before_an_input_error_is_confirmed_first(tmp_path: Path) -> None:
     trial = Trial(tmp_path, StandIn())
 
@@ -269,6 +272,7 @@ def test_a_stop_ends_the_reading_and_confirms_what_is_under_way(tmp_path: Path) 
     assert (result.lines, result.confirmed, result.unknown) == (1, 1, 0)
 
 
+@pytest.mark.case("P18")
 @pytest.mark.parametrize("short", [True, False])
 def test_a_stop_reaches_a_producer_that_waits_for_memory(tmp_path: Path, *, short: bool) -> None:
     producer = StandIn()

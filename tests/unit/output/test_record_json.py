@@ -1,4 +1,4 @@
-"""A record as JSON, with nothing lost: bytes, nulls, repeats, odd times (C11, F17)."""
+"""A record as JSON, with nothing lost: bytes, nulls, repeats, odd times."""
 
 import base64
 import json
@@ -14,6 +14,8 @@ from kcli.output.record_json import rfc3339
 from kcli.output.records import NdjsonFormatter
 from tests.batches import fetched_of
 from tests.unit.output.plain_json import record_dict
+
+pytestmark = pytest.mark.case("C11")
 
 
 def shown(**fields: Any) -> dict[str, Any]:
@@ -116,6 +118,7 @@ def test_times(timestamp: int, time: str | None) -> None:
     assert shown(timestamp=timestamp)["time"] == time
 
 
+@pytest.mark.case("F17")
 @pytest.mark.parametrize("timestamp", [0, 253_402_300_800_000, 9_223_372_036_854_775_807])
 def test_a_time_without_a_calendar_stays_a_number(timestamp: int) -> None:
     assert shown(timestamp=timestamp)["timestamp"] == timestamp

@@ -249,6 +249,7 @@ def test_headings_can_be_left_out() -> None:
     assert len(table(Record("t", 0, 1, 0, 0, b"k", b"v"), headers=False)) == 1
 
 
+@pytest.mark.case("F17")
 @pytest.mark.parametrize("timestamp", [-1, 9_223_372_036_854_775_807])
 def test_a_time_that_no_calendar_has_is_a_number(timestamp: int) -> None:
     assert table(Record("t", 0, 1, timestamp, 0, b"k", b"v"))[1].startswith(str(timestamp))

@@ -3,10 +3,13 @@
 import json
 import unicodedata
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kcli.output.sanitise import visible, visible_json, visible_line
+
+pytestmark = pytest.mark.case("C13")
 
 
 def test_controls_are_shown() -> None:

@@ -63,6 +63,7 @@ def test_quiet_and_verbose() -> None:
     assert said(verbose=2) == "note\nwarning: warn\ndetail\nmore\nplan\n"
 
 
+@pytest.mark.case("C13")
 def test_what_is_said_is_sanitised_and_a_closed_stderr_is_no_error() -> None:
     stream = io.StringIO()
     Talk(stream).warn("topic \x1b[2J")

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from kcli.core.errors import ConfigError
 from kcli.profiles.properties import parse_properties, split_pair
 
+pytestmark = pytest.mark.case("S10")
+
 
 def pairs(text: str) -> list[tuple[str, str]]:
     return [(key, value) for key, value, _origin in parse_properties(text, "f")]

@@ -83,6 +83,7 @@ def test_kcli_x_variables() -> None:
     assert found.origins["linger_ms"] == "KCLI_X_LINGER_MS"
 
 
+@pytest.mark.case("S1")
 @pytest.mark.parametrize(
     ("sources", "where", "near"),
     [
@@ -104,6 +105,7 @@ def test_illegal_values_name_their_origin() -> None:
         resolve(Sources(files=["f"], read_file=lambda _path: "acks=2"))
 
 
+@pytest.mark.case("S1")
 def test_java_only_keys_are_kept_apart() -> None:
     text = "key.serializer=x\ninterceptor.classes=y\nbootstrap.servers=h:1"
     found = resolve(Sources(files=["f"], read_file=lambda _path: text))

@@ -53,9 +53,10 @@ def test_whole_batches_one_after_the_other() -> None:
     assert (splitter.position, splitter.needed) == (len(ONE + TWO), 0)
 
 
+@pytest.mark.case("F1")
 @pytest.mark.parametrize("keep", range(1, len(TWO)))
 def test_a_batch_that_is_cut_off_is_left_out_and_its_size_is_known(keep: int) -> None:
-    """F1: brokers cut the last batch at the byte limit."""
+    """Brokers cut the last batch at the byte limit."""
     splitter = split_batches(ONE + TWO[:keep])
 
     assert len(list(splitter)) == 1
@@ -70,6 +71,7 @@ def test_nothing_but_a_part_of_a_batch_can_be_told_from_nothing() -> None:
     assert (part.needed, nothing.needed) == (len(ONE), 0)
 
 
+@pytest.mark.case("F3")
 @pytest.mark.parametrize(
     ("at", "layout", "value"),
     [(8, ">i", -1), (8, ">i", 0), (8, ">i", 48), (8, ">i", -(1 << 31)), (16, "b", 3), (16, "b", -1)],
@@ -89,9 +91,10 @@ def test_garbage_is_refused_even_when_cut_off() -> None:
         next(split_batches(b"HTTP/1.1 400 Bad Request\r\n"))
 
 
+@pytest.mark.case("F2")
 @pytest.mark.parametrize("at", [21, 22, 30, 45, 60, 61, len(ONE) - 1])
 def test_a_flipped_bit_is_told_with_offsets_and_both_checksums(at: int) -> None:
-    """F2."""
+    """"""
     batch = bytearray(ONE)
     batch[:8] = struct.pack(">q", 500)
     batch[at] ^= 0x10
@@ -113,10 +116,11 @@ def test_base_offset_and_leader_epoch_are_not_covered_by_the_checksum() -> None:
     assert (view.base_offset, view.last_offset, view.next_offset, view.leader_epoch) == (500, 502, 503, 9)
 
 
+@pytest.mark.case("F3")
 @pytest.mark.parametrize("codec", [0, 1, 4])
 @pytest.mark.parametrize("count", [-1, -(1 << 31), 4, (1 << 31) - 1])
 def test_a_count_that_contradicts_the_last_offset(codec: int, count: int) -> None:
-    """F3."""
+    """"""
     batch = changed(57, ">i", count, codec=codec)
 
     refused(batch, str(count))
@@ -124,6 +128,7 @@ def test_a_count_that_contradicts_the_last_offset(codec: int, count: int) -> Non
         batch.verify()
 
 
+@pytest.mark.case("F3")
 @pytest.mark.parametrize("codec", [0, 1, 4])
 def test_a_count_that_contradicts_the_bytes(codec: int) -> None:
     """Nothing of its size is allocated before it is compared with the bytes there are."""
@@ -139,13 +144,15 @@ def test_fewer_records_than_there_are(count: int) -> None:
     refused(changed(57, ">i", count), "left behind")
 
 
+@pytest.mark.case("F3")
 @pytest.mark.parametrize("last", [-1, -(1 << 31), 1])
 def test_a_last_offset_that_contradicts_the_count(last: int) -> None:
     refused(changed(23, ">i", last), str(last))
 
 
+@pytest.mark.case("F8")
 def test_an_empty_batch_moves_the_position() -> None:
-    """F8: a batch without records and last offset delta −1 would be read for ever."""
+    """A batch without records and last offset delta −1 would be read for ever."""
     batch = own_batch([b"x"])
     struct.pack_into(">i", batch, 57, 0)
     struct.pack_into(">i", batch, 23, -1)
@@ -159,12 +166,14 @@ def test_offsets_beyond_an_int64() -> None:
     refused(changed(0, ">q", -1), "cannot be")
 
 
+@pytest.mark.case("F7")
 @pytest.mark.parametrize("codec", [5, 6, 7])
 def test_an_unknown_codec_is_named(codec: int) -> None:
-    """F7."""
+    """"""
     refused(changed(21, ">h", codec), f"unknown codec {codec}")
 
 
+@pytest.mark.case("F7")
 def test_attribute_bits_that_are_not_defined_are_ignored() -> None:
     batch = changed(21, ">h", 0x7F80)
     batch.verify()
@@ -187,9 +196,10 @@ def test_offsets_inside_must_increase_up_to_the_last(deltas: tuple[int, int]) ->
         RecordBatch(signed(batch)).columns()
 
 
+@pytest.mark.case("F17")
 @pytest.mark.parametrize("stamp", [-1, 0, (1 << 63) - 1, -(1 << 63)])
 def test_any_timestamp_is_a_number(stamp: int) -> None:
-    """F17: no exception for what no calendar has."""
+    """No exception for what no calendar has."""
     builder = BatchBuilder(room=1000)
     assert builder.append(None, b"v", (), stamp)
     [batch] = split_batches(b"".join(builder.wire()))

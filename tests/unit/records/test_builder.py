@@ -20,6 +20,7 @@ def read(builder: BatchBuilder) -> list[Record]:
     return list(batch.records())
 
 
+@pytest.mark.case("S0-12")
 @pytest.mark.parametrize("codec", range(5))
 def test_every_way_to_add_ends_in_one_batch(codec: int) -> None:
     headers: tuple[Header, ...] = (("h", b"1"), ("n", None))
@@ -96,6 +97,7 @@ def test_adding_nothing_changes_nothing() -> None:
     assert (builder.count, builder.size) == (0, HEADER_SIZE)
 
 
+@pytest.mark.case("P8")
 @pytest.mark.parametrize("codec", range(5))
 def test_a_retry_has_the_same_bytes(codec: int) -> None:
     builder = BatchBuilder(room=1000, codec=codec)
@@ -185,8 +187,9 @@ def test_a_batch_of_one_record_comes_back_alone() -> None:
     assert [part.count for part in builder.split(50)] == [1]
 
 
+@pytest.mark.case("F17")
 def test_timestamps_too_far_apart_for_one_batch_go_to_two() -> None:
-    """F17: a delta is an int64."""
+    """A delta is an int64."""
     builder = BatchBuilder(room=1000)
     builder.append(None, b"a", (), -1)
 

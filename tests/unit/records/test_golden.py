@@ -21,6 +21,7 @@ CONTENT = [
 ]
 
 
+@pytest.mark.case("S0-70")
 @pytest.mark.parametrize("name", [name for name in JAVA if name.startswith("magic")])
 def test_java_batches(name: str) -> None:
     """Every magic and codec that Java writes, create time and append time."""
@@ -52,6 +53,7 @@ def test_values_of_a_range_of_offsets(name: str) -> None:
     assert pieces == [(b"NULL||", 2)]
 
 
+@pytest.mark.case("F8")
 @pytest.mark.parametrize("name", ["gaps", "gaps-magic1-gzip"])
 def test_gaps_that_compaction_left_are_kept(name: str) -> None:
     [batch] = split_batches(JAVA[name])
@@ -79,8 +81,9 @@ def test_a_control_batch_is_told_by_its_attributes() -> None:
     assert marker.key == b"\0\0\0\1"  # version 0, commit
 
 
+@pytest.mark.case("F8")
 def test_an_empty_batch_is_passed_over() -> None:
-    """Compaction keeps the header of a producer's last batch for its sequence number (F8)."""
+    """Compaction keeps the header of a producer's last batch for its sequence number."""
     [batch] = split_batches(JAVA["empty"])
     batch.verify()
 

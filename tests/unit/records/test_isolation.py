@@ -60,6 +60,7 @@ def test_records_without_a_transaction_of_the_same_producer_are_shown() -> None:
     assert visible([batch(0, 7), plain, marker(2, 7, abort=True)], [(7, 0)]) == [1]
 
 
+@pytest.mark.case("F10")
 def test_several_aborted_transactions_in_any_order() -> None:
     log = [
         batch(0, 7),
@@ -88,6 +89,7 @@ def test_every_batch_is_given_so_that_positions_move() -> None:
     assert [b.next_offset for b, _ in visible_batches(log, [(7, 0)], committed_only=True)] == [3, 4]
 
 
+@pytest.mark.case("F9")
 @pytest.mark.parametrize(
     ("key", "abort"),
     [(b"\0\0\0\0", True), (b"\0\0\0\1", False), (b"\0\0\0\2", False), (b"\0\0", False), (b"", False)],

@@ -86,6 +86,7 @@ def test_formats_can_follow_one_another() -> None:
     assert [batch.magic for batch in batches] == [0, 1, 2]
 
 
+@pytest.mark.case("F2")
 @pytest.mark.parametrize("name", ["magic0-none", "magic1-none", "magic0-gzip", "magic1-lz4"])
 def test_a_flipped_bit(name: str) -> None:
     data = bytearray(JAVA[name])
@@ -106,8 +107,9 @@ def test_a_flipped_bit_inside_a_wrapper() -> None:
         batch.columns()
 
 
+@pytest.mark.case("F7")
 def test_a_wrapper_inside_a_wrapper_is_refused() -> None:
-    """F7: no recursion, whatever the depth."""
+    """No recursion, whatever the depth."""
     inside = message(0, b"a")
     for _ in range(50):
         inside = message(0, gzip.compress(inside), attributes=1)

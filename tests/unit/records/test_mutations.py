@@ -1,4 +1,4 @@
-"""Damaged batches of every format and codec: whatever is read, only the errors of the protocol come out (R12)."""
+"""Damaged batches of every format and codec: whatever is read, only the errors of the protocol come out."""
 
 import random
 import time
@@ -9,6 +9,8 @@ import pytest
 from kcli.core.errors import ProtocolError
 from kcli.core.records.batch import split_batches
 from tests.unit.records.samples import JAVA, own_batch
+
+pytestmark = pytest.mark.case("R12")
 
 TRIALS = 400
 ODD_BYTES = (0, 1, 2, 0x7F, 0x80, 0xFF)

@@ -38,6 +38,7 @@ def test_one_node_is_broker_and_controller_on_loopback() -> None:
     assert found["log.dirs"] == "/d/node-1"
 
 
+@pytest.mark.case("S4-31")
 @pytest.mark.parametrize(("brokers", "replicas", "min_isr"), [(1, 1, 1), (2, 2, 1), (3, 3, 2), (5, 3, 2)])
 def test_replication_follows_the_number_of_brokers(brokers: int, replicas: int, min_isr: int) -> None:
     found = lines(plan(brokers), brokers - 1)

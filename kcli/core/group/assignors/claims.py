@@ -5,8 +5,8 @@ of two in the same generation neither. Partitions that do not exist have no owne
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
-from kcli.core.dataclass import dataclass
 from kcli.core.types import TopicPartition
 
 

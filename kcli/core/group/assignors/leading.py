@@ -5,9 +5,8 @@ subscription cannot be read gets nothing and is reported; the other members are 
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from kcli.core.dataclass import dataclass
 from kcli.core.errors import ConfigError, ProtocolError
 from kcli.core.group.assignors.assignor import Assigned, Assignor
 from kcli.core.group.assignors.claims import Claim, existing

@@ -1,8 +1,8 @@
 """``HOST[:PORT][,…][/chroot]``, the format of ``zookeeper.connect``. Pure."""
 
 import re
+from dataclasses import dataclass
 
-from kcli.core.dataclass import dataclass
 from kcli.core.errors import ConfigError
 from kcli.flows.transfer.zookeeper.place import is_node_name
 

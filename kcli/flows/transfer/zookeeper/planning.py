@@ -3,9 +3,8 @@ Pure.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from kcli.core.dataclass import dataclass
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.flows.rewind.plan import NotPossibleError
 from kcli.flows.transfer.formats.zookeeper_text import place_of

@@ -2,8 +2,8 @@
 
 import json
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
 
-from kcli.core.dataclass import dataclass
 from kcli.core.errors import KcliError, NotFoundError
 from kcli.core.near_names import near_names
 from kcli.core.topic_names import is_topic_name

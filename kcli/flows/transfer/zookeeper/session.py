@@ -10,11 +10,11 @@ import logging
 import socket
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeVar
 
 from kcli.core.clock import monotonic
-from kcli.core.dataclass import dataclass
 from kcli.core.errors import (
     AuthError,
     ConnectError,

@@ -118,7 +118,8 @@ def test_the_plan_of_a_deletion_counts_offsets_by_topic(admin: StandIn) -> None:
     ]
 
 
-def test_c18_without_a_terminal_and_an_answer_the_plan_is_shown_and_nothing_deleted(admin: StandIn) -> None:
+@pytest.mark.case("C18")
+def test_without_a_terminal_and_an_answer_the_plan_is_shown_and_nothing_deleted(admin: StandIn) -> None:
     for words in (
         ("delete", "idle"),
         ("delete-offsets", "idle", "-t", "orders"),
@@ -160,7 +161,8 @@ def test_a_live_group_is_refused_with_its_members(admin: StandIn) -> None:
     assert "billing-2" in dry.stdout
 
 
-def test_o10_a_member_that_joins_after_the_plan_keeps_its_group(admin: StandIn) -> None:
+@pytest.mark.case("O10")
+def test_a_member_that_joins_after_the_plan_keeps_its_group(admin: StandIn) -> None:
     admin.refused["idle"] = BrokerError(68, "deleting group idle")
     done = kcli("delete", "idle", "old", "--yes")
     assert done.return_value == 7

@@ -44,12 +44,14 @@ def settled(
     return code, err
 
 
+@pytest.mark.case("S0-5")
 def test_three_lines(capsys: pytest.CaptureFixture[str]) -> None:
     error = KcliError("what", why="why", do="do")
     assert settled(error, GlobalValues(), capsys) == (1, "kcli: what\n  why: why\n  do: do\n")
     assert settled(ConnectError("what"), GlobalValues(), capsys) == (3, "kcli: what\n")
 
 
+@pytest.mark.case("C13")
 def test_broker_text_cannot_draw_on_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     error = BrokerError(42, "topic x", message="\x1b[2J\nkcli: all is well")
     _code, err = settled(error, GlobalValues(), capsys)
@@ -72,8 +74,9 @@ def test_quiet_ends(error: BaseException, status: int, capsys: pytest.CaptureFix
     assert settled(error, GlobalValues(), capsys) == (status, "")
 
 
+@pytest.mark.case("C17")
 @pytest.mark.parametrize("error", [MemoryError(), RuntimeError("can't start new thread")])
-def test_c17_too_little_memory_is_no_defect(error: BaseException, capsys: pytest.CaptureFixture[str]) -> None:
+def test_too_little_memory_is_no_defect(error: BaseException, capsys: pytest.CaptureFixture[str]) -> None:
     status, text = settled(error, GlobalValues(), capsys)
     assert status == 1
     assert text.startswith("kcli: there is no memory left\n  why: the system gives no more")

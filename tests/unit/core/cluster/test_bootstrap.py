@@ -6,6 +6,7 @@ from kcli.core.cluster.cluster import bootstrap_nodes
 from kcli.core.errors import ConfigError
 
 
+@pytest.mark.case("S4-3")
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

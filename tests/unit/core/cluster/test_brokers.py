@@ -1,4 +1,4 @@
-"""Connections by (node, purpose): made on demand, one at a time, again after a pause (N2, N11, N14)."""
+"""Connections by (node, purpose): made on demand, one at a time, again after a pause."""
 
 from typing import Any
 
@@ -123,6 +123,7 @@ def made() -> list[ScriptedChannel]:
     return ScriptedChannel.made
 
 
+@pytest.mark.case("S0-64", "N11")
 def test_many_requests_share_one_connection(rig: Rig) -> None:
     futures = [rig.ask() for _ in range(200)]
     assert len(made()) == 1
@@ -133,6 +134,7 @@ def test_many_requests_share_one_connection(rig: Rig) -> None:
     assert all(f.done and f.error is None for f in futures)
 
 
+@pytest.mark.case("S0-64", "S4-5")
 def test_each_node_and_each_purpose_has_its_own(rig: Rig) -> None:
     for node in (NODE, OTHER):
         for purpose in (CONTROL, FETCH):
@@ -152,6 +154,7 @@ def test_a_failure_ends_in_the_future(rig: Rig) -> None:
     assert not isinstance(future.error, OutcomeUnknownError)
 
 
+@pytest.mark.case("N2", "N11")
 def test_during_backoff_nothing_is_tried(rig: Rig) -> None:
     rig.ask()
     rig.fail()
@@ -172,6 +175,7 @@ def test_the_backoff_ends_at_the_time_it_says(rig: Rig) -> None:
     assert rig.brokers.available(NODE, CONTROL, at)
 
 
+@pytest.mark.case("N2", "N11")
 def test_a_dead_broker_is_tried_at_most_twelve_times_in_ten_seconds(rig: Rig) -> None:
     end = rig.clock() + 10
     while rig.clock() < end:
@@ -195,6 +199,7 @@ def test_a_connection_that_was_ready_starts_the_backoff_over(rig: Rig) -> None:
     assert rig.brokers.retry_at(NODE, CONTROL) - rig.clock() < 0.07
 
 
+@pytest.mark.case("N14")
 def test_a_connection_closed_while_idle_is_made_again_silently(rig: Rig) -> None:
     rig.ask()
     made()[0].make_ready()
@@ -275,8 +280,9 @@ def test_after_a_failure_one_purpose_tries_and_the_others_hold_back(rig: Rig) ->
     assert rig.brokers.available(NODE, CONTROL, rig.clock())
 
 
+@pytest.mark.case("N11")
 def test_all_purposes_together_try_a_dead_broker_at_most_twelve_times_in_ten_seconds(rig: Rig) -> None:
-    """N11: with as many purposes as there are."""
+    """With as many purposes as there are."""
     end = rig.clock() + 10
     while rig.clock() < end:
         for purpose in (CONTROL, FETCH, PRODUCE, TRANSACTION):
@@ -307,8 +313,9 @@ def test_a_broker_that_moves_to_another_address_is_not_held_back_by_the_old_one(
 # --- addresses that metadata names (N13) --------------------------------------------------------------------------
 
 
+@pytest.mark.case("N13")
 def test_an_advertised_address_that_nobody_ever_reached_is_told_as_such(rig: Rig) -> None:
-    """N13: the listener may be meant for others."""
+    """The listener may be meant for others."""
     future = rig.ask()
     made()[-1].close(made()[-1].explain(ConnectError("cannot connect", why="Connection refused")))
     rig.turn()
@@ -332,6 +339,7 @@ def test_an_address_that_has_answered_or_was_given_by_the_user_is_not_blamed_on_
     assert made()[-1].explain(refused) is refused
 
 
+@pytest.mark.case("N14")
 @pytest.mark.parametrize(("idle", "closed"), [(539, False), (541, True)])
 def test_idle_connections_are_closed(rig: Rig, idle: float, *, closed: bool) -> None:
     rig.ask()
@@ -355,6 +363,7 @@ def test_names_are_looked_up_on_a_thread(rig: Rig) -> None:
     assert rig.lookups == ["broker.example"]
 
 
+@pytest.mark.case("N1")
 def test_a_name_that_does_not_resolve_fails_its_requests(rig: Rig) -> None:
     rig.found = ConnectError("cannot resolve broker.example")
     future = rig.ask(Node(3, "broker.example", 9092))

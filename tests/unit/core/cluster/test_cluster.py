@@ -44,6 +44,7 @@ def connected(monkeypatch: pytest.MonkeyPatch, **values: Any) -> Rig:
 # --- first contact ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.case("S4-2")
 def test_connect_returns_the_view(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster, brokers, clock = cluster_on(monkeypatch, metadata_of(T))
     view = cluster.connect(5)
@@ -68,6 +69,7 @@ def test_the_next_address_is_tried_when_one_fails(monkeypatch: pytest.MonkeyPatc
         assert clock() < 1001.5
 
 
+@pytest.mark.case("N3")
 def test_an_address_that_swallows_everything_leaves_time_for_the_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -91,6 +93,7 @@ def test_refused_addresses_are_given_up_before_the_timeout_with_their_reasons(
     assert "Connection refused" in str(error.value)
 
 
+@pytest.mark.case("N3")
 def test_silence_ends_at_the_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster, _, clock = cluster_on(monkeypatch, lambda *_: None)
     with pytest.raises(KcliError) as error:
@@ -118,6 +121,7 @@ def test_what_no_wait_can_help_comes_at_once(monkeypatch: pytest.MonkeyPatch, fi
 # --- routing --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.case("S0-63", "S4-4")
 def test_nodes_by_number_controller_and_any(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster, _, _ = connected(monkeypatch)
     assert cluster.node(2).host == "b2"
@@ -150,6 +154,7 @@ def test_any_takes_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {cluster.node(ANY).id for _ in range(4)} == {1, 2}
 
 
+@pytest.mark.case("S4-4", "N12")
 def test_when_no_known_broker_answers_it_goes_back_to_where_it_came_from(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -171,6 +176,7 @@ def test_when_no_known_broker_answers_it_goes_back_to_where_it_came_from(
 # --- refresh --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.case("S0-25")
 def test_one_refresh_is_in_flight_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster, brokers, _ = connected(monkeypatch)
     cluster.sleep(1)
@@ -180,6 +186,7 @@ def test_one_refresh_is_in_flight_at_a_time(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(brokers.asked(MetadataRequest)) == 1
 
 
+@pytest.mark.case("S0-25")
 def test_refreshes_keep_their_distance_however_often_they_are_asked_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -209,6 +216,7 @@ def test_a_refresh_that_must_wait_sets_one_timer(monkeypatch: pytest.MonkeyPatch
     assert timers.next_deadline() > clock()
 
 
+@pytest.mark.case("S0-63")
 def test_metadata_is_asked_again_after_its_age(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster, brokers, _ = connected(monkeypatch, metadata_max_age_ms=60_000)
     cluster.sleep(50)
@@ -294,6 +302,7 @@ def answering(metadata: Any, *codes: int) -> Any:
     return script
 
 
+@pytest.mark.case("S0-65")
 def test_a_retriable_error_is_tried_again_with_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster, brokers, clock = connected(monkeypatch)
     brokers.script = answering(metadata_of(T), 7, 7, 0)
@@ -312,6 +321,7 @@ def test_an_error_that_no_retry_can_help_comes_at_once(monkeypatch: pytest.Monke
     assert len(brokers.asked(CreateTopicsRequest)) == 1
 
 
+@pytest.mark.case("B4")
 def test_retries_end_at_the_deadline_with_the_last_error(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster, brokers, clock = connected(monkeypatch)
     brokers.script = answering(metadata_of(T), 7)
@@ -323,8 +333,9 @@ def test_retries_end_at_the_deadline_with_the_last_error(monkeypatch: pytest.Mon
     assert len(brokers.asked(CreateTopicsRequest)) < 15
 
 
+@pytest.mark.case("B14")
 def test_an_api_that_the_broker_lacks_ends_the_first_contact_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """B14: the connection stands, and the next answer would be the same."""
+    """The connection stands, and the next answer would be the same."""
     lacking = UnsupportedError("a:1 does not offer Metadata")
     cluster, brokers, clock = cluster_on(monkeypatch, lambda *_: lacking)
     with pytest.raises(UnsupportedError, match="does not offer Metadata"):
@@ -340,6 +351,7 @@ def test_giving_up_keeps_the_outcome_unknown(monkeypatch: pytest.MonkeyPatch) ->
         call(cluster, clock, checked(int), seconds=3)
 
 
+@pytest.mark.case("B15")
 def test_a_moved_controller_is_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster, brokers, clock = connected(monkeypatch)
 
@@ -377,6 +389,7 @@ def test_sleeping_lasts_as_long_as_asked(monkeypatch: pytest.MonkeyPatch) -> Non
     assert clock() - start == pytest.approx(1.0)
 
 
+@pytest.mark.case("S0-61", "S0-65")
 def test_poll_sends_requests_that_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster, _, _ = connected(monkeypatch)
     [future] = cluster.poll(5, MetadataRequest(topics=[]))

@@ -54,6 +54,7 @@ def found(cluster: Cluster, lookup: Any) -> Any:
     return lookup.value
 
 
+@pytest.mark.case("S3-1")
 @pytest.mark.parametrize(
     ("newest", "reply", "requests"), [(6, many, 1), (4, many, 1), (3, one, 3), (0, one, 3)]
 )
@@ -68,6 +69,7 @@ def test_one_request_for_all_keys_or_one_for_each(asked: Any, newest: int, reply
     assert coordinators.known(TRANSACTION, "a") is None
 
 
+@pytest.mark.case("S3-3")
 @pytest.mark.parametrize(("newest", "reply"), [(6, many), (3, one)])
 def test_a_single_key_is_asked_for_the_same_way(asked: Any, newest: int, reply: Any) -> None:
     cluster, coordinators, _, _ = asked(reply, newest)
@@ -79,6 +81,7 @@ def test_a_single_key_is_asked_for_the_same_way(asked: Any, newest: int, reply: 
     assert coordinators.known(TRANSACTION, "b") == 1
 
 
+@pytest.mark.case("S3-2")
 def test_each_key_has_its_own_error(asked: Any) -> None:
     def reply(request: FindCoordinatorRequest) -> FindCoordinatorResponse:
         rows = many(request).coordinators[:2]

@@ -79,6 +79,7 @@ def test_each_leader_is_asked_once_for_all_its_partitions(monkeypatch: pytest.Mo
     assert asked == {1: [0, 2], 2: [1]}
 
 
+@pytest.mark.case("B4")
 def test_a_partition_whose_leader_moved_is_asked_again_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     moved: list[int] = []
 
@@ -119,6 +120,7 @@ def test_a_broker_that_is_gone_fails_its_partitions_at_the_deadline(monkeypatch:
     assert clock() < 1004
 
 
+@pytest.mark.case("O7")
 def test_a_partition_that_the_answer_leaves_out_is_not_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
 

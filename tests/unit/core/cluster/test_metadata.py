@@ -1,6 +1,4 @@
-"""The view of a cluster: what an answer changes, and what a late or half answer must not change (B5, B8, B10)."""
-
-import dataclasses
+"""The view of a cluster: what an answer changes, and what a late or half answer must not change."""
 
 import pytest
 
@@ -23,6 +21,7 @@ def leaders(view: ClusterView, name: str = "t") -> list[tuple[int, int]]:
     return [(p.leader, p.leader_epoch) for p in view.topics[name].partitions]
 
 
+@pytest.mark.case("S4-2")
 def test_a_first_answer_is_taken_as_it_is() -> None:
     view = view_of(topic("t", partition(1, leader=2), partition(0)))
     assert view.nodes == {1: Node(1, "b1", 9092), 2: Node(2, "b2", 9092)}
@@ -35,7 +34,7 @@ def test_a_view_is_replaced_and_never_changed() -> None:
     before = view_of(topic("t", partition(0)))
     later = after(before, topic("t", partition(0, leader=2, epoch=6)))
     assert (leaders(before), leaders(later)) == ([(1, 5)], [(2, 6)])
-    with pytest.raises(dataclasses.FrozenInstanceError):
+    with pytest.raises(AttributeError):
         before.version = 9  # type: ignore[misc]
 
 
@@ -49,6 +48,7 @@ def test_an_answer_about_all_topics_drops_those_that_are_gone() -> None:
     assert set(view.topics) == {"b"}
 
 
+@pytest.mark.case("B5")
 def test_a_topic_that_the_answer_leaves_out_keeps_its_partitions() -> None:
     view = apply_answer(view_of(topic("t", partition(0))), answer(), ["t"])
     assert leaders(view) == [(1, 5)]
@@ -67,12 +67,14 @@ def test_the_error_goes_when_the_topic_is_back() -> None:
     assert (view.topics["t"].error, leaders(view)) == (0, [(1, 5)])
 
 
+@pytest.mark.case("B5")
 @pytest.mark.parametrize(("epoch", "leader"), [(4, 1), (5, 2), (6, 2), (-1, 2)])
 def test_a_leader_epoch_never_goes_back(epoch: int, leader: int) -> None:
     view = after(view_of(topic("t", partition(0))), topic("t", partition(0, leader=2, epoch=epoch)))
     assert leaders(view)[0][0] == leader
 
 
+@pytest.mark.case("B8")
 def test_a_recreated_topic_replaces_the_old_one_epochs_and_all() -> None:
     old = view_of(topic("t", partition(0, epoch=9), partition(1, epoch=9)))
     view = after(old, topic("t", partition(0, leader=2, epoch=0), topic_id=b"n" * 16))
@@ -80,6 +82,7 @@ def test_a_recreated_topic_replaces_the_old_one_epochs_and_all() -> None:
     assert view.topics["t"].id == b"n" * 16
 
 
+@pytest.mark.case("B10")
 def test_new_partitions_are_found_and_old_ones_keep_their_news() -> None:
     old = view_of(topic("t", partition(0, epoch=9)))
     view = after(old, topic("t", partition(0, leader=2, epoch=8), partition(1, leader=2, epoch=0)))

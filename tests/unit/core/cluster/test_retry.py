@@ -17,6 +17,7 @@ from kcli.core.errors import (
 )
 
 
+@pytest.mark.case("S0-29")
 def test_waits_double_up_to_the_longest_within_the_jitter() -> None:
     backoff = Backoff(0.1, 1.0, random.Random(7))
     for expected in (0.1, 0.2, 0.4, 0.8, 1.0, 1.0, 1.0):
@@ -62,6 +63,7 @@ def test_a_code_is_judged_by_its_row(code: int) -> None:
     )
 
 
+@pytest.mark.case("B16")
 @pytest.mark.parametrize("code", [-2, 9999])
 def test_an_unknown_code_is_never_retried(code: int) -> None:
     assert not classify_code(code).retriable

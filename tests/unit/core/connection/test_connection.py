@@ -47,6 +47,7 @@ def test_requests_wait_for_the_handshake_and_go_in_order() -> None:
     assert [f.value.cluster_id for f in futures] == ["one", "two", "three"]
 
 
+@pytest.mark.case("S3-5")
 def test_the_version_is_the_newest_that_this_broker_offers() -> None:
     peer = Peer()
     peer.connection.connected(0.0, 10.0)
@@ -84,6 +85,7 @@ def test_connecting_twice_is_a_mistake() -> None:
 # --- pipelining -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.case("N8")
 @pytest.mark.parametrize("step", [1, 3, 1 << 20])
 def test_answers_complete_in_the_order_of_the_requests_however_they_are_cut(step: int) -> None:
     peer = Peer().ready()
@@ -93,6 +95,7 @@ def test_answers_complete_in_the_order_of_the_requests_however_they_are_cut(step
     assert [f.value.cluster_id for f in futures] == [f"c{n}" for n in range(1, 6)]
 
 
+@pytest.mark.case("S0-17")
 def test_requests_are_on_the_wire_before_the_first_answer() -> None:
     peer = Peer().ready()
     for _ in range(3):
@@ -101,6 +104,7 @@ def test_requests_are_on_the_wire_before_the_first_answer() -> None:
     assert peer.connection.pending == 3
 
 
+@pytest.mark.case("N9")
 def test_an_answer_out_of_order_is_refused() -> None:
     peer = Peer().ready()
     peer.ask()
@@ -122,6 +126,7 @@ def test_an_unreadable_answer_fails_its_request_and_names_the_broker() -> None:
     assert isinstance(future.error, ProtocolError)
 
 
+@pytest.mark.case("N9")
 def test_bytes_behind_an_answer_are_refused() -> None:
     peer = Peer().ready()
     peer.ask()
@@ -227,6 +232,7 @@ def test_a_closed_connection_refuses_requests() -> None:
 # --- deadlines ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.case("N3")
 def test_an_overdue_answer_names_the_api_the_broker_and_the_time() -> None:
     peer = Peer().ready()
     peer.ask(now=1.0, deadline=5.0)
@@ -332,6 +338,7 @@ def test_after_the_end_no_deadline_is_left() -> None:
 # --- hooks --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.case("S0-67")
 def test_the_wire_hook_hears_of_every_request_and_answer() -> None:
     seen: list[tuple[Any, ...]] = []
     peer = Peer(Hooks(wire=lambda *event: seen.append(event)))
@@ -344,6 +351,7 @@ def test_the_wire_hook_hears_of_every_request_and_answer() -> None:
     ]
 
 
+@pytest.mark.case("S0-67")
 def test_changes_of_state_are_logged() -> None:
     seen: list[tuple[Any, ...]] = []
     peer = Peer(Hooks(log=lambda *event: seen.append(event)))
@@ -360,7 +368,8 @@ def throttled(correlation_id: int, pause_ms: int) -> bytes:
     return answer_frame(MetadataRequest, 12, correlation_id, answer)
 
 
-def test_b13_a_pause_that_the_broker_asks_for_is_obeyed_and_told() -> None:
+@pytest.mark.case("B13")
+def test_a_pause_that_the_broker_asks_for_is_obeyed_and_told() -> None:
     """B13 (KIP-219)."""
     told: list[str] = []
     peer = Peer(Hooks(log=lambda _level, _area, message: told.append(message))).ready()
@@ -380,8 +389,9 @@ def test_b13_a_pause_that_the_broker_asks_for_is_obeyed_and_told() -> None:
     assert peer.sent() == [(3, 12, 4)]
 
 
-def test_b13_a_pause_is_nobodys_timeout() -> None:
-    """B13: neither of what waits for the pause to end, nor of what was in flight when it began."""
+@pytest.mark.case("B13")
+def test_a_pause_is_nobodys_timeout() -> None:
+    """Neither of what waits for the pause to end, nor of what was in flight when it began."""
     peer = Peer().ready()
     for _ in range(2):
         peer.ask(now=0.0, deadline=30.0)

@@ -39,11 +39,13 @@ def reader(limit: int = LIMIT) -> FrameReader:
 BODIES = [b"abcd", bytes(range(256)), b"x" * 4, b"y" * 5000]
 
 
+@pytest.mark.case("N8")
 @pytest.mark.parametrize("step", [1, 2, 3, 5, 7, 4096, 1 << 20])
 def test_frames_are_put_together_from_pieces_of_any_size(step: int) -> None:
     assert bodies(feed(reader(), b"".join(map(framed, BODIES)), step)) == BODIES
 
 
+@pytest.mark.case("N8")
 def test_merged_frames_come_out_together() -> None:
     assert len(feed(reader(), framed(b"first") + framed(b"second") + framed(b"third"))) == 3
 
@@ -104,6 +106,7 @@ def test_the_pool_keeps_few_buffers_and_drops_those_that_are_too_small() -> None
     assert pool.take(10) is not small
 
 
+@pytest.mark.case("N4")
 @pytest.mark.parametrize(
     ("first_bytes", "name"),
     [
@@ -128,6 +131,7 @@ def test_other_protocols_are_recognised_by_their_first_bytes(
     assert "security.protocol" in error.value.do
 
 
+@pytest.mark.case("N10")
 @pytest.mark.parametrize("size", [0, -1, -(2**31), 1, 3, LIMIT + 1, 2**31 - 1])
 def test_sizes_that_cannot_be_are_refused_before_anything_is_allocated(size: int) -> None:
     frames = reader()
@@ -143,14 +147,16 @@ def test_sizes_that_cannot_be_are_refused_before_anything_is_allocated(size: int
     assert "receive.message.max.bytes" in str(error.value)
 
 
+@pytest.mark.case("N10")
 @pytest.mark.parametrize("size", [4, LIMIT])
 def test_sizes_at_the_limits_are_fine(size: int) -> None:
     assert feed(reader(), struct.pack(">i", size)) == []
 
 
+@pytest.mark.case("N10")
 @pytest.mark.parametrize("size", [-5, 0, 2**31 - 1, LIMIT + 1])
 def test_the_refusal_of_a_size_names_the_limit_and_its_option(size: int) -> None:
-    """N10: the first answer has a limit of its own, which no option moves."""
+    """The first answer has a limit of its own, which no option moves."""
     frames = reader()
     with pytest.raises(ProtocolError) as error:
         feed(frames, struct.pack(">i", size))

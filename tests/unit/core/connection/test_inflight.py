@@ -26,6 +26,7 @@ def test_answers_are_taken_in_order() -> None:
     assert len(queue) == 0
 
 
+@pytest.mark.case("N9")
 def test_an_answer_that_is_not_due_names_both_ids() -> None:
     queue = in_flight(sent(1), sent(2))
     with pytest.raises(ProtocolError) as error:
@@ -34,6 +35,7 @@ def test_an_answer_that_is_not_due_names_both_ids() -> None:
     assert "broker:9092" in str(error.value)
 
 
+@pytest.mark.case("N9")
 def test_a_repeated_answer_is_refused() -> None:
     queue = in_flight(sent(1), sent(2))
     queue.take(1, "b")

@@ -21,6 +21,7 @@ def several(count: int) -> Plan:
     return Plan(lambda _broker: [MetadataRequest(topics=[]) for _ in range(count)])
 
 
+@pytest.mark.case("S3-4")
 def test_a_plan_is_made_when_the_handshake_is_over_and_keeps_its_place() -> None:
     seen: list[int] = []
 

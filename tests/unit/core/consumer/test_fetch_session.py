@@ -8,6 +8,8 @@ from kcli.core.consumer.fetch_session import LAST_EPOCH, Ask, FetchSession
 from kcli.core.protocol.messages.fetch import FetchRequest
 from kcli.core.types import TopicPartition
 
+pytestmark = pytest.mark.case("F13")
+
 ID, OTHER_ID = b"i" * 16, b"j" * 16
 P0, P1, P2 = (TopicPartition("t", number) for number in range(3))
 Told = dict[int, int]

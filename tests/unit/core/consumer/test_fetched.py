@@ -43,7 +43,8 @@ def offsets(found: Cut) -> list[tuple[int, int]]:
     return [(fetched.first, fetched.stop) for fetched in found.batches]
 
 
-def test_f2_a_damaged_batch_ends_it_with_an_error() -> None:
+@pytest.mark.case("F2")
+def test_a_damaged_batch_ends_it_with_an_error() -> None:
     found = cut_out(batch(0), damaged(5), batch(10))
     assert (offsets(found), found.position, found.skipped) == ([(0, 5)], 5, None)
     assert found.damage is not None

@@ -83,6 +83,7 @@ def version(found: Subscription) -> int:
     return state.version
 
 
+@pytest.mark.case("S0-37", "F15")
 def test_no_version_of_a_partition_is_ever_used_twice() -> None:
     found = subscribed()
     seen = [version(found)]
@@ -96,6 +97,7 @@ def test_no_version_of_a_partition_is_ever_used_twice() -> None:
     assert len(set(seen)) == len(seen)
 
 
+@pytest.mark.case("S0-37")
 def test_a_seek_moves_what_is_read_and_what_is_fetched() -> None:
     found = subscribed()
     found.seek(P0, 99)

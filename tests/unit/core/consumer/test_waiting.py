@@ -1,5 +1,7 @@
 """Who waits for an open transaction, and when it is time to ask and to tell; on a clock of its own."""
 
+import pytest
+
 from kcli.core.consumer.open_transactions import _time
 from kcli.core.consumer.waiting import NOBODY, TELL_AFTER, TELL_AGAIN, Wait, Waiting, Writer
 from kcli.core.types import TopicPartition
@@ -125,8 +127,9 @@ def test_a_wait_is_for_one_place() -> None:
     assert not wait.is_for(5, 4)
 
 
+@pytest.mark.case("F17")
 def test_times_that_no_calendar_has_are_numbers() -> None:
-    """F17: brokers hand on what a producer made up."""
+    """Brokers hand on what a producer made up."""
     assert _time(0) == "1970-01-01T00:00:00Z"
     assert _time(1_700_000_000_999) == "2023-11-14T22:13:20Z"
     assert _time((1 << 63) - 1) == f"{(1 << 63) - 1} ms"

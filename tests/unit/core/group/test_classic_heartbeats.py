@@ -58,9 +58,10 @@ def test_who_has_no_member_id_yet_is_silent_until_it_is_late() -> None:
     assert heartbeats.request(0.0) is None
 
 
+@pytest.mark.case("G2")
 @pytest.mark.parametrize("state", [S.STABLE, S.REJOIN, S.JOINING])
-def test_g2_a_late_poll_leaves_the_group(state: MemberState) -> None:
-    """G2: and nothing is committed any more, since there is no generation."""
+def test_a_late_poll_leaves_the_group(state: MemberState) -> None:
+    """And nothing is committed any more, since there is no generation."""
     member, heartbeats = member_in(state)
     assert heartbeats.tick(9.99) <= 10.0
     assert member.state is state
@@ -73,8 +74,9 @@ def test_g2_a_late_poll_leaves_the_group(state: MemberState) -> None:
     assert heartbeats.tick(10.1) == NEVER
 
 
-def test_g2_a_late_static_member_keeps_its_place() -> None:
-    """G2: KIP-345: whoever comes under its instance id takes it over."""
+@pytest.mark.case("G2")
+def test_a_late_static_member_keeps_its_place() -> None:
+    """KIP-345: whoever comes under its instance id takes it over."""
     member, heartbeats = member_in(S.STABLE, instance_id="i")
     heartbeats.tick(10.0)
     assert member.state is S.LATE
@@ -145,17 +147,19 @@ STABLE_OUTCOMES = {
 }
 
 
+@pytest.mark.case("G5")
 @pytest.mark.parametrize(("code", "outcome"), STABLE_OUTCOMES.items())
-def test_g5_answers_to_a_member(code: str, outcome: tuple[MemberState, str, int]) -> None:
-    """G5: each code and what becomes of the member."""
+def test_heartbeat_errors_of_a_stable_member(code: str, outcome: tuple[MemberState, str, int]) -> None:
+    """Each code and what becomes of the member."""
     member, heartbeats = member_in(S.STABLE)
     answer(heartbeats, code, beat(heartbeats))
     assert (member.state, member.member_id, member.generation) == outcome
 
 
+@pytest.mark.case("G5")
 @pytest.mark.parametrize("code", STABLE_OUTCOMES)
-def test_g5_answers_while_it_joins(code: str) -> None:
-    """G5: they are about the generation before; only that another has its instance id is still true."""
+def test_heartbeat_errors_of_a_joining_member(code: str) -> None:
+    """They are about the generation before; only that another has its instance id is still true."""
     member, heartbeats = member_in(S.STABLE)
     request = beat(heartbeats)
     member.happened(E.JOIN)
@@ -165,10 +169,11 @@ def test_g5_answers_while_it_joins(code: str) -> None:
     assert member.member_id == "m"
 
 
+@pytest.mark.case("G5")
 @pytest.mark.parametrize("code", STABLE_OUTCOMES)
 @pytest.mark.parametrize(("member_id", "generation"), [("m", 4), ("n", 3)])
-def test_g5_an_answer_to_what_it_was_changes_nothing(code: str, member_id: str, generation: int) -> None:
-    """G5: the member has joined again before the answer came."""
+def test_an_answer_to_what_it_was_changes_nothing(code: str, member_id: str, generation: int) -> None:
+    """The member has joined again before the answer came."""
     member, heartbeats = member_in(S.STABLE)
     request = beat(heartbeats)
     member.member_id, member.generation = member_id, generation
@@ -176,8 +181,9 @@ def test_g5_an_answer_to_what_it_was_changes_nothing(code: str, member_id: str, 
     assert (member.state, member.member_id, member.generation) == (S.STABLE, member_id, generation)
 
 
-def test_g5_what_says_nothing_of_the_membership_is_for_the_next_poll() -> None:
-    """G5: no permission (any more); it may be given again, so that it is not the end."""
+@pytest.mark.case("G5")
+def test_what_says_nothing_of_the_membership_is_for_the_next_poll() -> None:
+    """No permission (any more); it may be given again, so that it is not the end."""
     member, heartbeats = member_in(S.STABLE)
     error = answer(heartbeats, "GROUP_AUTHORIZATION_FAILED", beat(heartbeats))
     assert isinstance(error, BrokerError)
@@ -185,36 +191,40 @@ def test_g5_what_says_nothing_of_the_membership_is_for_the_next_poll() -> None:
     assert member.error is None
 
 
+@pytest.mark.case("G5")
 @pytest.mark.parametrize("code", [one.name for one in Code])
-def test_g5_no_code_makes_a_flood_of_heartbeats(code: str) -> None:
-    """G5: the next one is later, or for another coordinator, or there is none any more."""
+def test_no_code_makes_a_flood_of_heartbeats(code: str) -> None:
+    """The next one is later, or for another coordinator, or there is none any more."""
     member, heartbeats = member_in(S.STABLE)
     error = answer(heartbeats, code, beat(heartbeats, 0.5), 0.5)
     assert heartbeats.tick(0.5) > 0.5 or error is not None
     assert member.state in (S.STABLE, S.REJOIN, S.OUT, S.FENCED)
 
 
-def test_g5_a_fenced_member_knows_why() -> None:
-    """G5: exit code 7."""
+@pytest.mark.case("G5")
+def test_a_fenced_member_knows_why() -> None:
+    """Exit code 7."""
     member, heartbeats = member_in(S.STABLE, instance_id="i")
     answer(heartbeats, "FENCED_INSTANCE_ID", beat(heartbeats))
     assert isinstance(member.error, MembershipError)
     assert "i" in str(member.error)
 
 
-def test_g6_a_moved_coordinator_is_for_the_link_and_the_heartbeat_is_repeated_at_once() -> None:
-    """G6: NOT_COORDINATOR."""
+@pytest.mark.case("G6")
+def test_a_moved_coordinator_is_for_the_link_and_the_heartbeat_is_repeated_at_once() -> None:
+    """NOT_COORDINATOR."""
     _, heartbeats = member_in(S.STABLE)
     error = answer(heartbeats, "NOT_COORDINATOR", beat(heartbeats), 0.5)
     assert isinstance(error, BrokerError)
     assert heartbeats.tick(0.5) == 0.5
 
 
+@pytest.mark.case("G6")
 @pytest.mark.parametrize(
     "code", ["COORDINATOR_LOAD_IN_PROGRESS", "REQUEST_TIMED_OUT", "UNKNOWN_SERVER_ERROR"]
 )
-def test_g6_a_coordinator_that_is_not_ready_is_asked_again_soon(code: str) -> None:
-    """G6: COORDINATOR_LOAD_IN_PROGRESS."""
+def test_a_coordinator_that_is_not_ready_is_asked_again_soon(code: str) -> None:
+    """COORDINATOR_LOAD_IN_PROGRESS."""
     _, heartbeats = member_in(S.STABLE)
     assert answer(heartbeats, code, beat(heartbeats), 0.5) is None
     assert heartbeats.tick(0.5) == pytest.approx(0.6)

@@ -136,8 +136,9 @@ def failed(future: Future[None]) -> dict[TopicPartition, KcliError]:
     return future.error.errors
 
 
-def test_o3_one_after_the_other(world: World) -> None:
-    """O3: the next is sent when the one before has its answer, however often that was asked for."""
+@pytest.mark.case("O3")
+def test_commits_are_sent_in_order(world: World) -> None:
+    """The next is sent when the one before has its answer, however often that was asked for."""
     world.say = ["COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_LOAD_IN_PROGRESS"]
     futures = [world.submit(n) for n in (1, 2, 3)]
     world.run()
@@ -147,8 +148,9 @@ def test_o3_one_after_the_other(world: World) -> None:
     assert (world.commits.done, world.commits.failed) == (3, 0)
 
 
-def test_o4_each_partition_has_its_own_error_and_only_what_may_pass_is_asked_again(world: World) -> None:
-    """O4: one is refused for good, one for the moment."""
+@pytest.mark.case("O4")
+def test_each_partition_has_its_own_error_and_only_what_may_pass_is_asked_again(world: World) -> None:
+    """One is refused for good, one for the moment."""
     world.say = [{0: "TOPIC_AUTHORIZATION_FAILED", 1: "COORDINATOR_LOAD_IN_PROGRESS"}]
     future = world.submit(5, A, B)
     world.run()
@@ -157,8 +159,9 @@ def test_o4_each_partition_has_its_own_error_and_only_what_may_pass_is_asked_aga
     assert world.commits.failed == 1
 
 
-def test_o1_a_partition_that_the_answer_leaves_out_is_asked_again(world: World) -> None:
-    """O1: it may have been committed, and once more does no harm."""
+@pytest.mark.case("O1")
+def test_a_partition_that_the_answer_leaves_out_is_asked_again(world: World) -> None:
+    """It may have been committed, and once more does no harm."""
     world.say = [{0: "NONE"}]
     future = world.submit(5, A, B)
     world.cluster.loop.at(0.0, lambda: None)
@@ -176,8 +179,9 @@ def test_a_deadline_also_counts_behind_others(world: World) -> None:
     assert len(world.sent) == 1
 
 
-def test_o1_at_its_deadline_a_commit_on_its_way_is_unknown_and_not_overtaken(world: World) -> None:
-    """O1: the next one waits for its answer."""
+@pytest.mark.case("O1")
+def test_at_its_deadline_a_commit_on_its_way_is_unknown_and_not_overtaken(world: World) -> None:
+    """The next one waits for its answer."""
     world.brokers.delay = 1.0
     first, second = world.submit(1, within=0.5), world.submit(2)
     world.run(0.9)
@@ -200,8 +204,9 @@ def test_what_is_still_owned_is_committed_in_the_next_generation(world: World) -
     assert world.sent[-1] == (4, {0: 5})
 
 
-def test_o3_what_was_owned_by_others_in_between_is_not(world: World) -> None:
-    """O3: they may have committed more."""
+@pytest.mark.case("O3")
+def test_what_was_owned_by_others_in_between_is_not(world: World) -> None:
+    """They may have committed more."""
     world.say = ["COORDINATOR_LOAD_IN_PROGRESS"]
     future = world.submit(5, A)
     world.run(0.05)
@@ -242,12 +247,13 @@ def test_a_commit_of_nobody_in_particular_goes_as_such(world: World) -> None:
     assert world.sent == [(-1, {0: 5})]
 
 
+@pytest.mark.case("G5")
 @pytest.mark.parametrize("waits", [True, False])
 @pytest.mark.parametrize("may_pass", [True, False])
-def test_g5_news_about_the_membership_is_told_once_and_decides_for_all(
+def test_news_about_the_membership_is_told_once_and_decides_for_all(
     world: World, waits: bool, may_pass: bool
 ) -> None:
-    """G5: only who may wait for a rebalance does, and only if it may bring something."""
+    """Only who may wait for a rebalance does, and only if it may bring something."""
     world.membership.may_pass = may_pass
     world.say = ["REBALANCE_IN_PROGRESS"]
     future = world.submit(5, A, B, waits=waits)
@@ -261,8 +267,9 @@ def test_g5_news_about_the_membership_is_told_once_and_decides_for_all(
         assert len(world.sent) == 1
 
 
-def test_g13_a_stale_epoch_passes_without_the_caller(world: World) -> None:
-    """G13: the heartbeats bring the next one."""
+@pytest.mark.case("G13")
+def test_a_stale_epoch_passes_without_the_caller(world: World) -> None:
+    """The heartbeats bring the next one."""
     world.membership.may_pass = world.membership.by_epoch = True
     world.say = ["STALE_MEMBER_EPOCH"]
     future = world.submit(5, waits=False)
@@ -270,8 +277,9 @@ def test_g13_a_stale_epoch_passes_without_the_caller(world: World) -> None:
     assert future.error is None
 
 
-def test_g6_another_coordinator_is_looked_for(world: World) -> None:
-    """G6: and told at the deadline."""
+@pytest.mark.case("G6")
+def test_another_coordinator_is_looked_for(world: World) -> None:
+    """And told at the deadline."""
     world.say = ["NOT_COORDINATOR"]
     future = world.submit(5, within=0.5)
     world.run()
@@ -317,6 +325,7 @@ def steps(work: Callable[[], object]) -> int:
     return count
 
 
+@pytest.mark.case("S1-11")
 @pytest.mark.parametrize("waits", [True, False], ids=["async", "sync"])
 @pytest.mark.parametrize("same", [True, False], ids=["same", "moving"])
 @pytest.mark.parametrize("why", ["in flight", "no coordinator", "pause", "joining", "no member", "given up"])

@@ -113,9 +113,10 @@ def test_what_may_not_have_been_heard_is_told_again() -> None:
     assert request.member_epoch == 4
 
 
+@pytest.mark.case("G2")
 @pytest.mark.parametrize(("instance_id", "epoch"), [(None, -1), ("i", -2)])
-def test_g2_a_late_poll_leaves_the_group(instance_id: str | None, epoch: int) -> None:
-    """G2: a static member only says that it is away."""
+def test_a_late_poll_leaves_the_group(instance_id: str | None, epoch: int) -> None:
+    """A static member only says that it is away."""
     member, heartbeats = joined(instance_id=instance_id)
     heartbeats.tick(10.0)
     assert (member.state, member.generation) == (S.LATE, -1)
@@ -125,8 +126,9 @@ def test_g2_a_late_poll_leaves_the_group(instance_id: str | None, epoch: int) ->
     assert heartbeats.tick(10.0) == NEVER
 
 
-def test_g2_a_late_poll_leaves_also_while_the_join_is_on_its_way() -> None:
-    """G2: the coordinator may have taken it; the answer that comes then makes nobody a member."""
+@pytest.mark.case("G2")
+def test_a_late_poll_leaves_also_while_the_join_is_on_its_way() -> None:
+    """The coordinator may have taken it; the answer that comes then makes nobody a member."""
     member, heartbeats = joining()
     join = beat(heartbeats)
     heartbeats.tick(10.0)
@@ -170,9 +172,10 @@ def test_leaving_does_not_wait_longer_than_it_may() -> None:
 SENT_AWAY = ["UNKNOWN_MEMBER_ID", "FENCED_MEMBER_EPOCH", "STALE_MEMBER_EPOCH", "ILLEGAL_GENERATION"]
 
 
+@pytest.mark.case("G13")
 @pytest.mark.parametrize("code", SENT_AWAY)
-def test_g13_who_was_sent_away_has_nothing_and_comes_back_after_a_pause_that_grows(code: str) -> None:
-    """G13: bounded retries."""
+def test_who_was_sent_away_has_nothing_and_comes_back_after_a_pause_that_grows(code: str) -> None:
+    """Bounded retries."""
     member, heartbeats = joined()
     now, pauses = 1.0, []
     for _ in range(8):
@@ -190,17 +193,19 @@ def test_g13_who_was_sent_away_has_nothing_and_comes_back_after_a_pause_that_gro
     assert pauses[-1] == pytest.approx(1.0)
 
 
+@pytest.mark.case("G13")
 @pytest.mark.parametrize("epoch", [-1, 0])
-def test_g13_an_epoch_that_is_none_is_no_epoch(epoch: int) -> None:
-    """G13: said back to the coordinator, it would mean that the member leaves, or joins."""
+def test_an_epoch_that_is_none_is_no_epoch(epoch: int) -> None:
+    """Said back to the coordinator, it would mean that the member leaves, or joins."""
     member, heartbeats = joined()
     answer(heartbeats, beat(heartbeats, 1.0), epoch=epoch, now=1.0)
     assert (member.state, member.generation) == (S.OUT, -1)
 
 
+@pytest.mark.case("G13", "G14")
 @pytest.mark.parametrize("code", ["UNSUPPORTED_ASSIGNOR", "FENCED_INSTANCE_ID", "GROUP_MAX_SIZE_REACHED"])
-def test_g13_g14_refusals_are_for_good(code: str) -> None:
-    """G13, G14: with the remedy."""
+def test_refusals_are_for_good(code: str) -> None:
+    """With the remedy."""
     member, heartbeats = joining()
     answer(heartbeats, beat(heartbeats), code)
     assert member.state is S.FENCED
@@ -209,8 +214,9 @@ def test_g13_g14_refusals_are_for_good(code: str) -> None:
     assert heartbeats.tick(100.0) == NEVER
 
 
-def test_g5_a_topic_that_may_not_be_read_is_told_and_the_member_stays_what_it_is() -> None:
-    """G5: as in Java's client: it goes on by itself when the permission is there."""
+@pytest.mark.case("G5")
+def test_a_topic_that_may_not_be_read_is_told_and_the_member_stays_what_it_is() -> None:
+    """As in Java's client: it goes on by itself when the permission is there."""
     for member, heartbeats in (joining(), joined()):
         before = member.state
         answer(heartbeats, beat(heartbeats, 1.0), "TOPIC_AUTHORIZATION_FAILED", now=1.0)
@@ -222,8 +228,9 @@ def test_g5_a_topic_that_may_not_be_read_is_told_and_the_member_stays_what_it_is
         assert member.state is S.STABLE
 
 
-def test_g5_a_group_that_has_gone_with_its_last_member_is_joined_anew() -> None:
-    """G5: but no group of another kind."""
+@pytest.mark.case("G5")
+def test_a_group_that_has_gone_with_its_last_member_is_joined_anew() -> None:
+    """But no group of another kind."""
     member, heartbeats = joined()
     answer(heartbeats, beat(heartbeats, 1.0), "GROUP_ID_NOT_FOUND", now=1.0)
     assert member.state is S.OUT
@@ -232,43 +239,48 @@ def test_g5_a_group_that_has_gone_with_its_last_member_is_joined_anew() -> None:
     assert member.state is S.FENCED
 
 
+@pytest.mark.case("G5")
 @pytest.mark.parametrize("code", [one.name for one in Code])
 @pytest.mark.parametrize("begin", [joining, joined])
-def test_g5_no_code_makes_a_flood_of_heartbeats(begin: Any, code: str) -> None:
-    """G5: the next one is later, or for another coordinator, or there is none any more."""
+def test_no_code_makes_a_flood_of_heartbeats(begin: Any, code: str) -> None:
+    """The next one is later, or for another coordinator, or there is none any more."""
     member, heartbeats = begin()
     error = answer(heartbeats, beat(heartbeats, 1.0), code, now=1.0)
     assert heartbeats.tick(1.0) > 1.0 or error is not None
     assert member.state in (S.JOINING, S.STABLE, S.OUT, S.FENCED)
 
 
+@pytest.mark.case("G13")
 @pytest.mark.parametrize("interval", [0, -5])
-def test_g13_an_interval_of_zero_is_no_flood(interval: int) -> None:
-    """G13: ten a second at most."""
+def test_an_interval_of_zero_is_no_flood(interval: int) -> None:
+    """Ten a second at most."""
     _, heartbeats = joined()
     answer(heartbeats, beat(heartbeats, 1.0), interval=interval, now=1.0)
     assert heartbeats.tick(1.0) == pytest.approx(1.1)
 
 
-def test_g6_a_moved_coordinator_is_for_the_link_and_the_heartbeat_is_repeated_at_once() -> None:
-    """G6: NOT_COORDINATOR."""
+@pytest.mark.case("G6")
+def test_a_moved_coordinator_is_for_the_link_and_the_heartbeat_is_repeated_at_once() -> None:
+    """NOT_COORDINATOR."""
     member, heartbeats = joined()
     assert isinstance(answer(heartbeats, beat(heartbeats, 1.0), "NOT_COORDINATOR", now=1.0), BrokerError)
     assert heartbeats.tick(1.0) == 1.0
     assert member.state is S.STABLE
 
 
-def test_g6_a_coordinator_that_is_not_ready_is_asked_again_soon() -> None:
-    """G6: COORDINATOR_LOAD_IN_PROGRESS."""
+@pytest.mark.case("G6")
+def test_a_coordinator_that_is_not_ready_is_asked_again_soon() -> None:
+    """COORDINATOR_LOAD_IN_PROGRESS."""
     member, heartbeats = joining()
     assert answer(heartbeats, beat(heartbeats), "COORDINATOR_LOAD_IN_PROGRESS") is None
     assert heartbeats.tick(0.0) == pytest.approx(0.1)
     assert member.state is S.JOINING
 
 
+@pytest.mark.case("G5")
 @pytest.mark.parametrize("code", ["NONE", *SENT_AWAY, "FENCED_INSTANCE_ID"])
-def test_g5_an_answer_to_what_it_was_changes_nothing(code: str) -> None:
-    """G5: the member was lost, by a commit say, and joins anew before the answer came."""
+def test_an_answer_to_what_it_was_changes_nothing(code: str) -> None:
+    """The member was lost, by a commit say, and joins anew before the answer came."""
     member, heartbeats = joined()
     old = beat(heartbeats, 1.0)
     member.happened(E.LOST)

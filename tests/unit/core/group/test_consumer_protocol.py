@@ -103,6 +103,7 @@ def test_an_empty_rack_is_no_rack() -> None:
 # --- malformed bytes ------------------------------------------------------------------------------------
 
 
+@pytest.mark.case("G7")
 @pytest.mark.parametrize(
     ("data", "why"),
     [
@@ -115,16 +116,17 @@ def test_an_empty_rack_is_no_rack() -> None:
         (b"\0\0\0\0\0\1\0\2\xff\xfe\xff\xff\xff\xff", "utf-8"),
     ],
 )
-def test_g7_malformed_bytes_name_the_member(data: bytes, why: str) -> None:
-    """G7: the error says whose subscription it is, and what is wrong with it."""
+def test_malformed_bytes_name_the_member(data: bytes, why: str) -> None:
+    """The error says whose subscription it is, and what is wrong with it."""
     with pytest.raises(ProtocolError) as caught:
         decode_subscription(data, "reader-1-4711")
     assert "subscription of member 'reader-1-4711'" in caught.value.what
     assert why in caught.value.why
 
 
-def test_g7_every_truncation_is_a_protocol_error() -> None:
-    """G7: a subscription or an assignment that was cut off is never half believed."""
+@pytest.mark.case("G7")
+def test_every_truncation_is_a_protocol_error() -> None:
+    """A subscription or an assignment that was cut off is never half believed."""
     for data in map(bytes.fromhex, JAVA.values()):
         for end in range(len(data)):
             with pytest.raises(ProtocolError):
@@ -134,9 +136,10 @@ def test_g7_every_truncation_is_a_protocol_error() -> None:
             decode_assignment(bytes.fromhex(JAVA_ASSIGNMENT)[:end], "m")
 
 
+@pytest.mark.case("G7")
 @given(st.binary(max_size=60), st.sampled_from([b"", b"\0\0", b"\0\1", b"\0\3", b"\0\0\0\0\0\1"]))
-def test_g7_any_bytes_give_a_value_or_a_protocol_error(data: bytes, head: bytes) -> None:
-    """G7: no other error, whatever a member sends."""
+def test_any_bytes_give_a_value_or_a_protocol_error(data: bytes, head: bytes) -> None:
+    """No other error, whatever a member sends."""
     for decode in (decode_subscription, decode_assignment):
         try:
             decode(head + data, "m")

@@ -11,6 +11,8 @@ from kcli.core.protocol.messages.metadata import MetadataRequest
 from kcli.core.types import Node
 from tests.unit.core.cluster.scripted import answer, cluster_on
 
+pytestmark = pytest.mark.case("G6")
+
 
 class World:
     """Which brokers metadata names, and which of them is the coordinator."""

@@ -177,6 +177,7 @@ def test_when_all_are_refused_the_reasons_are_told_once_each(rig: Rig) -> None:
     assert all(s.closed for s in made())
 
 
+@pytest.mark.case("N18")
 def test_too_many_open_files_is_an_error_that_says_what_to_do(rig: Rig) -> None:
     FakeSocket.plan = {"socket": errno.EMFILE}
     rig.channel.open(ADDRESSES)

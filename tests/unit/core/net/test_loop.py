@@ -36,6 +36,7 @@ def watched(loop: Loop, channel: FakeChannel) -> FakeChannel:
 # --- waiting --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.case("S0-62")
 def test_without_requests_it_waits_once(loop: Loop, selector: FakeSelector) -> None:
     assert loop.poll(5.0) == []
     assert selector.waits == [5.0]
@@ -47,18 +48,21 @@ def test_it_waits_no_longer_in_one_go_than_epoll_can(loop: Loop, selector: FakeS
     assert selector.waits == [86_400.0]
 
 
+@pytest.mark.case("S0-65")
 def test_a_timeout_of_zero_never_waits(loop: Loop, selector: FakeSelector) -> None:
     loop.poll(0, Future())
     loop.poll(0)
     assert selector.waits == [0.0, 0.0]
 
 
+@pytest.mark.case("S0-62")
 def test_with_requests_it_turns_until_time_is_up(loop: Loop, selector: FakeSelector) -> None:
     loop.at(selector.clock() + 2, lambda: None)
     assert loop.poll(5.0, Future()) == []
     assert selector.waits == [2.0, 3.0]
 
 
+@pytest.mark.case("S0-62")
 def test_with_requests_it_turns_until_all_are_complete(loop: Loop, selector: FakeSelector) -> None:
     first, second = Future[int](), Future[int]()
     loop.at(selector.clock() + 1, lambda: loop.complete((first, 1, None)))
@@ -109,6 +113,7 @@ def test_a_future_of_the_loop_waits_for_itself(loop: Loop, selector: FakeSelecto
 # --- order inside a turn ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.case("S0-16")
 def test_queued_bytes_are_written_before_the_wait(loop: Loop, selector: FakeSelector) -> None:
     channel = watched(loop, FakeChannel(wants_write=True))
     selector.during_wait.append(lambda: channel.events.append("wait"))
@@ -148,6 +153,7 @@ def test_a_completion_from_outside_a_turn_does_not_wait(loop: Loop, selector: Fa
 # --- channels -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.case("S0-18")
 def test_it_watches_for_room_only_while_there_is_something_to_write(
     loop: Loop, selector: FakeSelector
 ) -> None:
@@ -159,6 +165,7 @@ def test_it_watches_for_room_only_while_there_is_something_to_write(
     assert selector.keys[10_000].events == READ
 
 
+@pytest.mark.case("S0-18")
 def test_ready_channels_are_served(loop: Loop, selector: FakeSelector) -> None:
     channel = watched(loop, FakeChannel())
     loop.poll(0)

@@ -25,6 +25,7 @@ def test_a_literal_is_its_own_address() -> None:
     assert (found.family, found.target[:2]) == (socket.AF_INET6, ("::1", 9092))
 
 
+@pytest.mark.case("N1")
 @pytest.mark.parametrize(
     "failure",
     [socket.gaierror(-2, "Name or service not known"), UnicodeError("label too long"), OSError(5, "I/O")],

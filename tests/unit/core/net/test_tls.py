@@ -9,6 +9,8 @@ from kcli.core.errors import AuthError, ConfigError, NotKafkaError
 from kcli.core.net.tls import tls_context, tls_error
 from kcli.core.options import ClientOptions
 
+pytestmark = pytest.mark.case("S3")
+
 
 def context_of(**values: str) -> ssl.SSLContext:
     context = tls_context(ClientOptions(security_protocol="SSL", **values))
@@ -70,12 +72,13 @@ def ssl_error(reason: str) -> ssl.SSLError:
     return error
 
 
+@pytest.mark.case("N4")
 @pytest.mark.parametrize(
     "cause",
     [ssl_error("WRONG_VERSION_NUMBER"), ssl.SSLEOFError(8, "EOF"), ConnectionResetError(104, "reset")],
 )
 def test_a_port_without_tls_is_named_and_may_be_tried_again(cause: OSError) -> None:
-    """N4: plaintext on the TLS port; a reset may also be a broker that dies, so it is no refusal for good."""
+    """Plaintext on the TLS port; a reset may also be a broker that dies, so it is no refusal for good."""
     error = tls_error(cause, "broker:9092")
     assert isinstance(error, NotKafkaError)
     assert error.what == "broker:9092 does not speak TLS on this port"

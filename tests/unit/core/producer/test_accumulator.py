@@ -37,6 +37,7 @@ def take(where: Any, partition: Any, clock: Clock) -> list[bytes] | None:
 # --- order and lingering ------------------------------------------------------------------------------------
 
 
+@pytest.mark.case("S0-19")
 def test_records_keep_their_order_over_batches(clock: Clock) -> None:
     acc = accumulator(clock, batch_size=200)
     values = [b"%03d" % n + b"x" * 30 for n in range(20)]
@@ -47,6 +48,7 @@ def test_records_keep_their_order_over_batches(clock: Clock) -> None:
     assert found == values
 
 
+@pytest.mark.case("S0-14")
 def test_a_chunk_of_lines_fills_batch_after_batch(clock: Clock) -> None:
     acc = accumulator(clock, batch_size=300)
     rest = [b"%03d" % n + b"x" * 30 for n in range(20)]
@@ -57,6 +59,7 @@ def test_a_chunk_of_lines_fills_batch_after_batch(clock: Clock) -> None:
     assert len(list(acc.queued())) >= 3
 
 
+@pytest.mark.case("S0-14", "S4-11")
 def test_an_open_batch_waits_for_more_and_a_full_one_does_not(clock: Clock) -> None:
     acc = accumulator(clock, batch_size=100)
     put(acc, P0, b"a")
@@ -66,6 +69,7 @@ def test_an_open_batch_waits_for_more_and_a_full_one_does_not(clock: Clock) -> N
     assert acc.ready(clock())[0] == [P0]
 
 
+@pytest.mark.case("S4-11")
 def test_the_next_wake_is_the_earliest(clock: Clock) -> None:
     acc = accumulator(clock)
     put(acc, P0, b"a")
@@ -117,6 +121,7 @@ def test_peek_leaves_the_batch_open(clock: Clock) -> None:
     assert acc.peek(P1) is None
 
 
+@pytest.mark.case("S0-20", "S0-22")
 def test_partitions_do_not_wait_for_each_other(clock: Clock) -> None:
     acc = accumulator(clock)
     put(acc, P0, b"a")
@@ -144,6 +149,7 @@ def test_a_batch_in_its_pause_holds_back_those_behind_it(clock: Clock) -> None:
     assert [take(acc, P0, clock) for _ in range(3)] == [[b"1" * 50], [b"2" * 50], [b"3" * 50]]
 
 
+@pytest.mark.case("S0-19")
 @pytest.mark.parametrize("base", [0, 2**31 - 3])
 @pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 2, 1, 0), (2, 0, 3, 1), (1, 3, 0, 2)])
 def test_batches_come_back_in_the_order_of_their_numbers(
@@ -182,6 +188,7 @@ def test_parts_take_the_place_and_the_memory_of_their_batch(clock: Clock) -> Non
 # --- memory -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.case("S0-28")
 def test_memory_is_counted_until_a_batch_is_settled(clock: Clock) -> None:
     acc = accumulator(clock, memory=500, batch_size=10_000)
     acc.wait_for_memory()
@@ -219,6 +226,7 @@ def waiting(acc: Any) -> tuple[threading.Thread, list[object]]:
     return thread, outcome
 
 
+@pytest.mark.case("S0-28")
 @pytest.mark.parametrize("event", ["settled", "closed", "taken", "expired", "interrupted"])
 def test_a_waiting_caller_is_let_go(clock: Clock, event: str) -> None:
     acc = accumulator(clock, memory=500, batch_size=10_000, max_block=60.0)
@@ -305,6 +313,7 @@ def test_a_memory_that_is_full_is_news_while_anybody_lingers(clock: Clock) -> No
 # --- parked -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.case("S0-21")
 def test_parked_records_are_placed_in_order_when_the_partitions_are_known(clock: Clock) -> None:
     acc, log = accumulator(clock), list[str]()
     for name in ("a", "b", "c"):
@@ -345,6 +354,7 @@ def test_a_flush_covers_what_is_parked(clock: Clock) -> None:
     assert acc.ready(clock())[0] == [P0]
 
 
+@pytest.mark.case("S0-28")
 def test_parked_records_take_memory(clock: Clock) -> None:
     acc, log = accumulator(clock, memory=500), list[str]()
     acc.park("t", parked(log, "a", size=600))
@@ -382,6 +392,7 @@ def test_a_close_ends_the_lingering(clock: Clock) -> None:
 # --- expiry and the end ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.case("S0-23")
 def test_what_is_past_its_delivery_timeout_is_taken_out(clock: Clock) -> None:
     acc = accumulator(clock, delivery_timeout=10, batch_size=80)
     put(acc, P0, b"1" * 30)
@@ -406,6 +417,7 @@ def test_an_open_batch_that_expires_takes_no_more_records(clock: Clock) -> None:
     assert take(acc, P0, clock) == [b"b"]
 
 
+@pytest.mark.case("S0-23")
 def test_parked_records_expire_by_their_own_deadline(clock: Clock) -> None:
     acc, log = accumulator(clock), list[str]()
     acc.park("t", parked(log, "a", deadline=clock() + 1))

@@ -69,6 +69,7 @@ def test_what_is_settled_stays_settled(again: str) -> None:
     assert batch.delivery.error is None
 
 
+@pytest.mark.case("P8")
 def test_bytes_are_the_same_on_every_try_and_others_under_another_number() -> None:
     batch = closed(b"a", b"b")
     batch.number(7, 1, 5)
@@ -78,6 +79,7 @@ def test_bytes_are_the_same_on_every_try_and_others_under_another_number() -> No
     assert b"".join(batch.wire()) != first
 
 
+@pytest.mark.case("P6")
 @pytest.mark.parametrize(
     ("mine", "other", "first"),
     [
@@ -103,6 +105,7 @@ def future_of(delivery: Delivery, index: int, stamp: int = 123) -> RecordFuture:
     return future
 
 
+@pytest.mark.case("S0-9")
 def test_a_record_has_its_own_offset_in_its_batch() -> None:
     batch = sent(closed(b"a", b"b", b"c"))
     futures = [future_of(batch.delivery, n) for n in range(3)]
@@ -117,6 +120,7 @@ def test_the_brokers_clock_wins_where_it_stamps_the_records() -> None:
     assert future_of(batch.delivery, 0).result().timestamp == 999
 
 
+@pytest.mark.case("P3")
 def test_an_offset_that_was_not_told_is_minus_one() -> None:
     batch = sent(closed(b"a", b"b"))
     batch.confirm(-1, -1)

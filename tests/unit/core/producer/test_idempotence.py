@@ -1,4 +1,4 @@
-"""Producer id, epoch and numbers: when they are given, when they may start over (P1, P5, P6)."""
+"""Producer id, epoch and numbers: when they are given, when they may start over."""
 
 import pytest
 
@@ -35,6 +35,7 @@ def test_numbers_count_the_records_of_each_partition() -> None:
     assert {(b.producer_id, b.epoch) for b in batches} == {(7, 3)}
 
 
+@pytest.mark.case("B5")
 def test_a_numbered_batch_keeps_its_number() -> None:
     numbers, one = ready(), batch()
     numbers.number(one)
@@ -45,6 +46,7 @@ def test_a_numbered_batch_keeps_its_number() -> None:
     assert later.sequence == 3
 
 
+@pytest.mark.case("P6")
 @pytest.mark.parametrize(
     ("start", "count", "following"), [(2**31 - 3, 3, 0), (2**31 - 1, 3, 2), (2**31 - 4, 3, 2**31 - 1)]
 )
@@ -69,6 +71,7 @@ def test_after_a_gap_new_batches_wait_and_numbered_ones_of_other_partitions_go()
     assert not numbers.may_send(new)
 
 
+@pytest.mark.case("P1")
 def test_no_bump_while_anything_is_in_flight_on_any_partition() -> None:
     numbers = ready()
     numbers.request_bump(P0, "lost")
@@ -102,6 +105,7 @@ def test_the_first_reason_is_kept() -> None:
     assert numbers.bump_reason == "first"
 
 
+@pytest.mark.case("P2")
 def test_a_new_epoch_starts_all_numbers_over() -> None:
     numbers, done, waiting = ready(), batch(P1), batch(P0)
     for one in (done, waiting):
@@ -118,6 +122,7 @@ def test_a_new_epoch_starts_all_numbers_over() -> None:
     assert numbers.bump_reason == ""
 
 
+@pytest.mark.case("P5")
 @pytest.mark.parametrize(
     ("epoch", "asked"),
     [(0, (7, 0)), (LAST_EPOCH - 2, (7, LAST_EPOCH - 2)), (LAST_EPOCH - 1, (-1, -1)), (LAST_EPOCH, (-1, -1))],
@@ -126,8 +131,9 @@ def test_when_the_epochs_are_used_up_a_new_id_is_asked_for(epoch: int, asked: tu
     assert ready(epoch).asks_for() == asked
 
 
-def test_p1_one_batch_at_a_time_until_the_leader_knows_the_producer() -> None:
-    """P1: it takes any number of a producer that it does not know; a new epoch of the same id must begin at 0."""
+@pytest.mark.case("P1")
+def test_one_batch_at_a_time_until_the_leader_knows_the_producer() -> None:
+    """It takes any number of a producer that it does not know; a new epoch of the same id must begin at 0."""
     numbers, one = ready(), batch()
     numbers.number(one)
     assert not numbers.pipelines(P0)

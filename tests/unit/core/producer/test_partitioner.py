@@ -57,6 +57,7 @@ def test_consistent_places_missing_and_empty_keys_anywhere() -> None:
     assert partitioner("consistent")([None, b"", b"123456789"], 10) == [ANYWHERE, ANYWHERE, 0xCBF43926 % 10]
 
 
+@pytest.mark.case("S4-8")
 @pytest.mark.parametrize(("key", "hashed"), JAVA_HASH_CODE)
 def test_hashcode_is_that_of_javas_strings(key: bytes, hashed: int) -> None:
     assert java_hash(key) == abs(hashed)
@@ -70,6 +71,7 @@ def java_reference(units: str) -> int:
     return value - (1 << 32) if value >= 1 << 31 else value
 
 
+@pytest.mark.case("S4-8")
 @given(st.text(st.characters(max_codepoint=0xD7FF), max_size=20))
 def test_hashcode_follows_the_documented_formula(text: str) -> None:
     reference = java_reference(text)
@@ -91,6 +93,7 @@ def test_an_empty_key_is_a_key(name: str) -> None:
     assert partitioner(name)([b"", None], 5)[1] == ANYWHERE
 
 
+@pytest.mark.case("S4-9")
 def test_random_stays_inside_and_spreads() -> None:
     found = partitioner("random")([b"same"] * 500, 5)
     assert set(found) == set(range(5))
@@ -116,6 +119,7 @@ def test_every_choice_of_the_option_exists() -> None:
     assert set(field.metadata["choices"]) >= SPREADS_NULLS
 
 
+@pytest.mark.case("S0-24")
 @pytest.mark.parametrize("name", ["murmur2", "consistent", "hashcode"])
 @given(keys=st.lists(st.one_of(st.none(), st.binary(max_size=10))), partitions=st.integers(1, 50))
 def test_keys_stay_inside_and_in_order(name: str, keys: list[bytes | None], partitions: int) -> None:

@@ -121,6 +121,7 @@ def rig(monkeypatch: pytest.MonkeyPatch) -> Rig:
     return Rig(monkeypatch)
 
 
+@pytest.mark.case("S0-16")
 def test_records_are_sent_numbered_and_confirmed_in_order(rig: Rig) -> None:
     put(rig.acc, P0, *values(6))
     put(rig.acc, P1, *values(3))
@@ -134,6 +135,7 @@ def test_records_are_sent_numbered_and_confirmed_in_order(rig: Rig) -> None:
     assert rig.ids == 1
 
 
+@pytest.mark.case("S0-16")
 def test_at_most_so_many_requests_wait_at_a_broker(monkeypatch: pytest.MonkeyPatch) -> None:
     rig = Rig(monkeypatch, max_in_flight_requests_per_connection=3)
     rig.brokers.delay = 0.5
@@ -144,6 +146,7 @@ def test_at_most_so_many_requests_wait_at_a_broker(monkeypatch: pytest.MonkeyPat
     assert rig.confirmed() == values(10)
 
 
+@pytest.mark.case("N5")
 def test_a_lost_answer_is_sent_again_under_the_same_number(monkeypatch: pytest.MonkeyPatch) -> None:
     lost = [OutcomeUnknownError("the connection broke")]
     rig = Rig(monkeypatch, lambda *_: lost.pop() if lost else DUPLICATE_SEQUENCE_NUMBER)
@@ -154,6 +157,7 @@ def test_a_lost_answer_is_sent_again_under_the_same_number(monkeypatch: pytest.M
     assert rig.ids == 1
 
 
+@pytest.mark.case("S0-19", "S0-29")
 def test_order_survives_a_moved_leader_with_several_in_flight(monkeypatch: pytest.MonkeyPatch) -> None:
     expected: dict[int, int] = {}
 
@@ -174,8 +178,9 @@ def test_order_survives_a_moved_leader_with_several_in_flight(monkeypatch: pytes
     assert rig.epoch == 0
 
 
+@pytest.mark.case("P1")
 def test_a_gap_bumps_the_epoch_once_and_only_when_nothing_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    """P1: the first batch of P0 fails for good; those behind it cannot be accepted, those of P1 can."""
+    """The first batch of P0 fails for good; those behind it cannot be accepted, those of P1 can."""
 
     def answers(tp: TopicPartition, epoch: int, sequence: int) -> int:
         if tp == P0 and epoch == 0:
@@ -197,6 +202,7 @@ def test_a_gap_bumps_the_epoch_once_and_only_when_nothing_is_open(monkeypatch: p
     assert [s for w, e, s in rig.arrived if (w, e) == (P0, 1)] == [0, 1, 2]
 
 
+@pytest.mark.case("S0-16", "S0-29", "B6")
 @pytest.mark.parametrize("code", [6, 7, 19, 20, 2])
 def test_what_a_retry_can_help_is_retried_with_growing_pauses(
     monkeypatch: pytest.MonkeyPatch, code: int
@@ -238,6 +244,7 @@ def test_a_refused_certificate_fails_at_once(monkeypatch: pytest.MonkeyPatch) ->
     assert isinstance(rig.settled[0].delivery.error, AuthError)
 
 
+@pytest.mark.case("P7")
 @pytest.mark.parametrize("known", [False, True])
 def test_after_the_delivery_timeout_it_has_failed_and_says_whether_it_may_be_there(
     monkeypatch: pytest.MonkeyPatch, *, known: bool
@@ -285,6 +292,7 @@ def test_one_record_that_is_too_large_fails_alone(monkeypatch: pytest.MonkeyPatc
     assert rig.confirmed() == [b"1", b"2", b"4"]
 
 
+@pytest.mark.case("P10")
 def test_a_partition_that_the_answer_leaves_out_is_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
     left: list[Any] = ["omit"]
     rig = Rig(monkeypatch, lambda *_: left.pop() if left else 0)
@@ -294,6 +302,7 @@ def test_a_partition_that_the_answer_leaves_out_is_sent_again(monkeypatch: pytes
     assert rig.arrived[0] == rig.arrived[1]
 
 
+@pytest.mark.case("S0-22", "S4-10", "B4")
 def test_without_a_leader_it_waits_and_asks_with_pauses(rig: Rig) -> None:
     rig.metadata = metadata_of(topic("t", partition(0, -1)))
     put(rig.acc, P0, b"v")

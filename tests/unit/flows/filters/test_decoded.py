@@ -1,6 +1,5 @@
 """--where, --grep and --key where ``-s`` names a serde."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -22,7 +21,7 @@ ROWS = [
 def chosen(serdes: tuple[str, ...], *, first: int = 0, **flags: Any) -> tuple[list[int], Any]:
     flags = {"key": None, "grep": (), "where": None, "null_marker": None} | flags
     found, where = selection(flags, open_serdes(parse_serdes(serdes)))
-    return wanted_by(found, replace(fetched_of(ROWS), first=first)), where
+    return wanted_by(found, fetched_of(ROWS)._replace(first=first)), where
 
 
 def test_where_sees_keys_and_values_of_the_serdes() -> None:

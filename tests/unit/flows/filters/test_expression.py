@@ -1,7 +1,6 @@
 """Compiled expressions beside ``jmespath``: the same records are wanted, the same ones are errors of types."""
 
 import json
-from dataclasses import replace
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -225,7 +224,7 @@ def expression(draw: st.DrawFn, depth: int = 3, *, root: bool = True) -> str:
 
 ROW = Record("t", 1, 0, 1000, 0, b"k", b'{"status":1,"a":{"b":[true,{"a":"x"}],"status":"1"}}')
 
-ODD_ROWS = [replace(ROW, offset=n, value=value) for n, value in enumerate(ODD)]
+ODD_ROWS = [ROW._replace(offset=n, value=value) for n, value in enumerate(ODD)]
 
 
 @given(expression(), records())
@@ -255,7 +254,7 @@ PAIRS = list(product(KINDS, KINDS))
 def pairs() -> list[Record]:
     """All pairs of values that JSON can say, as members ``a`` and ``b``."""
     return [
-        replace(ROW, offset=n, value=json.dumps({"a": a, "b": b}).replace("Infinity", "1e999").encode())
+        ROW._replace(offset=n, value=json.dumps({"a": a, "b": b}).replace("Infinity", "1e999").encode())
         for n, (a, b) in enumerate(PAIRS)
     ]
 

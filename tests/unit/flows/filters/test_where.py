@@ -3,7 +3,6 @@
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -132,7 +131,7 @@ def test_it_is_said_what_is_wrong_with_an_expression(expression: str, why: str) 
 
 def test_a_long_list_of_alternatives_is_no_deep_expression() -> None:
     keys = [f"k{n}" for n in range(3000)]
-    assert wanted(" || ".join(f"key == '{key}'" for key in keys), replace(ROW, key=b"k2999"))[0] == [True]
+    assert wanted(" || ".join(f"key == '{key}'" for key in keys), ROW._replace(key=b"k2999"))[0] == [True]
     assert wanted(" && ".join(f"key != '{key}'" for key in keys))[0] == [False]
 
 
@@ -215,7 +214,7 @@ def test_only_the_members_that_are_looked_at_become_objects(monkeypatch: pytest.
 def test_after_another_filter_only_what_it_left_is_read() -> None:
     from kcli.flows.filters.grep import parse_grep
 
-    rows = [*ROWS[:4], replace(ROWS[4], value=None), replace(ROWS[5], key=None)]
+    rows = [*ROWS[:4], ROWS[4]._replace(value=None), ROWS[5]._replace(key=None)]
     first = [parse_grep("!k:[13]")]
     for expression, found in (("value.status", [0, 2, 5]), ("key", [0, 2, 4]), ("value && key", [0, 2])):
         assert wanted_by(Selection([*first, Where(expression)]), fetched_of(rows)) == found

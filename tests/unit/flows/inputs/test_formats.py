@@ -1,4 +1,4 @@
-"""Golden input of every format, fed whole and byte by byte; what is no record says where and why (C8)."""
+"""Golden input of every format, fed whole and byte by byte; what is no record says where and why."""
 
 import json
 from collections.abc import Callable
@@ -18,6 +18,8 @@ from kcli.flows.inputs.lines import LineFormat
 from kcli.flows.inputs.pattern import Pattern, PatternError
 from kcli.output.records import NdjsonFormatter
 from tests.batches import fetched_of
+
+pytestmark = pytest.mark.case("C8")
 
 Seen = tuple[Any, ...]
 
@@ -87,6 +89,7 @@ def test_ndjson() -> None:
     ]  # -1: none
 
 
+@pytest.mark.case("C8")
 @pytest.mark.parametrize(
     ("line", "column", "reason"),
     [
@@ -112,7 +115,7 @@ def test_ndjson() -> None:
         (b"\xef\xbb\xbf" * 5 + b"{}", 1, "JSON is malformed: invalid character"),
     ],
 )  # fmt: skip
-def test_c8_a_bad_line_of_ndjson_says_where_and_why(line: bytes, column: int, reason: str) -> None:
+def test_a_bad_line_of_ndjson_says_where_and_why(line: bytes, column: int, reason: str) -> None:
     good = b'{"value":"good"}\n'
     found = read(form("ndjson"), good + line + b"\n" + good)
     assert found == [row(1, None, b"good"), ("bad", 2, column, reason), row(3, None, b"good")]
@@ -263,6 +266,7 @@ def test_patterns(pattern: str, data: bytes, rows: list[Seen]) -> None:
     assert read(form("pattern", pattern), data) == rows
 
 
+@pytest.mark.case("C8")
 @pytest.mark.parametrize(
     ("pattern", "data", "line", "column", "reason"),
     [
@@ -273,7 +277,7 @@ def test_patterns(pattern: str, data: bytes, rows: list[Seen]) -> None:
         (r"<%v>x\n", b"<a>x\n<a>y\n", 2, 2, "'>x' is missing"),
     ],
 )
-def test_c8_one_bad_record_of_a_pattern_spoils_no_other(
+def test_one_bad_record_of_a_pattern_spoils_no_other(
     pattern: str, data: bytes, line: int, column: int, reason: str
 ) -> None:
     bad = [item for item in read(form("pattern", pattern), data) if item[0] == "bad"]
@@ -323,10 +327,11 @@ def same_bytes(headers: Any) -> list[tuple[bytes, bytes | None]]:
     return [(name.encode() if isinstance(name, str) else name, value) for name, value in headers]
 
 
+@pytest.mark.case("C11")
 @settings(max_examples=400)
 @given(st.lists(RECORDS, max_size=8), st.integers(1, 200))
-def test_c11_ndjson_restores_exactly_what_consume_wrote(records: list[Record], step: int) -> None:
-    """C11: any bytes, null and empty apart, order and repeats of headers, timestamps, partitions."""
+def test_ndjson_restores_exactly_what_consume_wrote(records: list[Record], step: int) -> None:
+    """Any bytes, null and empty apart, order and repeats of headers, timestamps, partitions."""
     data = b"".join(NdjsonFormatter().batch(fetched_of([r]), None, b"").data for r in records)
     found = items_of(form("ndjson", longest=1 << 20), data, step)
     for record, item in zip(records, found, strict=True):

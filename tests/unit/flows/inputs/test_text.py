@@ -1,4 +1,4 @@
-"""Regions of whole lines out of a descriptor: any bytes, any delimiter, cut anywhere (C5, C6, C7)."""
+"""Regions of whole lines out of a descriptor: any bytes, any delimiter, cut anywhere."""
 
 import contextlib
 import os
@@ -15,6 +15,8 @@ from kcli.flows.inputs.item import InputError
 from kcli.flows.inputs.source import Source, read_blocks
 from kcli.flows.inputs.text import TextReader
 from kcli.flows.stop import Stop
+
+pytestmark = pytest.mark.case("C5", "C6", "C7")
 
 
 @pytest.fixture
@@ -75,6 +77,7 @@ def expected(data: bytes, delimiter: bytes) -> list[bytes]:
     return lines if lines[-1] else lines[:-1]
 
 
+@pytest.mark.case("C5", "C7")
 @pytest.mark.parametrize(
     ("pieces", "lines"),
     [
@@ -194,6 +197,7 @@ def test_taps_see_what_is_read_in_order(stop: Stop) -> None:
     assert seen == b"ab\ncd"
 
 
+@pytest.mark.case("C6")
 @pytest.mark.parametrize("kind", ["directory", "closed"])
 def test_input_that_cannot_be_read_is_named(stop: Stop, tmp_path: Path, kind: str) -> None:
     fd = os.open(tmp_path, os.O_RDONLY)

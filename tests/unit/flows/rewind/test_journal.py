@@ -108,7 +108,8 @@ def test_a_full_disk_is_an_error_before_anything(tmp_path: Path, monkeypatch: py
     assert not list(tmp_path.glob("*/*"))
 
 
-def test_o16_one_rewind_of_a_group_at_a_time(tmp_path: Path) -> None:
+@pytest.mark.case("O16")
+def test_one_rewind_of_a_group_at_a_time(tmp_path: Path) -> None:
     journals = Journals("Qx3", tmp_path)
     with journals.locked(["g", "h"]):
         with pytest.raises(LockedError, match="rewinding group h"), journals.locked(["h", "i"]):

@@ -107,6 +107,7 @@ class Scene:
 # --- what commits say when nobody can have anything old in hand ------------------------------------------------
 
 
+@pytest.mark.case("O11")
 @pytest.mark.parametrize(
     ("old", "new", "seen", "said"),
     [
@@ -127,7 +128,7 @@ class Scene:
         (None, 400, [3], OVERWRITTEN),
     ],
 )
-def test_o11_a_group_that_was_held_for_long_enough(
+def test_a_group_that_was_held_for_long_enough(
     old: int | None, new: int, seen: list[int | None], said: str
 ) -> None:
     scene = Scene("one", old=old, new=new)
@@ -205,6 +206,7 @@ def test_9_a_member_that_was_missed_while_the_group_was_held_may_come_again() ->
 # --- 9: never a false held ---------------------------------------------------------------------------------
 
 
+@pytest.mark.case("O11")
 def test_9a_a_newcomer_is_not_taken_for_the_slow_member_whose_name_it_has() -> None:
     """aiokafka: one is still at work, another joins; the late commit comes when the slow one is back."""
     scene = Scene("app", "app", held=8.0, back=["app"], pace=0.3, session=10.0)
@@ -239,6 +241,7 @@ def test_9b_a_worker_thread_that_commits_late_and_dies_moves_its_partition() -> 
     assert (scene.said(A), scene.said(B)) == (UNKNOWN, HELD)
 
 
+@pytest.mark.case("O13")
 def test_9c_an_old_batch_in_the_new_epoch_is_what_its_partition_is_read_on_from() -> None:
     """KIP-848, Java: it asks where to begin when its batch is done, and has committed that just before."""
     scene = Scene(protocol="consumer", held=1.0, pace=2.5)
@@ -282,7 +285,8 @@ def test_what_kcli_could_not_see_proves_nothing() -> None:
     assert scene.said() == HELD, "below the old offset nobody commits who has not begun at the new one"
 
 
-def test_o12_a_cooperative_member_that_has_kept_a_partition_proves_nothing_of_that_one() -> None:
+@pytest.mark.case("O12")
+def test_a_cooperative_member_that_has_kept_a_partition_proves_nothing_of_that_one() -> None:
     """It says so when it joins (kafka-python in the middle of a commit)."""
     scene = Scene(assignor="cooperative-sticky", came_at=-11.95, kept={"one-0-again": [A]})
     scene.look(a=3_000, b=3_000).look(until=60.0)

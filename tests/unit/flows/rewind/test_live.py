@@ -61,6 +61,7 @@ def described(state: str = "Stable", **more: Any) -> GroupDescription:
     return GroupDescription("g", state=state, coordinator=1, members=(member("one"),), **told)
 
 
+@pytest.mark.case("O12", "O14")
 @pytest.mark.parametrize(
     ("group", "why"),
     [
@@ -69,16 +70,15 @@ def described(state: str = "Stable", **more: Any) -> GroupDescription:
         (described(protocol_type="connect"), "no group of consumers"),
     ],
 )
-def test_o12_o14_groups_that_cannot_be_held_are_refused_with_the_reason(
-    group: GroupDescription, why: str
-) -> None:
+def test_groups_that_cannot_be_held_are_refused_with_the_reason(group: GroupDescription, why: str) -> None:
     error = not_possible(group, live=True)
     assert error is not None
     assert why in (error.why or "")
     assert error.exit_code == 7
 
 
-def test_o13_a_group_with_members_of_both_protocols_is_refused() -> None:
+@pytest.mark.case("O13")
+def test_a_group_with_members_of_both_protocols_is_refused() -> None:
     members = (member("one", protocol="classic"), member("two", protocol="consumer"))
     group = GroupDescription("g", "consumer", "Stable", "consumer", "uniform", 1, members)
     error = not_possible(group, live=True)
@@ -271,7 +271,8 @@ def test_10_nobody_has_read_beyond_the_log_s_end_of_when_the_owner_was_back() ->
     assert ends[B] >= 1_000
 
 
-def test_o15_the_door_is_opened_whatever_happens() -> None:
+@pytest.mark.case("O15")
+def test_the_door_is_opened_whatever_happens() -> None:
     lost = ConnectError("the connection broke")
     for call in ("committed", "commit", "wait"):
         barrier = Barrier({A: 100}, fails=(call, lost))

@@ -24,9 +24,10 @@ def worlds(seeds: range, *, bound: float, accidents: bool) -> Iterator[World]:
             yield world
 
 
+@pytest.mark.case("O11")
 @pytest.mark.parametrize("accidents", [False, True], ids=["calm", "accidents"])
 @pytest.mark.parametrize("bound", HOLDS)
-def test_o11_a_partition_that_is_held_is_never_read_on_from_elsewhere(bound: float, accidents: bool) -> None:
+def test_a_partition_that_is_held_is_never_read_on_from_elsewhere(bound: float, accidents: bool) -> None:
     for world in worlds(range(15), bound=bound, accidents=accidents):
         false = world.held.keys() & world.jumped.keys()
         assert not false, (world.jumped, world.held, *world.log)

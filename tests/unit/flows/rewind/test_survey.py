@@ -3,6 +3,8 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, cast
 
+import pytest
+
 from kcli.core.admin.admin import Admin
 from kcli.core.admin.group_description import GroupDescription
 from kcli.core.admin.groups import GroupListing, ListedGroup
@@ -73,7 +75,8 @@ def plan(
     return survey(cast(Admin, admin), "Qx3", asked, 0, lambda ranges: dict.fromkeys(ranges, 5))
 
 
-def test_o8_ends_are_read_before_times() -> None:
+@pytest.mark.case("O8")
+def test_ends_are_read_before_times() -> None:
     """The other way round a record that comes in between would be skipped as older than the time."""
     admin = StandIn()
     (group,) = plan(admin, Target("time", 1_000))[0].groups

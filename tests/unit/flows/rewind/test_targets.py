@@ -21,6 +21,7 @@ def exact(before: OffsetAndMetadata | None) -> Target:
     return Target("given", offsets={WHERE: before}, exact=True)
 
 
+@pytest.mark.case("O8")
 @pytest.mark.parametrize(
     ("target", "seen", "new", "note"),
     [

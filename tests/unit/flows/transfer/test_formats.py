@@ -62,6 +62,7 @@ def test_ndjson_is_read_as_it_was_written(rows: list[SavedOffset]) -> None:
     assert read(ndjson_lines(rows)) == ("ndjson", rows)
 
 
+@pytest.mark.case("S4-29")
 @given(several(offsets(GROUPS.filter(can_be_written), all_fields=False)), st.none() | st.integers(0, 99))
 @example([SavedOffset("t", 0, 5, group="a,b:c")], None)
 @example([SavedOffset("t", 0, 5, group="{")], 1)

@@ -126,8 +126,9 @@ def test_offsets_at_both_ends_of_the_log_are_within() -> None:
     assert [new(planned(replace(SAVED, offset=offset)))[0] for offset in (10, 100)] == [10, 100]
 
 
+@pytest.mark.case("O5")
 @pytest.mark.parametrize(("offset", "edge"), [(9, (10, 2, "log start")), (101, (100, 7, "log end"))])
-def test_o5_an_offset_outside_of_the_log_needs_clamp(offset: int, edge: tuple[int, int, str]) -> None:
+def test_an_offset_outside_of_the_log_needs_clamp(offset: int, edge: tuple[int, int, str]) -> None:
     saved = replace(SAVED, offset=offset)
     assert refused(planned(saved)) == "the log goes from 10 to 100"
     assert new(planned(saved, clamp=True)) == (edge[0], edge[1], f"clamped to {edge[2]}")

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
+import pytest
+
 from kcli.core.admin.admin import Admin
 from kcli.core.cluster.offsets import EARLIEST, LATEST, OffsetInfo
 from kcli.core.errors import BrokerError, KcliError
@@ -74,7 +76,8 @@ def test_a_share_group_is_a_failure_and_the_others_are_planned() -> None:
     ]
 
 
-def test_o8_ends_are_read_before_times_and_times_only_when_asked_for() -> None:
+@pytest.mark.case("O8")
+def test_ends_are_read_before_times_and_times_only_when_asked_for() -> None:
     admin = StandIn()
     plan, _ = surveyed(admin, saved(timestamp=500), by_time=True)
     assert admin.listed == [{EARLIEST}, {LATEST}, {500}]

@@ -261,6 +261,7 @@ def test_a_change_between_plan_and_write_stops_the_group(nodes: Nodes) -> None:
     assert "has consumers" in str(report.error)
 
 
+@pytest.mark.case("S1-16")
 def test_a_change_in_the_last_moment_is_not_overwritten(nodes: Nodes) -> None:
     plan = plan_of(nodes, lines(p0=1, p1=2))
     nodes.before_write = lambda: nodes.put(f"{ORDERS}/1", 101)

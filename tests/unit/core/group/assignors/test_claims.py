@@ -1,5 +1,7 @@
 """Which of the members' claims count."""
 
+import pytest
+
 from kcli.core.group.assignors.claims import Claim, existing, owners
 from tests.unit.core.group.assignors.worlds import places
 
@@ -17,20 +19,23 @@ def test_a_claim_that_nobody_disputes_counts() -> None:
     assert owned(x=("a0 b0", 4), y=("a2", 4)) == {"a0": "x", "b0": "x", "a2": "y"}
 
 
-def test_g7_the_newer_generation_counts() -> None:
-    """G7: a member that missed a rebalance claims what another one has by now."""
+@pytest.mark.case("G7")
+def test_the_newer_generation_counts() -> None:
+    """A member that missed a rebalance claims what another one has by now."""
     assert owned(x=("a0 a1", 3), y=("a1 a2", 4)) == {"a0": "x", "a1": "y", "a2": "y"}
     assert owned(x=("a0 a1", 4), y=("a1 a2", 3)) == {"a0": "x", "a1": "x", "a2": "y"}
 
 
-def test_g7_of_two_claims_in_one_generation_neither_counts() -> None:
-    """G7: two members say that they own the same partition."""
+@pytest.mark.case("G7")
+def test_of_two_claims_in_one_generation_neither_counts() -> None:
+    """Two members say that they own the same partition."""
     assert owned(x=("a0 a1", 4), y=("a1 a2", 4)) == {"a0": "x", "a2": "y"}
     assert owned(x=("a1", -1), y=("a1", -1)) == {}
 
 
-def test_g7_a_newer_claim_settles_a_dispute_of_older_ones() -> None:
-    """G7: three members claim one partition, in any order."""
+@pytest.mark.case("G7")
+def test_a_newer_claim_settles_a_dispute_of_older_ones() -> None:
+    """Three members claim one partition, in any order."""
     assert owned(x=("a1", 4), y=("a1", 4), z=("a1", 5)) == {"a1": "z"}
     assert owned(x=("a1", 5), y=("a1", 4), z=("a1", 4)) == {"a1": "x"}
     assert owned(x=("a1", 5), y=("a1", 4), z=("a1", 5)) == {}
@@ -40,7 +45,8 @@ def test_a_claim_without_a_generation_is_the_oldest() -> None:
     assert owned(x=("a1", -1), y=("a1", 0)) == {"a1": "y"}
 
 
-def test_g7_partitions_that_do_not_exist_are_nobodys() -> None:
-    """G7: negative partitions, partitions beyond the count, unknown topics, repeats."""
+@pytest.mark.case("G7")
+def test_partitions_that_do_not_exist_are_nobodys() -> None:
+    """Negative partitions, partitions beyond the count, unknown topics, repeats."""
     claim = Claim([*places("a2 a3 b1 c0 a0 a0"), *(p._replace(partition=-1) for p in places("a0"))])
     assert existing(claim, SIZES) == places("a0 a2")

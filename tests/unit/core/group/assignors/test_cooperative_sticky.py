@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -71,8 +72,9 @@ def claims(**told: tuple[str, int]) -> dict[str, Subscription]:
     }
 
 
-def test_g7_a_partition_claimed_twice_is_given_to_nobody_until_both_gave_it_up() -> None:
-    """G7: two members of one generation say that they own a1."""
+@pytest.mark.case("G7")
+def test_a_partition_claimed_twice_is_given_to_nobody_until_both_gave_it_up() -> None:
+    """Two members of one generation say that they own a1."""
     members = claims(x=("a0 a1", 5), y=("a1 a2", 5))
     first = COOPERATIVE.assign(members, {"a": 4})
     assert spelled(first) == {"x": "a0", "y": "a2 a3"}
@@ -80,8 +82,9 @@ def test_g7_a_partition_claimed_twice_is_given_to_nobody_until_both_gave_it_up()
     assert spelled(second) == {"x": "a0 a1", "y": "a2 a3"}
 
 
-def test_g7_a_stale_claim_takes_nothing_from_the_owner() -> None:
-    """G7: y missed a generation and still claims what x has by now."""
+@pytest.mark.case("G7")
+def test_a_stale_claim_takes_nothing_from_the_owner() -> None:
+    """Y missed a generation and still claims what x has by now."""
     assert spelled(COOPERATIVE.assign(claims(x=("a0 a1", 5), y=("a0 a1", 4)), {"a": 2})) == {
         "x": "a0",
         "y": "",
@@ -90,14 +93,16 @@ def test_g7_a_stale_claim_takes_nothing_from_the_owner() -> None:
     assert spelled(given) == {"x": "a0 a1", "y": "a2 a3"}
 
 
-def test_g7_what_a_stale_member_may_still_read_goes_to_nobody_else_yet() -> None:
-    """G7: y missed a generation; what it claims moves only after it has given it up."""
+@pytest.mark.case("G7")
+def test_what_a_stale_member_may_still_read_goes_to_nobody_else_yet() -> None:
+    """Y missed a generation; what it claims moves only after it has given it up."""
     members = claims(x=("", 5), y=("a0 a1", 4))
     assert spelled(COOPERATIVE.assign(members, {"a": 2})) == {"x": "", "y": "a0"}
 
 
-def test_g7_claims_of_partitions_that_do_not_exist_withhold_nothing() -> None:
-    """G7: negative partitions and partitions beyond the count."""
+@pytest.mark.case("G7")
+def test_claims_of_partitions_that_do_not_exist_withhold_nothing() -> None:
+    """Negative partitions and partitions beyond the count."""
     members = claims(x=("a0 a7", 5), y=("", 5))
     odd = tuple(tp._replace(partition=-3) for tp in places("a0"))
     members["x"] = replace(members["x"], owned_partitions=members["x"].owned_partitions + odd)

@@ -87,10 +87,11 @@ ODD_MEMBERS = st.builds(
 ODD_SIZES = st.dictionaries(st.sampled_from([*TOPICS, "nobody-wants-it"]), st.integers(-1, 9))
 
 
+@pytest.mark.case("G7")
 @EACH
 @given(members=st.dictionaries(st.text(max_size=3), ODD_MEMBERS, max_size=8), partitions=ODD_SIZES)
-def test_g7_false_claims_break_nothing(assignor, members, partitions) -> None:
-    """G7: stale, repeated, negative and unknown ones, told in the fields: nothing twice, nothing made up."""
+def test_false_claims_break_nothing(assignor, members, partitions) -> None:
+    """Stale, repeated, negative and unknown ones, told in the fields: nothing twice, nothing made up."""
     world = World(members, partitions)
     given = assignor.assign(members, partitions)
     (assert_no_faults if assignor.protocol == "COOPERATIVE" else assert_exact)(world, given)
@@ -99,12 +100,13 @@ def test_g7_false_claims_break_nothing(assignor, members, partitions) -> None:
     assert {m: list(decode_assignment(data, m).partitions) for m, data in sent.items()} == given
 
 
+@pytest.mark.case("G7")
 @pytest.mark.parametrize("assignor", EVERY[2:], ids=name_of)
 @given(
     members=st.dictionaries(st.text(max_size=3), ODD_MEMBERS, min_size=1, max_size=8), partitions=ODD_SIZES
 )
-def test_g7_false_claims_in_user_data_break_nothing(assignor, members, partitions) -> None:
-    """G7: the same, told as each assignor's members tell it."""
+def test_false_claims_in_user_data_break_nothing(assignor, members, partitions) -> None:
+    """The same, told as each assignor's members tell it."""
     claims = {member: one.owned_partitions for member, one in members.items()}
     told = after(assignor, members, claims, 4)
     given = assignor.assign(told, partitions)

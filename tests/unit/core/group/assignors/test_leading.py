@@ -31,9 +31,10 @@ def test_members_are_read_with_their_instance_ids() -> None:
     assert not found.unreadable
 
 
+@pytest.mark.case("G7")
 @EACH
-def test_g7_a_member_that_cannot_be_read_gets_nothing_and_is_reported(assignor) -> None:
-    """G7: a malformed subscription; the group goes on without it, and its partitions are read."""
+def test_a_member_that_cannot_be_read_gets_nothing_and_is_reported(assignor) -> None:
+    """A malformed subscription; the group goes on without it, and its partitions are read."""
     good = encode_subscription(Subscription(("a",)))
     members = read_members([joined("x", good), joined("y", b"\0\1garbage"), joined("z", good)])
     assert members.topics == {"a"}
@@ -42,15 +43,17 @@ def test_g7_a_member_that_cannot_be_read_gets_nothing_and_is_reported(assignor) 
     assert decoded(sent) == {"x": "a0", "y": "", "z": "a1"}
 
 
+@pytest.mark.case("G7")
 @EACH
-def test_g7_nobody_can_be_read(assignor) -> None:
-    """G7: even then every member is answered."""
+def test_no_member_has_a_readable_subscription(assignor) -> None:
+    """Even then every member is answered."""
     members = read_members([joined("x", b""), joined("y", b"\xff\xff")])
     assert decoded(assignments(assignor, members.subscriptions, {})) == {"x": "", "y": ""}
 
 
-def test_g7_of_two_rows_with_one_member_id_the_first_counts() -> None:
-    """G7: duplicate ids."""
+@pytest.mark.case("G7")
+def test_of_two_rows_with_one_member_id_the_first_counts() -> None:
+    """Duplicate ids."""
     rows = [joined("x", encode_subscription(Subscription((topic,)))) for topic in "ab"]
     assert read_members([*rows, joined("x", b"")]).subscriptions == {"x": Subscription(("a",))}
 
@@ -97,6 +100,7 @@ class OneReader:
         return given
 
 
+@pytest.mark.case("S0-35")
 def test_an_assignor_of_ones_own_does_what_it_says() -> None:
     sent = assignments(OneReader(), subscribers(x="b", y="a b"), {"a": 2, "b": 2, "c": 2})
     assert decoded(sent) == {"x": "b0 b1", "y": "a0 a1"}

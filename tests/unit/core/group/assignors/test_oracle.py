@@ -82,6 +82,7 @@ def flat(groups: Any) -> list[TopicPartition]:
     return [TopicPartition(topic, number) for topic, numbers in pairs for number in numbers]
 
 
+@pytest.mark.case("S4-18")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize(
     ("ours", "their", "same"),

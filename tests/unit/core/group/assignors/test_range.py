@@ -1,5 +1,6 @@
 """Range: the examples of Kafka's documentation, and that equal topics are cut at equal places."""
 
+import pytest
 from hypothesis import given
 
 from kcli.core.group.assignors.range import RangeAssignor
@@ -11,6 +12,7 @@ def assigned(partitions: dict[str, int], **topics: str) -> dict[str, str]:
     return spelled(RangeAssignor().assign(subscribers(**topics), partitions))
 
 
+@pytest.mark.case("S4-18")
 def test_the_first_members_take_the_rest() -> None:
     assert assigned({"a": 3, "b": 3}, x="a b", y="a b") == {"x": "a0 a1 b0 b1", "y": "a2 b2"}
     assert assigned({"a": 8}, x="a", y="a", z="a") == {"x": "a0 a1 a2", "y": "a3 a4 a5", "z": "a6 a7"}

@@ -44,6 +44,7 @@ def test_an_unknown_name_is_told_with_the_known_ones() -> None:
     assert caught.value.do == "choose of range, roundrobin, sticky, cooperative-sticky"
 
 
+@pytest.mark.case("S0-35")
 def test_an_option_is_a_name_an_object_or_several() -> None:
     own = OneReader()
     assert [one.name for one in choose("cooperative-sticky, range")] == ["cooperative-sticky", "range"]

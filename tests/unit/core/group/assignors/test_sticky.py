@@ -126,9 +126,10 @@ def test_without_user_data_the_fields_are_read() -> None:
     assert read_claim(Subscription(("a",), tuple(places("a1")), 4)) == Claim(tuple(places("a1")), 4)
 
 
+@pytest.mark.case("G7")
 @given(st.binary(min_size=1, max_size=40))
-def test_g7_user_data_that_cannot_be_read_claims_nothing(data: bytes) -> None:
-    """G7: whatever a member sends, the others are served, and so is it."""
+def test_user_data_that_cannot_be_read_claims_nothing(data: bytes) -> None:
+    """Whatever a member sends, the others are served, and so is it."""
     members = subscribers(x="a", y="a")
     members["x"] = Subscription(("a",), user_data=data)
     given = STICKY.assign(members, {"a": 4})

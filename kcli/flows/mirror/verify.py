@@ -5,12 +5,12 @@ differs, that chunk alone is read again, record by record.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import zip_longest
 from typing import NamedTuple
 
 from kcli.core.consumer.consumer import Consumer
 from kcli.core.consumer.subscription import Phase, Span
-from kcli.core.dataclass import dataclass
 from kcli.core.errors import KcliError
 from kcli.core.types import Record, TopicPartition
 from kcli.flows.mirror.digest import Chunk, PartitionDigest
